@@ -1,0 +1,44 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The slower ways to learn the CPU; see current_cpu.h.
+ */
+#include "base/current_cpu.h"
+
+#include <cpuid.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <x86intrin.h>
+
+enum method { METHOD_UNKNOWN, METHOD_RDTSCP, METHOD_GETCPU };
+
+enum { TSC_AUX_CPU_BITS = 0xfff, CPUID_EXTENDED_FEATURES = 0x80000001, EDX_RDTSCP = 1 << 27 };
+
+static enum method find_method(void)
+{
+    unsigned eax, ebx, ecx, edx;
+
+    if (__get_cpuid(CPUID_EXTENDED_FEATURES, &eax, &ebx, &ecx, &edx) && (edx & EDX_RDTSCP))
+        return METHOD_RDTSCP;
+    return METHOD_GETCPU;
+}
+
+unsigned current_cpu_without_rseq(void)
+{
+    /* Every thread finds the same answer: a race writes the same value twice. */
+    static _Atomic enum method method;
+    enum method known = atomic_load_explicit(&method, memory_order_relaxed);
+
+    if (known == METHOD_UNKNOWN) {
+        known = find_method();
+        atomic_store_explicit(&method, known, memory_order_relaxed);
+    }
+    if (known == METHOD_RDTSCP) {
+        unsigned aux;
+        /* Linux keeps node << 12 | cpu in TSC_AUX (arch/x86/include/asm/segment.h). */
+        (void)__rdtscp(&aux);
+        return aux & TSC_AUX_CPU_BITS;
+    }
+    int cpu = sched_getcpu();
+    return cpu < 0 ? 0 : (unsigned)cpu;
+}

@@ -1,0 +1,224 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Report text without stdio; see report.h. Uses write, open, close and getpid, nothing else.
+ */
+#include "base/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void report_open(struct report *report, int fd)
+{
+    report->fd = fd;
+    report->owns_fd = false;
+    report->length = 0;
+}
+
+static void flush(struct report *report)
+{
+    int saved_errno = errno;
+    size_t done = 0;
+
+    while (report->fd >= 0 && done < report->length) {
+        ssize_t n = write(report->fd, report->text + done, report->length - done);
+        if (n > 0)
+            done += (size_t)n;
+        else if (errno != EINTR)
+            break; /* a full disk or a closed stderr must not disturb the program */
+    }
+    report->length = 0;
+    errno = saved_errno;
+}
+
+void report_close(struct report *report)
+{
+    flush(report);
+    if (report->owns_fd) {
+        int saved_errno = errno;
+        close(report->fd);
+        errno = saved_errno;
+    }
+    report->fd = -1;
+    report->owns_fd = false;
+}
+
+static void put(struct report *report, char c)
+{
+    if (report->length == sizeof report->text)
+        flush(report);
+    report->text[report->length++] = c;
+}
+
+static void put_padded(struct report *report, const char *text, size_t length, size_t width,
+                       bool left, char pad)
+{
+    for (size_t i = length; !left && i < width; i++)
+        put(report, pad);
+    for (size_t i = 0; i < length; i++)
+        put(report, text[i]);
+    for (size_t i = length; left && i < width; i++)
+        put(report, ' ');
+}
+
+/* Digits of value in the given base at the end of buffer[64 + 3]; returns where they begin. */
+static char *digits(char *end, uint64_t value, unsigned base)
+{
+    do {
+        *--end = "0123456789abcdef"[value % base];
+        value /= base;
+    } while (value != 0);
+    return end;
+}
+
+static uint64_t unsigned_argument(va_list *arguments, int longs)
+{
+    return longs ? va_arg(*arguments, unsigned long) : va_arg(*arguments, unsigned);
+}
+
+static int64_t signed_argument(va_list *arguments, int longs)
+{
+    return longs ? va_arg(*arguments, long) : va_arg(*arguments, int);
+}
+
+/* Formats the one conversion that follows '%'; returns the first character after it. */
+static const char *put_conversion(struct report *report, const char *at, va_list *arguments)
+{
+    char buffer[32];
+    char *end = buffer + sizeof buffer;
+    char *text = end;
+    bool left = false;
+    char pad = ' ';
+    size_t width = 0;
+    int longs = 0;
+
+    for (; *at == '-' || *at == '0'; at++) {
+        if (*at == '-')
+            left = true;
+        else
+            pad = '0';
+    }
+    for (; *at >= '0' && *at <= '9'; at++)
+        width = width * 10 + (size_t)(*at - '0');
+    for (; *at == 'l' || *at == 'z'; at++)
+        longs++; /* long, long long and size_t are one width on x86-64 */
+
+    switch (*at) {
+    case 's': {
+        const char *string = va_arg(*arguments, const char *);
+        if (string == NULL)
+            string = "(null)";
+        put_padded(report, string, strlen(string), width, left, ' ');
+        return at + 1;
+    }
+    case 'c':
+        *--text = (char)va_arg(*arguments, int);
+        break;
+    case 'd': {
+        int64_t value = signed_argument(arguments, longs);
+        text = digits(end, value < 0 ? -(uint64_t)value : (uint64_t)value, 10);
+        if (value < 0)
+            *--text = '-';
+        break;
+    }
+    case 'u':
+        text = digits(end, unsigned_argument(arguments, longs), 10);
+        break;
+    case 'x':
+        text = digits(end, unsigned_argument(arguments, longs), 16);
+        break;
+    case 'p':
+        text = digits(end, (uintptr_t)va_arg(*arguments, void *), 16);
+        *--text = 'x';
+        *--text = '0';
+        break;
+    case '%':
+        *--text = '%';
+        break;
+    default:
+        put(report, '%');
+        return at;
+    }
+    put_padded(report, text, (size_t)(end - text), width, left, pad);
+    return at + 1;
+}
+
+static void format_arguments(struct report *report, const char *format, va_list *arguments)
+{
+    while (*format != '\0') {
+        if (*format == '%')
+            format = put_conversion(report, format + 1, arguments);
+        else
+            put(report, *format++);
+    }
+}
+
+void report_format(struct report *report, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    format_arguments(report, format, &arguments);
+    va_end(arguments);
+}
+
+void report_line(const char *format, ...)
+{
+    struct report report;
+    va_list arguments;
+
+    report_open(&report, STDERR_FILENO);
+    va_start(arguments, format);
+    format_arguments(&report, format, &arguments);
+    va_end(arguments);
+    put(&report, '\n');
+    report_close(&report);
+}
+
+bool report_open_setting(struct report *report, const char *name, const char *value)
+{
+    char path[512];
+    size_t length = 0;
+    int saved_errno = errno;
+
+    report_open(report, STDERR_FILENO);
+    if (strcmp(value, "1") == 0)
+        return true;
+
+    for (const char *at = value; *at != '\0'; at++) {
+        char number[32];
+        const char *piece = at;
+        size_t piece_length = 1;
+
+        if (at[0] == '%' && at[1] == 'p') {
+            piece = digits(number + sizeof number, (uint64_t)getpid(), 10);
+            piece_length = (size_t)(number + sizeof number - piece);
+            at++;
+        }
+        if (length + piece_length >= sizeof path) {
+            report_line("mplace: %s: the file name is longer than %zu bytes", name,
+                        sizeof path - 1);
+            return false;
+        }
+        memcpy(path + length, piece, piece_length);
+        length += piece_length;
+    }
+    path[length] = '\0';
+
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
+    if (fd < 0) {
+        report_line("mplace: %s=%s: cannot open the file for writing (errno %d)", name, value,
+                    errno);
+        errno = saved_errno;
+        return false;
+    }
+    report->fd = fd;
+    report->owns_fd = true;
+    errno = saved_errno;
+    return true;
+}

@@ -1,0 +1,81 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Environment variables to typed values; see settings.h.
+ */
+#include "base/settings.h"
+
+#include "base/report.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *setting_text(const char *name)
+{
+    /* secure_getenv reads the process's own list: no lock, no allocation. */
+    const char *value = secure_getenv(name);
+
+    return value != NULL && *value != '\0' ? value : NULL;
+}
+
+void setting_complain(const char *name, const char *value, const char *allowed)
+{
+    report_line("mplace: %s=%s is not allowed (%s); using the default", name, value, allowed);
+}
+
+static bool parse_number(const char *text, uint64_t *number)
+{
+    uint64_t value = 0;
+
+    if (*text == '\0')
+        return false;
+    for (; *text != '\0'; text++) {
+        if (*text < '0' || *text > '9' || __builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
+            return false;
+    }
+    *number = value;
+    return true;
+}
+
+uint64_t setting_number(const char *name, uint64_t least, uint64_t greatest, uint64_t fallback)
+{
+    const char *text = setting_text(name);
+    uint64_t value;
+
+    if (text == NULL)
+        return fallback;
+    if (parse_number(text, &value) && value >= least && value <= greatest)
+        return value;
+    report_line("mplace: %s=%s is not allowed (a whole number from %lu to %lu); using %lu", name,
+                text, least, greatest, fallback);
+    return fallback;
+}
+
+size_t setting_choice(const char *name, const char *const *choices, size_t count, size_t fallback)
+{
+    const char *text = setting_text(name);
+    struct report line;
+
+    if (text == NULL)
+        return fallback;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(text, choices[i]) == 0)
+            return i;
+    }
+    report_open(&line, 2);
+    report_format(&line, "mplace: %s=%s is not allowed (", name, text);
+    for (size_t i = 0; i < count; i++)
+        report_format(&line, "%s%s", i == 0 ? "" : "|", choices[i]);
+    report_format(&line, "); using %s\n", choices[fallback]);
+    report_close(&line);
+    return fallback;
+}
+
+int setting_switch(const char *name, int fallback)
+{
+    static const char *const choices[] = {"0", "1"};
+
+    return (int)setting_choice(name, choices, 2, (size_t)fallback);
+}

@@ -1,0 +1,1 @@
+mplace_unit_test(base_test base_test.c)

@@ -1,0 +1,276 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * What base promises: settings with their complaint, report text, cache geometry, random, CPU.
+ */
+#include "base/cache_geometry.h"
+#include "base/current_cpu.h"
+#include "base/random.h"
+#include "base/report.h"
+#include "base/settings.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Runs between two calls: what went to standard error in the meantime. */
+static char captured[4096];
+static int saved_stderr, capture_pipe[2];
+
+static void capture_begin(void)
+{
+    ck_assert_int_eq(pipe(capture_pipe), 0);
+    saved_stderr = dup(STDERR_FILENO);
+    dup2(capture_pipe[1], STDERR_FILENO);
+}
+
+static const char *capture_end(void)
+{
+    dup2(saved_stderr, STDERR_FILENO);
+    close(saved_stderr);
+    close(capture_pipe[1]);
+    ssize_t n = read(capture_pipe[0], captured, sizeof captured - 1);
+    close(capture_pipe[0]);
+    captured[n < 0 ? 0 : n] = '\0';
+    return captured;
+}
+
+START_TEST(a_report_formats_what_printf_would)
+{
+    char expected[512];
+
+    capture_begin();
+    report_line("%s|%-6s|%6s|%d|%u|%lu|%zu|%lx|%5u|%-5u|%05u|%c|%%|%ld", "text", "ab", "cd", -7, 7u,
+                18446744073709551615ul, (size_t)42, 0xdeadbeeful, 12u, 12u, 12u, 'z',
+                -9223372036854775807l - 1);
+    const char *got = capture_end();
+    snprintf(expected, sizeof expected, "%s|%-6s|%6s|%d|%u|%lu|%zu|%lx|%5u|%-5u|%05u|%c|%%|%ld\n",
+             "text", "ab", "cd", -7, 7u, 18446744073709551615ul, (size_t)42, 0xdeadbeeful, 12u, 12u,
+             12u, 'z', -9223372036854775807l - 1);
+    ck_assert_str_eq(got, expected);
+}
+END_TEST
+
+START_TEST(a_report_longer_than_its_buffer_loses_nothing)
+{
+    struct report report;
+    char word[] = "0123456789";
+
+    capture_begin();
+    report_open(&report, STDERR_FILENO);
+    for (int i = 0; i < 200; i++)
+        report_format(&report, "%s", word);
+    report_close(&report);
+    ck_assert_uint_eq(strlen(capture_end()), 2000);
+}
+END_TEST
+
+START_TEST(a_report_file_name_takes_the_process_id)
+{
+    char name[128], text[64] = "";
+    struct report report;
+
+    snprintf(name, sizeof name, "/tmp/mplace-report-test-%d", getpid());
+    ck_assert(report_open_setting(&report, "X_STATS", "/tmp/mplace-report-test-%p"));
+    report_format(&report, "hello");
+    report_close(&report);
+    int fd = open(name, O_RDONLY);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(read(fd, text, sizeof text - 1), 5);
+    ck_assert_str_eq(text, "hello");
+    close(fd);
+    unlink(name);
+}
+END_TEST
+
+START_TEST(a_report_file_that_cannot_be_opened_is_one_line)
+{
+    struct report report;
+
+    capture_begin();
+    ck_assert(!report_open_setting(&report, "X_STATS", "/nonexistent/x"));
+    const char *line = capture_end();
+    ck_assert_ptr_nonnull(strstr(line, "X_STATS=/nonexistent/x"));
+    ck_assert_ptr_eq(strchr(line, '\n'), line + strlen(line) - 1);
+}
+END_TEST
+
+START_TEST(a_bad_number_gets_one_line_and_the_default)
+{
+    static const char *const bad[] = {"-1", "x",   "7x", "101", "99999999999999999999999",
+                                      " 5", "0x10"};
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        setenv("MPLACE_TEST", bad[i], 1);
+        capture_begin();
+        uint64_t value = setting_number("MPLACE_TEST", 1, 100, 42);
+        const char *line = capture_end();
+        ck_assert_uint_eq(value, 42);
+        ck_assert_ptr_nonnull(strstr(line, "MPLACE_TEST="));
+        ck_assert_ptr_nonnull(strstr(line, bad[i]));
+        ck_assert_ptr_nonnull(strstr(line, "1 to 100"));
+        ck_assert_ptr_eq(strchr(line, '\n'), line + strlen(line) - 1);
+    }
+}
+END_TEST
+
+START_TEST(a_good_value_is_taken_silently)
+{
+    static const char *const choices[] = {"spin", "yield", "park"};
+
+    capture_begin();
+    setenv("MPLACE_TEST", "100", 1);
+    ck_assert_uint_eq(setting_number("MPLACE_TEST", 1, 100, 42), 100);
+    setenv("MPLACE_TEST", "yield", 1);
+    ck_assert_uint_eq(setting_choice("MPLACE_TEST", choices, 3, 2), 1);
+    setenv("MPLACE_TEST", "", 1);
+    ck_assert_uint_eq(setting_choice("MPLACE_TEST", choices, 3, 2), 2);
+    unsetenv("MPLACE_TEST");
+    ck_assert_int_eq(setting_switch("MPLACE_TEST", 1), 1);
+    ck_assert_str_eq(capture_end(), "");
+}
+END_TEST
+
+START_TEST(a_bad_choice_names_every_choice)
+{
+    static const char *const choices[] = {"spin", "yield", "park"};
+
+    setenv("MPLACE_TEST", "sleep", 1);
+    capture_begin();
+    ck_assert_uint_eq(setting_choice("MPLACE_TEST", choices, 3, 2), 2);
+    ck_assert_str_eq(capture_end(),
+                     "mplace: MPLACE_TEST=sleep is not allowed (spin|yield|park); using park\n");
+}
+END_TEST
+
+START_TEST(geometry_text_is_parsed_strictly)
+{
+    static const char *const bad[] = {"",      "64",   "x8",      "64x",       "64x8x",
+                                      "63x8",  "64x0", "64x8x63", "64x8x64x",  "64 x8",
+                                      "-64x8", "0x8",  "64x8x8",  "2097152x1", "99999999x8"};
+    struct cache_level level = {1, 2, 16};
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_msg(!cache_geometry_parse(bad[i], &level), "%s was taken", bad[i]);
+    ck_assert_uint_eq(level.sets, 1);
+    ck_assert(cache_geometry_parse("64x12", &level));
+    ck_assert_uint_eq(level.sets, 64);
+    ck_assert_uint_eq(level.ways, 12);
+    ck_assert_uint_eq(level.line, 64);
+    ck_assert(cache_geometry_parse("256x16x128", &level));
+    ck_assert_uint_eq(level.sets, 256);
+    ck_assert_uint_eq(level.line, 128);
+}
+END_TEST
+
+START_TEST(geometry_is_overridden_by_the_settings)
+{
+    struct cache_geometry geometry;
+
+    setenv("MPLACE_L1D", "64x12", 1);
+    setenv("MPLACE_L2", "2048x16", 1);
+    cache_geometry_read(&geometry);
+    ck_assert_int_eq(geometry.l1d_source, CACHE_FROM_SETTING);
+    ck_assert_uint_eq(geometry.l1d.ways, 12);
+    ck_assert_uint_eq(geometry.l2.sets, 2048);
+}
+END_TEST
+
+START_TEST(a_bad_geometry_setting_falls_back_to_the_processor)
+{
+    struct cache_geometry plain, overridden;
+
+    unsetenv("MPLACE_L1D");
+    unsetenv("MPLACE_L2");
+    cache_geometry_read(&plain);
+    setenv("MPLACE_L1D", "sixty-four", 1);
+    capture_begin();
+    cache_geometry_read(&overridden);
+    ck_assert_ptr_nonnull(strstr(capture_end(), "MPLACE_L1D=sixty-four is not allowed"));
+    ck_assert_uint_eq(overridden.l1d.sets, plain.l1d.sets);
+    ck_assert_int_eq(overridden.l1d_source, plain.l1d_source);
+}
+END_TEST
+
+START_TEST(the_geometry_agrees_with_the_kernel)
+{
+    struct cache_geometry geometry;
+    FILE *file = fopen("/sys/devices/system/cpu/cpu0/cache/index0/number_of_sets", "r");
+    unsigned sets = 0;
+
+    unsetenv("MPLACE_L1D");
+    if (file == NULL || fscanf(file, "%u", &sets) != 1) {
+        /* A container may hide it; the parser above is tested all the same. */
+        if (file != NULL)
+            fclose(file);
+        return;
+    }
+    fclose(file);
+    cache_geometry_read(&geometry);
+    ck_assert_uint_eq(geometry.l1d.sets, sets);
+}
+END_TEST
+
+START_TEST(the_current_cpu_is_the_pinned_one)
+{
+    cpu_set_t allowed, one;
+
+    ck_assert_int_eq(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &allowed))
+            continue;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
+        ck_assert_uint_eq(current_cpu(), cpu);
+        ck_assert_uint_eq(current_cpu_without_rseq(), cpu);
+    }
+    sched_setaffinity(0, sizeof allowed, &allowed);
+}
+END_TEST
+
+START_TEST(random_numbers_repeat_with_their_seed_and_stay_below_the_bound)
+{
+    uint64_t a = 7, b = 7, seen = 0;
+
+    for (int i = 0; i < 1000; i++)
+        ck_assert_uint_eq(random_next(&a), random_next(&b));
+    for (int i = 0; i < 10000; i++) {
+        uint32_t value = random_below(&a, 10);
+        ck_assert_uint_lt(value, 10);
+        seen |= 1u << value;
+    }
+    ck_assert_uint_eq(seen, 0x3ff);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("base");
+    TCase *tests = tcase_create("base");
+
+    tcase_add_test(tests, a_report_formats_what_printf_would);
+    tcase_add_test(tests, a_report_longer_than_its_buffer_loses_nothing);
+    tcase_add_test(tests, a_report_file_name_takes_the_process_id);
+    tcase_add_test(tests, a_report_file_that_cannot_be_opened_is_one_line);
+    tcase_add_test(tests, a_bad_number_gets_one_line_and_the_default);
+    tcase_add_test(tests, a_good_value_is_taken_silently);
+    tcase_add_test(tests, a_bad_choice_names_every_choice);
+    tcase_add_test(tests, geometry_text_is_parsed_strictly);
+    tcase_add_test(tests, geometry_is_overridden_by_the_settings);
+    tcase_add_test(tests, a_bad_geometry_setting_falls_back_to_the_processor);
+    tcase_add_test(tests, the_geometry_agrees_with_the_kernel);
+    tcase_add_test(tests, the_current_cpu_is_the_pinned_one);
+    tcase_add_test(tests, random_numbers_repeat_with_their_seed_and_stay_below_the_bound);
+    suite_add_tcase(suite, tests);
+
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
