@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Hardware and kernel event counts over the measured interval: libpfm4 translates the names,
+ * perf_event_open counts. A machine that cannot count an event says so in one line; the run goes
+ * on.
+ */
+#ifndef BENCH_HARNESS_COUNTERS_H
+#define BENCH_HARNESS_COUNTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { COUNTERS_MOST = 16 };
+
+struct counters {
+    size_t count;
+    struct {
+        int file;
+        char name[96];
+    } event[COUNTERS_MOST];
+};
+
+/*
+ * Opens the events of a comma-separated list, stopped, for this thread and the threads that it will
+ * start, in user mode where the kernel lets us count that alone. An event that is known but cannot
+ * be counted here gets one line on standard error and is left out. Returns false with a complaint
+ * (no line end) when libpfm4 does not know a name or there are too many. libpfm4's memory is
+ * released on return. events NULL: no counters.
+ */
+bool counters_open(struct counters *counters, const char *events, char *complaint,
+                   size_t complaint_size);
+
+void counters_start(struct counters *counters);
+void counters_stop(struct counters *counters);
+
+/* "name=value;name=value" to text, scaled where the kernel had to share a counter. */
+void counters_read(struct counters *counters, char *text, size_t size);
+
+void counters_close(struct counters *counters);
+
+#endif
