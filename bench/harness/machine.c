@@ -54,7 +54,7 @@ static void read_model_name(char *to, size_t size)
     machine_clean_name(to, size, name != NULL ? name : "unknown");
 }
 
-static bool read_cache(hwloc_topology_t topology, unsigned cpu, struct cache_geometry *geometry)
+static bool read_cache(hwloc_topology_t topology, unsigned cpu, struct l1d_geometry *geometry)
 {
     hwloc_obj_t object = hwloc_get_pu_obj_by_os_index(topology, cpu);
 
@@ -64,25 +64,25 @@ static bool read_cache(hwloc_topology_t topology, unsigned cpu, struct cache_geo
     if (object == NULL || object->attr->cache.associativity <= 0 ||
         object->attr->cache.linesize == 0)
         return false;
-    struct cache_geometry found = {
+    struct l1d_geometry found = {
         .ways = (uint32_t)object->attr->cache.associativity,
         .line = object->attr->cache.linesize,
     };
     found.sets = (uint32_t)(object->attr->cache.size / found.line / found.ways);
-    if (!cache_geometry_is_plausible(&found))
+    if (!l1d_geometry_is_plausible(&found))
         return false;
     *geometry = found;
     return true;
 }
 
 /* MPLACE_L1D as the preload libraries read it: a bad value is one line and as if unset. */
-static bool read_cache_setting(struct cache_geometry *geometry)
+static bool read_cache_setting(struct l1d_geometry *geometry)
 {
     const char *text = getenv("MPLACE_L1D");
 
     if (text == NULL || *text == '\0')
         return false;
-    if (cache_geometry_parse(text, geometry))
+    if (l1d_geometry_parse(text, geometry))
         return true;
     fprintf(stderr,
             "mplace: MPLACE_L1D=%s is not allowed (SETSxWAYS or SETSxWAYSxLINE; sets and line are "
@@ -104,7 +104,8 @@ static bool pin(hwloc_topology_t topology, unsigned cpu, char *complaint, size_t
     return false;
 }
 
-bool machine_read(struct machine *machine, int pin_cpu, char *complaint, size_t complaint_size)
+bool machine_read(struct machine *machine, int pin_cpu, bool emulated, char *complaint,
+                  size_t complaint_size)
 {
     *machine = (struct machine){.l1d = {.sets = 64, .ways = 8, .line = 64}};
 
@@ -125,6 +126,8 @@ bool machine_read(struct machine *machine, int pin_cpu, char *complaint, size_t 
     /* CPUs and their L1D are all that is asked for; the rest would only cost time and memory. */
     hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L1CACHE, HWLOC_TYPE_FILTER_KEEP_ALL);
+    if (emulated)
+        hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     bool good = hwloc_topology_load(topology) == 0;
     if (!good)
         snprintf(complaint, complaint_size, "hwloc cannot read this machine's topology");

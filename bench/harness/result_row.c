@@ -117,7 +117,7 @@ void result_row_text(const struct result_row *row, FILE *stream)
 {
     const struct labels *labels = row->labels;
     const struct machine *machine = row->machine;
-    const struct cache_geometry *l1d = &row->histogram->geometry;
+    const struct l1d_geometry *l1d = &row->histogram->geometry;
     const struct mplace_lock_statistics *lock = &row->interval->lock_statistics;
 
     fprintf(

@@ -13,7 +13,7 @@ static bool is_power_of_two(uint32_t value)
     return value != 0 && (value & (value - 1)) == 0;
 }
 
-bool cache_geometry_is_plausible(const struct cache_geometry *geometry)
+bool l1d_geometry_is_plausible(const struct l1d_geometry *geometry)
 {
     return is_power_of_two(geometry->sets) && geometry->sets <= 1u << 20 && geometry->ways >= 1 &&
            geometry->ways <= 1024 && is_power_of_two(geometry->line) && geometry->line >= 16 &&
@@ -31,9 +31,9 @@ static const char *parse_field(const char *text, uint32_t *value)
     return at == text ? NULL : at;
 }
 
-bool cache_geometry_parse(const char *text, struct cache_geometry *geometry)
+bool l1d_geometry_parse(const char *text, struct l1d_geometry *geometry)
 {
-    struct cache_geometry parsed = {.line = 64};
+    struct l1d_geometry parsed = {.line = 64};
 
     text = parse_field(text, &parsed.sets);
     if (text == NULL || *text++ != 'x')
@@ -46,13 +46,13 @@ bool cache_geometry_parse(const char *text, struct cache_geometry *geometry)
         if (text == NULL)
             return false;
     }
-    if (*text != '\0' || !cache_geometry_is_plausible(&parsed))
+    if (*text != '\0' || !l1d_geometry_is_plausible(&parsed))
         return false;
     *geometry = parsed;
     return true;
 }
 
-bool set_histogram_open(struct set_histogram *histogram, const struct cache_geometry *geometry)
+bool set_histogram_open(struct set_histogram *histogram, const struct l1d_geometry *geometry)
 {
     *histogram = (struct set_histogram){.geometry = *geometry};
     histogram->count = pages_map(geometry->sets, sizeof *histogram->count);
@@ -61,7 +61,7 @@ bool set_histogram_open(struct set_histogram *histogram, const struct cache_geom
 
 void set_histogram_add(struct set_histogram *histogram, const void *address)
 {
-    const struct cache_geometry *geometry = &histogram->geometry;
+    const struct l1d_geometry *geometry = &histogram->geometry;
     uint32_t set = (uint32_t)((uintptr_t)address / geometry->line) & (geometry->sets - 1);
     uint32_t count = ++histogram->count[set];
 

@@ -30,7 +30,7 @@ struct node {
     int32_t value;
     /* The rest of the block is never touched. */
 };
-_Static_assert(sizeof(struct node) <= 16, "a node must fit the smallest --size");
+_Static_assert(sizeof(struct node) == 16, "the smallest --size is documented as 16");
 
 static struct choices {
     uint64_t size, nodes, traversals, seed, pin;
@@ -38,33 +38,41 @@ static struct choices {
     bool pin_given, csv, header, sets;
 } choices = {.nodes = 128, .traversals = 10000000, .seed = 1};
 
+/* clang-format off */
 static const struct option options[] = {
-    {"size", OPTION_NUMBER, "BYTES", "bytes that each node asks malloc for", 16, 1ull << 40,
-     &choices.size, NULL, true},
-    {"nodes", OPTION_NUMBER, "N", "nodes in the ring (128)", 1, 1 << 24, &choices.nodes, NULL,
-     false},
-    {"traversals", OPTION_NUMBER, "N", "times round the ring (10000000)", 1, UINT64_MAX,
-     &choices.traversals, NULL, false},
-    {"seed", OPTION_NUMBER, "N", "order of the nodes in the ring (1)", 0, UINT64_MAX, &choices.seed,
-     NULL, false},
-    {"pin", OPTION_NUMBER, "CPU", "run on this CPU", 0, 1 << 20, &choices.pin, &choices.pin_given,
-     false},
-    {"counters", OPTION_TEXT, "EVENT[,EVENT]", "count these events (libpfm4 names) over the run", 0,
-     0, &choices.counters, NULL, false},
-    {"csv", OPTION_FLAG, NULL, "one CSV row instead of text", 0, 0, &choices.csv, NULL, false},
-    {"header", OPTION_FLAG, NULL, "the line of column names before it", 0, 0, &choices.header, NULL,
-     false},
-    {"sets", OPTION_FLAG, NULL, "draw how the nodes fall on the sets of the L1D", 0, 0,
-     &choices.sets, NULL, false},
+    {.name = "size", .kind = OPTION_NUMBER, .value_name = "BYTES", .required = true,
+     .least = sizeof(struct node), .greatest = 1ull << 40, .target = &choices.size,
+     .help = "what each node asks malloc for"},
+    {.name = "nodes", .kind = OPTION_NUMBER, .value_name = "N",
+     .least = 1, .greatest = 1 << 24, .target = &choices.nodes,
+     .help = "nodes in the ring (default 128)"},
+    {.name = "traversals", .kind = OPTION_NUMBER, .value_name = "N",
+     .least = 1, .greatest = UINT64_MAX, .target = &choices.traversals,
+     .help = "times round the ring (default 10000000)"},
+    {.name = "seed", .kind = OPTION_NUMBER, .value_name = "N",
+     .least = 0, .greatest = UINT64_MAX, .target = &choices.seed,
+     .help = "of the order of the nodes (default 1)"},
+    {.name = "pin", .kind = OPTION_NUMBER, .value_name = "CPU",
+     .least = 0, .greatest = 1 << 20, .target = &choices.pin, .given = &choices.pin_given,
+     .help = "run on this CPU"},
+    {.name = "counters", .kind = OPTION_TEXT, .value_name = "EVENT[,EVENT]",
+     .target = &choices.counters,
+     .help = "count these events (libpfm4's names) over the measured interval"},
+    {.name = "csv", .kind = OPTION_FLAG, .target = &choices.csv,
+     .help = "one CSV row instead of text"},
+    {.name = "header", .kind = OPTION_FLAG, .target = &choices.header,
+     .help = "the line of column names before the row"},
+    {.name = "sets", .kind = OPTION_FLAG, .target = &choices.sets,
+     .help = "draw how the nodes fall on the sets of the L1D"},
 };
 enum { OPTION_COUNT = sizeof options / sizeof *options };
 
-static const char summary[] = "Walks a ring of nodes, each from its own malloc, under a pthread "
-                              "mutex, and reports traversals\n"
-                              "a second and the L1D sets that the nodes fall on. Preload an "
-                              "allocator or a lock to measure it.\n"
-                              "Exit status: 0 the ring was intact afterwards, 1 it was not or "
-                              "memory ran out, 2 bad arguments.";
+static const char summary[] =
+    "Walks a ring of nodes, each from its own malloc, under a pthread mutex, and reports\n"
+    "traversals a second and the L1D sets that the nodes fall on. Preload an allocator or a lock\n"
+    "library to measure it. Exit status: 0 the ring was intact afterwards, 1 it was not or memory\n"
+    "ran out, 2 bad arguments.";
+/* clang-format on */
 
 /* In a line of its own, so that nothing else the benchmark writes invalidates the lock. */
 static alignas(128) pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -189,8 +197,8 @@ static int measure(void)
 
     /* All that allocates, and all that can be refused, before the first node. */
     labels_read(&labels);
-    if (!machine_read(&machine, choices.pin_given ? (int)choices.pin : MACHINE_NO_PIN, complaint,
-                      sizeof complaint) ||
+    if (!machine_read(&machine, choices.pin_given ? (int)choices.pin : MACHINE_NO_PIN,
+                      labels.time_is_meaningless, complaint, sizeof complaint) ||
         !counters_open(&counters, choices.counters, complaint, sizeof complaint))
         return complain(EXIT_BAD_ARGUMENT, complaint);
     interval_prepare(&interval, &counters);
