@@ -1,0 +1,154 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Page runs inside a chunk, by two bitmaps; see chunk.h. Called once a run (16 to 129 pages), not
+ * once a block.
+ */
+#include "cia_malloc/chunk.h"
+
+#include <string.h>
+
+struct chunk *chunk_create(struct subheap *owner)
+{
+    struct chunk *chunk = page_source_map_metadata(sizeof *chunk);
+
+    if (chunk == NULL)
+        return NULL;
+    chunk->base = page_source_map(CHUNK_BYTES, CHUNK_BYTES);
+    if (chunk->base == NULL) {
+        page_source_unmap_metadata(chunk, sizeof *chunk);
+        return NULL;
+    }
+    chunk->kind = OWNER_CHUNK;
+    chunk->owner = owner;
+    chunk->longest_free = CHUNK_PAGES;
+    for (uint32_t page = 0; page < CHUNK_PAGES; page++)
+        chunk->pages[page].size_class = CLASS_NONE;
+    if (!page_source_register(chunk->base, chunk)) {
+        page_source_unmap(chunk->base, CHUNK_BYTES);
+        page_source_unmap_metadata(chunk, sizeof *chunk);
+        return NULL;
+    }
+    return chunk;
+}
+
+void chunk_destroy(struct chunk *chunk)
+{
+    page_source_forget(chunk->base);
+    page_source_unmap(chunk->base, CHUNK_BYTES);
+    page_source_unmap_metadata(chunk, sizeof *chunk);
+}
+
+/* The bits of word w that belong to pages [first, first + pages). */
+static uint64_t range_mask(uint32_t w, uint32_t first, uint32_t pages)
+{
+    uint32_t low = first > w * 64 ? first - w * 64 : 0;
+    uint32_t end = first + pages - w * 64;
+    uint64_t mask = ~(uint64_t)0 << low;
+
+    return end >= 64 ? mask : mask & ~(~(uint64_t)0 << end);
+}
+
+/* The last page of the range whose bit is set, or -1. */
+static int last_set(const uint64_t *bits, uint32_t first, uint32_t pages)
+{
+    for (uint32_t w = (first + pages - 1) / 64 + 1; w-- > first / 64;) {
+        uint64_t found = bits[w] & range_mask(w, first, pages);
+
+        if (found != 0)
+            return (int)(w * 64 + 63 - (uint32_t)__builtin_clzll(found));
+    }
+    return -1;
+}
+
+static uint32_t count_set(const uint64_t *bits, uint32_t first, uint32_t pages)
+{
+    uint32_t count = 0;
+
+    for (uint32_t w = first / 64; w <= (first + pages - 1) / 64; w++)
+        count += (uint32_t)__builtin_popcountll(bits[w] & range_mask(w, first, pages));
+    return count;
+}
+
+static void set_range(uint64_t *bits, uint32_t first, uint32_t pages, bool value)
+{
+    for (uint32_t w = first / 64; w <= (first + pages - 1) / 64; w++) {
+        if (value)
+            bits[w] |= range_mask(w, first, pages);
+        else
+            bits[w] &= ~range_mask(w, first, pages);
+    }
+}
+
+int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint32_t residue,
+                     bool *clean)
+{
+    uint32_t base_number = (uint32_t)((uintptr_t)chunk->base >> PAGE_SHIFT);
+    uint32_t first = (residue - base_number) & (modulus - 1);
+
+    if (pages > chunk->longest_free)
+        return -1;
+    while (first + pages <= CHUNK_PAGES) {
+        int obstacle = last_set(chunk->used, first, pages);
+
+        if (obstacle < 0) {
+            uint32_t dirty = count_set(chunk->dirty, first, pages);
+
+            *clean = dirty == 0;
+            set_range(chunk->used, first, pages, true);
+            set_range(chunk->dirty, first, pages, false);
+            chunk->used_pages += pages;
+            chunk->dirty_pages -= dirty;
+            return (int)first;
+        }
+        /* The next page behind the obstacle with the right residue. */
+        first += ((uint32_t)obstacle + 1 - first + modulus - 1) & ~(modulus - 1);
+    }
+    if (modulus == 1)
+        chunk->longest_free = pages - 1;
+    return -1;
+}
+
+void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages)
+{
+    for (uint32_t page = first; page < first + pages; page++)
+        chunk->pages[page].size_class = CLASS_NONE;
+    set_range(chunk->used, first, pages, false);
+    set_range(chunk->dirty, first, pages, true);
+    chunk->used_pages -= pages;
+    chunk->dirty_pages += pages;
+    chunk->longest_free = CHUNK_PAGES; /* unknown: the run may have joined others */
+}
+
+/* The first page from the given one on whose dirty bit has the value, or CHUNK_PAGES. */
+static uint32_t next_dirty(const struct chunk *chunk, uint32_t from, bool value)
+{
+    for (uint32_t w = from / 64; w < CHUNK_WORDS; w++) {
+        uint64_t bits = value ? chunk->dirty[w] : ~chunk->dirty[w];
+
+        if (w == from / 64)
+            bits &= ~(uint64_t)0 << (from % 64);
+        if (bits != 0)
+            return w * 64 + (uint32_t)__builtin_ctzll(bits);
+    }
+    return CHUNK_PAGES;
+}
+
+uint32_t chunk_purge(struct chunk *chunk)
+{
+    uint32_t purged = 0;
+    uint32_t first = 0;
+
+    while ((first = next_dirty(chunk, first, true)) < CHUNK_PAGES) {
+        uint32_t end = next_dirty(chunk, first, false);
+
+        if (page_source_purge(chunk->base + (size_t)first * PAGE_BYTES,
+                              (size_t)(end - first) * PAGE_BYTES)) {
+            set_range(chunk->dirty, first, end - first, false);
+            purged += end - first;
+        }
+        first = end;
+    }
+    chunk->dirty_pages -= purged;
+    return purged;
+}

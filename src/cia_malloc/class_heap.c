@@ -1,0 +1,228 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Span lists and the slow path of one class; see class_heap.h for the balance that they serve.
+ */
+#include "cia_malloc/class_heap.h"
+
+enum {
+    /* Spans looked at, a type, before any free block will do. A span has a given slot free as often
+       as blocks are free at all, and half of the slots are below on average: eight fail rarely. */
+    PROBES = 8,
+};
+
+void class_heap_initialise(struct class_heap *heap, unsigned size_class)
+{
+    const struct class_layout *layout = &class_layouts[size_class];
+
+    heap->size_class = (uint8_t)size_class;
+    heap->block_bytes = (uint32_t)layout->lines * LINE_BYTES;
+    heap->block_mask = (uint8_t)(layout->span_blocks - 1);
+    heap->span_shift = layout->span_shift;
+    heap->types = layout->types;
+    heap->first_bit = layout->first_slot & heap->block_mask;
+    heap->next_type = (uint8_t)(layout->first_slot >> layout->span_shift);
+    class_heap_set_target(heap, 1);
+}
+
+void class_heap_set_target(struct class_heap *heap, uint32_t target)
+{
+    uint32_t blocks = heap->block_mask + 1u;
+    uint32_t rise = (target - 1) * colours; /* live, when the target rose to this value */
+
+    for (uint32_t type = 0; type < heap->types; type++) {
+        const uint32_t *count = &heap->count[type * blocks];
+        uint64_t below = 0;
+
+        for (uint32_t bit = 0; bit < blocks; bit++)
+            below |= (uint64_t)(count[bit] < target) << bit;
+        heap->below[type] = below;
+    }
+    heap->target = target;
+    heap->lower_at = rise > colours / 2 ? rise - colours / 2 : 0;
+}
+
+static void list_append(struct class_heap *heap, struct span *span)
+{
+    struct span **head = &heap->partial[span->type];
+
+    if (*head == NULL) {
+        span->next = span->previous = span;
+        *head = span;
+    } else {
+        span->next = *head;
+        span->previous = (*head)->previous;
+        span->previous->next = span;
+        (*head)->previous = span;
+    }
+    span->listed = true;
+}
+
+static void list_remove(struct class_heap *heap, struct span *span)
+{
+    struct span **head = &heap->partial[span->type];
+
+    if (span->next == span) {
+        *head = NULL;
+    } else {
+        span->previous->next = span->next;
+        span->next->previous = span->previous;
+        if (*head == span)
+            *head = span->next;
+    }
+    span->listed = false;
+}
+
+void class_heap_retire_current(struct class_heap *heap)
+{
+    struct span *span = heap->current;
+
+    heap->current = NULL;
+    if (span != NULL && span->free != 0)
+        list_append(heap, span);
+}
+
+static void *make_current_and_take(struct class_heap *heap, struct span *span, uint64_t wanted,
+                                   bool *untouched)
+{
+    list_remove(heap, span);
+    heap->current = span;
+    heap->next_type = span->type;
+    return class_heap_take(heap, span, wanted, untouched);
+}
+
+static void *take_due_block(struct class_heap *heap, bool *untouched)
+{
+    for (uint32_t i = 0; i < heap->types; i++) {
+        uint32_t type = (heap->next_type + i) & (heap->types - 1u);
+        uint64_t below = heap->below[type];
+        struct span *span = heap->partial[type];
+
+        for (uint32_t probe = 0; below != 0 && span != NULL && probe < PROBES; probe++) {
+            if ((span->free & below) != 0)
+                return make_current_and_take(heap, span, span->free & below, untouched);
+            span = span->next;
+            if (span == heap->partial[type])
+                break;
+        }
+    }
+    return NULL;
+}
+
+static bool some_slot_is_below(const struct class_heap *heap)
+{
+    for (uint32_t type = 0; type < heap->types; type++) {
+        if (heap->below[type] != 0)
+            return true;
+    }
+    return false;
+}
+
+void *class_heap_allocate_slow(struct class_heap *heap, bool *untouched)
+{
+    if (!some_slot_is_below(heap))
+        class_heap_set_target(heap, heap->target + 1);
+
+    void *block = class_heap_allocate_fast(heap, untouched);
+    if (block != NULL)
+        return block;
+    class_heap_retire_current(heap);
+    block = take_due_block(heap, untouched);
+    if (block != NULL)
+        return block;
+    for (uint32_t type = 0; type < heap->types; type++) {
+        struct span *span = heap->partial[type];
+
+        if (span != NULL)
+            return make_current_and_take(heap, span, span->free, untouched);
+    }
+    return NULL;
+}
+
+uint32_t class_heap_wanted_type(struct class_heap *heap)
+{
+    uint32_t wanted = heap->next_type;
+
+    for (uint32_t i = 0; i < heap->types && heap->below[wanted] == 0; i++)
+        wanted = (wanted + 1) & (heap->types - 1u);
+    return wanted;
+}
+
+void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t page,
+                        uint32_t run_type, bool clean)
+{
+    const struct class_layout *layout = &class_layouts[heap->size_class];
+    uint32_t offset = class_layout_run_offset(layout, run_type) % LINES_PER_PAGE;
+    uint32_t pages = class_layout_run_pages(layout, run_type);
+    uint64_t all = class_layout_all_bits(layout);
+    struct page_info info = {
+        .run_page = (uint16_t)page,
+        .first_line = (uint16_t)offset,
+        .run_type = (uint8_t)run_type,
+        .size_class = heap->size_class,
+    };
+
+    for (uint32_t i = 0; i < pages; i++)
+        chunk->pages[page + i] = info;
+    for (uint32_t i = 0; i < layout->run_spans; i++) {
+        struct span *span = &chunk->spans[page + i];
+        uint32_t line = offset + i * layout->span_lines;
+
+        *span = (struct span){
+            .free = all,
+            .untouched = clean ? all : 0,
+            .base = chunk->base + (size_t)page * PAGE_BYTES + (size_t)line * LINE_BYTES,
+            .chunk = chunk,
+            .size_class = heap->size_class,
+            .type = (uint8_t)((run_type + i) & (layout->types - 1u)),
+            .phase = (uint8_t)span_phase(layout, run_type, i),
+            .run_page = (uint16_t)page,
+            .run_pages = (uint16_t)pages,
+        };
+        chunk->remotes[page + i].chunk = chunk;
+        list_append(heap, span);
+    }
+    heap->capacity += (uint32_t)layout->run_spans * layout->span_blocks;
+    heap->next_page = (uint32_t)((uintptr_t)chunk->base >> PAGE_SHIFT) + page + pages;
+}
+
+bool class_heap_run_is_idle(const struct class_heap *heap, const struct chunk *chunk,
+                            uint32_t page)
+{
+    const struct class_layout *layout = &class_layouts[heap->size_class];
+
+    for (uint32_t i = 0; i < layout->run_spans; i++) {
+        const struct span *span = &chunk->spans[page + i];
+
+        if (span->free != class_layout_all_bits(layout) || span == heap->current)
+            return false;
+    }
+    return true;
+}
+
+void class_heap_remove_run(struct class_heap *heap, struct chunk *chunk, uint32_t page)
+{
+    const struct class_layout *layout = &class_layouts[heap->size_class];
+
+    for (uint32_t i = 0; i < layout->run_spans; i++)
+        list_remove(heap, &chunk->spans[page + i]);
+    heap->capacity -= (uint32_t)layout->run_spans * layout->span_blocks;
+}
+
+bool class_heap_free(struct class_heap *heap, struct span *span, uint64_t bits)
+{
+    const struct class_layout *layout = &class_layouts[heap->size_class];
+    uint32_t run_blocks = (uint32_t)layout->run_spans * layout->span_blocks;
+
+    for (uint64_t left = bits; left != 0; left &= left - 1)
+        class_heap_count_returned(heap, span->type, (uint32_t)__builtin_ctzll(left));
+    span->free |= bits;
+    if (span == heap->current)
+        return false;
+    if (!span->listed)
+        list_append(heap, span);
+    /* One idle run stays, so that a program at the edge does not carve and release in turn. */
+    return span->free == class_layout_all_bits(layout) &&
+           heap->capacity - heap->live >= 2 * run_blocks &&
+           class_heap_run_is_idle(heap, span->chunk, span->run_page);
+}

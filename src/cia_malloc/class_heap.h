@@ -1,0 +1,133 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The blocks of one class in one sub-heap, and which of them to hand out next so that the live ones
+ * lie evenly over the L1 sets. All of it under the sub-heap's lock.
+ *
+ * Balance. count[s] is the number of live blocks in slot s (one slot, one colour). A slot is below
+ * when count[s] < target; blocks are handed out from slots that are below, as long as there are any.
+ *
+ *     invariant    bit s of below  <=>  count[s] < target
+ *     invariant    live / C < target <= (live + C / 2) / C + 1    after every raise and lower
+ *
+ * The target rises when no slot is below, that is when every slot holds target blocks, and falls when
+ * live has fallen half a cycle under the point where it rose: so each move costs C steps and happens
+ * at most once in C / 2 calls. Since every span holds each slot of its type once, a slot with few
+ * live blocks is a slot with many free ones: what balance asks for is there. So
+ *   - never-used blocks: no slot gets its (k + 1)th block before each has k. N in a row put at most
+ *     ceil(N / C) + 1 into a set;
+ *   - recycled blocks: no slot is given more than about one block above its even share, whatever was
+ *     freed before. It is the frees of the program that can leave a set fuller than that.
+ */
+#ifndef MPLACE_CIA_CLASS_HEAP_H
+#define MPLACE_CIA_CLASS_HEAP_H
+
+#include "cia_malloc/chunk.h"
+
+struct class_heap {
+    struct span *current;    /* blocks come from here; not in a list. NULL at first */
+    uint64_t allocations;    /* since the process started */
+    uint32_t live;           /* blocks handed out and not yet back */
+    uint32_t capacity;       /* blocks in all spans */
+    uint32_t target;         /* see above; from 1 */
+    uint32_t lower_at;       /* lower the target when live is less */
+    uint32_t block_bytes;    /* constant, beside what malloc reads with it */
+    uint8_t block_mask;      /* constant: span_blocks - 1 */
+    uint8_t span_shift;      /* constant: log2 span_blocks */
+    uint8_t first_bit;       /* constant: where the search in a span begins */
+    uint8_t next_type;       /* where the search for a type begins */
+    uint32_t next_page;      /* where the last run ended, as a page number */
+    uint8_t types;           /* constant */
+    uint8_t size_class;      /* constant */
+    uint8_t unused[14];
+    uint64_t below[TYPES_GREATEST];
+    struct span *partial[TYPES_GREATEST]; /* spans with free blocks, by type; circular, first = head */
+    uint32_t count[COLOURS_GREATEST];     /* live blocks by slot: type << span_shift | bit */
+};
+
+static_assert(offsetof(struct class_heap, below) == LINE_BYTES, "the hot words are one line");
+static_assert(sizeof(struct class_heap) / LINE_BYTES % 2 == 1,
+              "an odd number of lines: heaps of different classes begin in different sets");
+
+void class_heap_initialise(struct class_heap *heap, unsigned size_class);
+
+/* Makes every slot's bit in below agree with the target: C steps. */
+void class_heap_set_target(struct class_heap *heap, uint32_t target);
+
+static inline void class_heap_count_taken(struct class_heap *heap, uint32_t type, uint32_t bit)
+{
+    if (++heap->count[type << heap->span_shift | bit] >= heap->target)
+        heap->below[type] &= ~((uint64_t)1 << bit);
+    heap->live++;
+    heap->allocations++;
+}
+
+static inline void class_heap_count_returned(struct class_heap *heap, uint32_t type, uint32_t bit)
+{
+    if (--heap->count[type << heap->span_shift | bit] < heap->target)
+        heap->below[type] |= (uint64_t)1 << bit;
+    if (__builtin_expect(--heap->live < heap->lower_at, 0))
+        class_heap_set_target(heap, heap->live / colours + 1);
+}
+
+/* Takes one of the wanted blocks (not 0) of a span; *untouched says that it reads as zero. */
+static inline void *class_heap_take(struct class_heap *heap, struct span *span, uint64_t wanted,
+                                    bool *untouched)
+{
+    uint64_t ahead = wanted & (~(uint64_t)0 << heap->first_bit);
+    uint32_t bit = (uint32_t)__builtin_ctzll(ahead != 0 ? ahead : wanted);
+    uint64_t mask = (uint64_t)1 << bit;
+
+    span->free &= ~mask;
+    *untouched = (span->untouched & mask) != 0;
+    span->untouched &= ~mask;
+    class_heap_count_taken(heap, span->type, bit);
+    return span->base + (size_t)((bit - span->phase) & heap->block_mask) * heap->block_bytes;
+}
+
+/*
+ * The fast path: a block from the current span whose colour is due, or NULL. Five lines are written
+ * or read: the sub-heap's lock, two of the class heap, the count, the span.
+ */
+static inline void *class_heap_allocate_fast(struct class_heap *heap, bool *untouched)
+{
+    struct span *span = heap->current;
+
+    if (__builtin_expect(span == NULL, 0))
+        return NULL;
+    uint64_t wanted = span->free & heap->below[span->type];
+    if (__builtin_expect(wanted == 0, 0))
+        return NULL;
+    return class_heap_take(heap, span, wanted, untouched);
+}
+
+/*
+ * Finds another span with a block whose colour is due and makes it current; failing that, any block.
+ * NULL when every block is handed out: then carve a run.
+ */
+void *class_heap_allocate_slow(struct class_heap *heap, bool *untouched);
+
+/* The type that a new run should begin with: one with slots below. */
+uint32_t class_heap_wanted_type(struct class_heap *heap);
+
+/* Carves the run's pages, already taken from the chunk, into spans. */
+void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t page,
+                        uint32_t run_type, bool clean);
+
+/*
+ * Puts blocks back: the bits of a span, none of which is free. Returns true when the span's run now
+ * has no live block, is not in use, and the class has enough without it: remove it.
+ */
+bool class_heap_free(struct class_heap *heap, struct span *span, uint64_t bits);
+
+/* Takes the spans of a run out of the lists. The run must have no live block. */
+void class_heap_remove_run(struct class_heap *heap, struct chunk *chunk, uint32_t page);
+
+/* Whether every span of the run is entirely free and none is current. */
+bool class_heap_run_is_idle(const struct class_heap *heap, const struct chunk *chunk,
+                            uint32_t page);
+
+/* Lets go of the current span, for class_heap_run_is_idle. */
+void class_heap_retire_current(struct class_heap *heap);
+
+#endif

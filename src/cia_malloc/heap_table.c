@@ -1,0 +1,179 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Making, finding and, around fork, holding the sub-heaps; see heap_table.h.
+ */
+#include "cia_malloc/heap_table.h"
+
+#include "base/cache_geometry.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+_Atomic(struct subheap *) heap_table[ALL_HEAPS];
+
+/*
+ * Tables that depend on the machine, computed by whoever allocates first: no constructor need have
+ * run. Threads that race compute and store the same; the flag is released after the tables.
+ */
+static void initialise_once(void)
+{
+    static atomic_bool done;
+
+    if (!atomic_load_explicit(&done, memory_order_acquire)) {
+        struct cache_geometry geometry;
+
+        cache_geometry_read(&geometry);
+        size_class_initialise(geometry.l1d.sets);
+        subheap_initialise(geometry.l2.sets);
+        atomic_store_explicit(&done, true, memory_order_release);
+    }
+}
+
+static struct subheap *heap_make(uint32_t number)
+{
+    struct subheap *expected = NULL;
+    struct subheap *heap;
+
+    initialise_once();
+    heap = subheap_create(number);
+    if (heap == NULL)
+        return atomic_load_explicit(&heap_table[number], memory_order_acquire);
+    if (!atomic_compare_exchange_strong_explicit(&heap_table[number], &expected, heap,
+                                                 memory_order_acq_rel, memory_order_acquire)) {
+        page_source_unmap_metadata(heap, sizeof *heap);
+        heap = expected;
+    }
+    return heap;
+}
+
+static struct subheap *try_number(uint32_t number, bool make)
+{
+    struct subheap *heap = atomic_load_explicit(&heap_table[number], memory_order_acquire);
+
+    if (heap == NULL && make)
+        heap = heap_make(number);
+    return heap != NULL && subheap_try_lock(heap) ? heap : NULL;
+}
+
+struct subheap *heap_acquire_slow(void)
+{
+    for (;;) {
+        struct subheap *heap = try_number(current_cpu() % CPU_HEAPS, true);
+
+        /* Obstructed: the holder was preempted or stopped, or is below us in a signal handler. The
+           same few spare ones first, so that there are as few as threads were ever obstructed at
+           once. */
+        for (uint32_t i = CPU_HEAPS; heap == NULL && i < ALL_HEAPS; i++) {
+            heap = try_number(i, true);
+            if (heap == NULL && atomic_load_explicit(&heap_table[i], memory_order_relaxed) == NULL)
+                break; /* out of memory */
+        }
+        /* Out of memory for a new sub-heap, or hundreds of threads stopped: any other will do. */
+        bool exists = false;
+        for (uint32_t i = 0; heap == NULL && i < ALL_HEAPS; i++) {
+            exists |= atomic_load_explicit(&heap_table[i], memory_order_relaxed) != NULL;
+            heap = try_number(i, false);
+        }
+        if (heap != NULL || !exists)
+            return heap;
+        sched_yield();
+    }
+}
+
+/* True if the lock was taken within some 20 ms. */
+static bool lock_patiently(struct subheap *heap)
+{
+    enum { TRIES = 1000 };
+    static const struct timespec pause = {.tv_nsec = 20 * 1000};
+
+    for (int i = 0; i < TRIES; i++) {
+        if (subheap_try_lock(heap))
+            return true;
+        if (i % 16 == 15)
+            nanosleep(&pause, NULL); /* the holder may wait for this CPU */
+    }
+    return false;
+}
+
+struct subheap *heap_lock_next(uint32_t *index, uint32_t *passed_over)
+{
+    while (*index < ALL_HEAPS) {
+        struct subheap *heap =
+            atomic_load_explicit(&heap_table[(*index)++], memory_order_acquire);
+
+        if (heap == NULL)
+            continue;
+        if (lock_patiently(heap))
+            return heap;
+        ++*passed_over;
+    }
+    return NULL;
+}
+
+/*
+ * Fork. The child has one thread; a sub-heap whose holder was another thread would stay locked in it
+ * for ever, and be in the middle of a change. So the forking thread holds all of them across fork.
+ * It gives up on a holder that does not move (stopped, or itself, interrupted by the signal handler
+ * that forks): in the child such a sub-heap is finished by the interrupted code or stays locked, and
+ * a locked sub-heap is one that everybody passes by.
+ */
+static uint64_t held_for_fork[ALL_HEAPS / 64];
+/* The thread between before_fork and after_fork, by its thread pointer, which the child shares.
+   Claimed by compare-and-swap from NULL; the two words after it belong to that thread. */
+static _Atomic(void *) fork_holder;
+static uint32_t forks_inside; /* from signal handlers while this thread holds the sub-heaps */
+
+static bool claim_fork(void *self)
+{
+    enum { TRIES = 1000 };
+    static const struct timespec pause = {.tv_nsec = 100 * 1000};
+
+    for (int i = 0; i < TRIES; i++) {
+        void *expected = NULL;
+
+        if (atomic_compare_exchange_strong_explicit(&fork_holder, &expected, self,
+                                                    memory_order_acquire, memory_order_relaxed))
+            return true;
+        if (expected == self) {
+            forks_inside++;
+            return false;
+        }
+        nanosleep(&pause, NULL); /* another thread forks: let it */
+    }
+    return false; /* forks without holding: the child passes by what is locked */
+}
+
+static void before_fork(void)
+{
+    uint32_t index = 0, passed_over = 0;
+    struct subheap *heap;
+
+    if (!claim_fork(__builtin_thread_pointer()))
+        return;
+    while ((heap = heap_lock_next(&index, &passed_over)) != NULL)
+        held_for_fork[heap->number / 64] |= (uint64_t)1 << heap->number % 64;
+}
+
+static void after_fork(void)
+{
+    if (atomic_load_explicit(&fork_holder, memory_order_relaxed) != __builtin_thread_pointer())
+        return;
+    if (forks_inside > 0) {
+        forks_inside--;
+        return;
+    }
+    for (uint32_t i = 0; i < ALL_HEAPS; i++) {
+        if ((held_for_fork[i / 64] >> i % 64 & 1) != 0)
+            subheap_unlock(atomic_load_explicit(&heap_table[i], memory_order_relaxed));
+    }
+    for (uint32_t i = 0; i < ALL_HEAPS / 64; i++)
+        held_for_fork[i] = 0;
+    atomic_store_explicit(&fork_holder, NULL, memory_order_release);
+}
+
+void heap_table_register_fork(void)
+{
+    pthread_atfork(before_fork, after_fork, after_fork);
+}

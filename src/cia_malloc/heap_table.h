@@ -1,0 +1,48 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Which sub-heap does this thread use now? One a CPU, made when a thread first allocates there, and
+ * some spare ones for threads that find theirs taken.
+ */
+#ifndef MPLACE_CIA_HEAP_TABLE_H
+#define MPLACE_CIA_HEAP_TABLE_H
+
+#include "base/current_cpu.h"
+#include "cia_malloc/subheap.h"
+
+enum {
+    CPU_HEAPS = 1024,  /* CPU numbers beyond it share: right, only slower */
+    SPARE_HEAPS = 256, /* so many threads may be stopped in mid-call before one must wait */
+    ALL_HEAPS = CPU_HEAPS + SPARE_HEAPS,
+};
+
+/*
+ * NULL until first used; then constant, for ever: a sub-heap is never destroyed. Published by
+ * compare-and-swap (release), read with acquire.
+ */
+extern _Atomic(struct subheap *) heap_table[ALL_HEAPS];
+
+/* Locks a sub-heap for this thread. NULL when there is none and no memory to make one. */
+struct subheap *heap_acquire_slow(void);
+
+static inline struct subheap *heap_acquire(void)
+{
+    struct subheap *heap = atomic_load_explicit(&heap_table[current_cpu() % CPU_HEAPS],
+                                                memory_order_acquire);
+
+    if (__builtin_expect(heap != NULL && subheap_try_lock(heap), 1))
+        return heap;
+    return heap_acquire_slow();
+}
+
+/*
+ * The next existing sub-heap from number *index on, locked, waiting a bounded time for its holder;
+ * *index is moved behind it. NULL at the end. One whose holder does not let go is passed over and
+ * counted in *passed_over.
+ */
+struct subheap *heap_lock_next(uint32_t *index, uint32_t *passed_over);
+
+/* Registers what fork needs. Called from the constructor. */
+void heap_table_register_fork(void);
+
+#endif

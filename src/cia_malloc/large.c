@@ -1,0 +1,201 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Large and huge blocks; see large.h.
+ */
+#include "cia_malloc/large.h"
+
+#include "base/report.h"
+#include "cia_malloc/heap_table.h"
+
+#include <stdlib.h>
+
+enum { HUGE_RECORDS_A_PAGE = 16 };
+
+/* Written once a mapping of more than half a MiB comes or goes. */
+static atomic_size_t huge_bytes_live, huge_blocks_live;
+static _Atomic uint64_t huge_made;
+
+static size_t round_up_to_pages(size_t bytes)
+{
+    return (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+}
+
+/* The next colour in turn for blocks of so many pages. */
+static uint32_t next_colour(struct subheap *heap, size_t pages)
+{
+    uint8_t *turn = &heap->large_colour[pages % LARGE_CURSORS];
+    /* Lengths begin in different colours; the first of each would all fall into colour 0. */
+    uint32_t colour = (*turn + (uint32_t)(pages % LARGE_CURSORS) * 29) & (colours - 1);
+
+    (*turn)++;
+    return colour;
+}
+
+/* In a chunk: a run that is one span with one block. */
+static void *run_allocate(struct subheap *heap, size_t bytes, size_t alignment, bool *zeroed)
+{
+    uint32_t pages = (uint32_t)(round_up_to_pages(bytes) / PAGE_BYTES);
+    uint32_t modulus = colours / LINES_PER_PAGE, residue = 0, first_line = 0, page;
+
+    if (alignment <= LINE_BYTES) {
+        uint32_t colour = next_colour(heap, pages);
+
+        first_line = colour % LINES_PER_PAGE;
+        residue = colour / LINES_PER_PAGE;
+        pages = (uint32_t)(round_up_to_pages(bytes + first_line * LINE_BYTES) / PAGE_BYTES);
+    } else if (alignment > PAGE_BYTES) {
+        modulus = (uint32_t)(alignment / PAGE_BYTES);
+    } else {
+        modulus = 1;
+    }
+    struct chunk *chunk = subheap_take_pages(heap, pages, modulus, residue, &page, zeroed);
+    if (chunk == NULL) {
+        subheap_trim(heap);
+        chunk = subheap_take_pages(heap, pages, modulus, residue, &page, zeroed);
+    }
+    if (chunk == NULL)
+        return NULL;
+
+    struct page_info info = {
+        .run_page = (uint16_t)page,
+        .first_line = (uint16_t)first_line,
+        .size_class = CLASS_LARGE,
+    };
+    for (uint32_t i = 0; i < pages; i++)
+        chunk->pages[page + i] = info;
+    chunk->remotes[page].chunk = chunk;
+    chunk->spans[page] = (struct span){
+        .base = chunk->base + (size_t)page * PAGE_BYTES + (size_t)first_line * LINE_BYTES,
+        .chunk = chunk,
+        .size_class = CLASS_LARGE,
+        .run_page = (uint16_t)page,
+        .run_pages = (uint16_t)pages,
+    };
+    heap->large_live++;
+    heap->large_allocations++;
+    heap->large_pages_live += pages;
+    return chunk->spans[page].base;
+}
+
+/* Records come a page at a time and are kept for ever: a few bytes for each half MiB in use. */
+static struct huge *record_take(struct subheap *heap)
+{
+    if (heap->huge_records == NULL) {
+        struct huge *fresh = page_source_map_metadata(HUGE_RECORDS_A_PAGE * sizeof *fresh);
+
+        for (int i = 0; fresh != NULL && i < HUGE_RECORDS_A_PAGE; i++) {
+            fresh[i].next = heap->huge_records;
+            heap->huge_records = &fresh[i];
+        }
+    }
+    struct huge *record = heap->huge_records;
+    if (record != NULL)
+        heap->huge_records = record->next;
+    return record;
+}
+
+static void record_put(struct huge *record)
+{
+    struct subheap *heap = heap_acquire();
+
+    if (heap == NULL)
+        return; /* cannot be: the record came from one */
+    record->next = heap->huge_records;
+    heap->huge_records = record;
+    subheap_unlock(heap);
+}
+
+static void *huge_map(struct huge *record, size_t bytes, size_t alignment, uint32_t colour)
+{
+    size_t offset = alignment <= LINE_BYTES ? (size_t)colour * LINE_BYTES : 0;
+    size_t total = round_up_to_pages(bytes + offset);
+
+    record->base = page_source_map(total, alignment > CHUNK_BYTES ? alignment : CHUNK_BYTES);
+    if (record->base == NULL)
+        return NULL;
+    record->kind = OWNER_HUGE;
+    record->mapped_bytes = total;
+    record->block = record->base + offset;
+    if (!page_source_register(record->block, record)) {
+        page_source_unmap(record->base, total);
+        return NULL;
+    }
+    atomic_fetch_add_explicit(&huge_bytes_live, total, memory_order_relaxed);
+    atomic_fetch_add_explicit(&huge_blocks_live, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&huge_made, 1, memory_order_relaxed);
+    return record->block;
+}
+
+void *large_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t alignment, bool *zeroed)
+{
+    size_t pages = round_up_to_pages(bytes) / PAGE_BYTES;
+
+    if (pages <= LARGE_GREATEST_PAGES && alignment <= (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES) {
+        void *block = run_allocate(heap, bytes, alignment, zeroed);
+
+        subheap_unlock(heap);
+        return block;
+    }
+    struct huge *record = record_take(heap);
+    uint32_t colour = next_colour(heap, pages);
+
+    subheap_unlock(heap);
+    if (record == NULL)
+        return NULL;
+    void *block = huge_map(record, bytes, alignment, colour);
+    if (block == NULL)
+        record_put(record);
+    *zeroed = true;
+    return block;
+}
+
+void huge_free(struct huge *huge)
+{
+    page_source_forget(huge->block);
+    atomic_fetch_sub_explicit(&huge_bytes_live, huge->mapped_bytes, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&huge_blocks_live, 1, memory_order_relaxed);
+    page_source_unmap(huge->base, huge->mapped_bytes);
+    record_put(huge);
+}
+
+void *huge_resize(struct huge *huge, size_t new_bytes)
+{
+    size_t offset = (size_t)(huge->block - huge->base);
+    size_t total = round_up_to_pages(new_bytes + offset);
+    char *base;
+
+    if (total != huge->mapped_bytes &&
+        !page_source_resize(huge->base, huge->mapped_bytes, total)) {
+        base = page_source_map(total, CHUNK_BYTES);
+        if (base == NULL)
+            return NULL;
+        /* Register first: it is what can fail. */
+        if (!page_source_register(base + offset, huge)) {
+            page_source_unmap(base, total);
+            return NULL;
+        }
+        if (!page_source_move(huge->base, huge->mapped_bytes, base, total)) {
+            page_source_forget(base + offset);
+            page_source_unmap(base, total);
+            return NULL;
+        }
+        page_source_forget(huge->block);
+        huge->base = base;
+        huge->block = base + offset;
+    }
+    atomic_fetch_add_explicit(&huge_bytes_live, total - huge->mapped_bytes, memory_order_relaxed);
+    huge->mapped_bytes = total;
+    return huge->block;
+}
+
+void huge_totals(size_t *bytes, size_t *blocks)
+{
+    *bytes = atomic_load_explicit(&huge_bytes_live, memory_order_relaxed);
+    *blocks = atomic_load_explicit(&huge_blocks_live, memory_order_relaxed);
+}
+
+uint64_t huge_allocations(void)
+{
+    return atomic_load_explicit(&huge_made, memory_order_relaxed);
+}

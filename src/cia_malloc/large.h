@@ -1,0 +1,54 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Blocks above the last class. Up to 512 KiB: a run of pages in a chunk that is one block. Longer:
+ * a mapping of its own.
+ *
+ * Both begin at a colour taken in turn, not at random: 128 random draws leave about 9 of 64 sets
+ * empty. The colour comes out of the slack of rounding to pages where that is enough, and costs a
+ * page more where it is not. There is a turn for each length in pages (modulo 64), so that two kinds
+ * of buffer that are allocated in alternation do not get every other colour each.
+ */
+#ifndef MPLACE_CIA_LARGE_H
+#define MPLACE_CIA_LARGE_H
+
+#include "cia_malloc/subheap.h"
+
+/* What page_source_owner finds for a mapping that is one block. */
+struct huge {
+    enum owner_kind kind;
+    char *base;          /* the mapping */
+    size_t mapped_bytes;
+    char *block;         /* what malloc returned, in the first 4 MiB of the mapping */
+    struct huge *next;   /* while unused: in the sub-heap's list */
+};
+
+/*
+ * A block of bytes (above SIZE_CLASS_LARGEST or with a large alignment), aligned to a power of two.
+ * An alignment of up to a line gets a colour in turn; a greater one is kept exactly. The sub-heap is
+ * locked on entry and unlocked on return, so that mmap and page faults happen outside the lock.
+ * NULL when out of memory; *zeroed: the block reads as zero.
+ */
+void *large_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t alignment, bool *zeroed);
+
+static inline size_t huge_usable(const struct huge *huge)
+{
+    return (size_t)(huge->base + huge->mapped_bytes - huge->block);
+}
+
+/* Gives a mapping back. */
+void huge_free(struct huge *huge);
+
+/*
+ * The block with at least new_bytes usable bytes, its contents kept, without a copy: in place, or
+ * its pages moved elsewhere. NULL, nothing changed, when that cannot be done.
+ */
+void *huge_resize(struct huge *huge, size_t new_bytes);
+
+/* Bytes and number of all live mappings. */
+void huge_totals(size_t *bytes, size_t *blocks);
+
+/* All that were ever made. */
+uint64_t huge_allocations(void);
+
+#endif

@@ -1,0 +1,169 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * mmap, munmap, mremap, madvise and the chunk table; see page_source.h.
+ */
+#include "cia_malloc/page_source.h"
+
+#include "cia_malloc/size_class.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <sys/mman.h>
+
+_Atomic(_Atomic(void *) *) page_source_root[1 << ROOT_BITS];
+
+/* Written at each map and unmap only: once in thousands of allocations. */
+static atomic_size_t mapped_bytes;
+
+static void *map_anywhere(size_t bytes)
+{
+    int saved_errno = errno;
+    void *address =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    errno = saved_errno;
+    if (address == MAP_FAILED)
+        return NULL;
+    atomic_fetch_add_explicit(&mapped_bytes, bytes, memory_order_relaxed);
+    return address;
+}
+
+void page_source_unmap(void *address, size_t bytes)
+{
+    int saved_errno = errno;
+
+    /* munmap can fail when it would split a mapping beyond the limit; the pages then stay ours to
+       lose, but they must not stay populated. */
+    if (munmap(address, bytes) == 0)
+        atomic_fetch_sub_explicit(&mapped_bytes, bytes, memory_order_relaxed);
+    else
+        madvise(address, bytes, MADV_DONTNEED);
+    errno = saved_errno;
+}
+
+void *page_source_map(size_t bytes, size_t alignment)
+{
+    /* The kernel goes downwards from the last mapping, so that one aligned chunk is usually followed
+       by another: try for that before mapping more than needed. */
+    char *address = map_anywhere(bytes);
+
+    if (address == NULL || ((uintptr_t)address & (alignment - 1)) == 0)
+        return address;
+    page_source_unmap(address, bytes);
+
+    size_t larger;
+    if (__builtin_add_overflow(bytes, alignment - PAGE_BYTES, &larger))
+        return NULL;
+    address = map_anywhere(larger);
+    if (address == NULL)
+        return NULL;
+    size_t head = -(uintptr_t)address & (alignment - 1);
+    size_t tail = larger - head - bytes;
+    if (head != 0)
+        page_source_unmap(address, head);
+    if (tail != 0)
+        page_source_unmap(address + head + bytes, tail);
+    return address + head;
+}
+
+bool page_source_purge(void *address, size_t bytes)
+{
+    int saved_errno = errno;
+    bool purged = madvise(address, bytes, MADV_DONTNEED) == 0;
+
+    errno = saved_errno;
+    return purged;
+}
+
+bool page_source_resize(void *address, size_t old_bytes, size_t new_bytes)
+{
+    int saved_errno = errno;
+    bool resized = mremap(address, old_bytes, new_bytes, 0) != MAP_FAILED;
+
+    errno = saved_errno;
+    if (resized) /* unsigned arithmetic wraps to the right sum when it shrinks */
+        atomic_fetch_add_explicit(&mapped_bytes, new_bytes - old_bytes, memory_order_relaxed);
+    return resized;
+}
+
+bool page_source_move(void *from, size_t old_bytes, void *to, size_t new_bytes)
+{
+    int saved_errno = errno;
+    bool moved =
+        mremap(from, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED;
+
+    errno = saved_errno;
+    if (moved)
+        atomic_fetch_sub_explicit(&mapped_bytes, old_bytes, memory_order_relaxed);
+    return moved;
+}
+
+static size_t metadata_mapping_bytes(size_t bytes)
+{
+    /* One page more than needed is room for every colour. */
+    return ((bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1)) + PAGE_BYTES;
+}
+
+void *page_source_map_metadata(size_t bytes)
+{
+    static atomic_uint turn;
+    char *address = map_anywhere(metadata_mapping_bytes(bytes));
+
+    if (address == NULL)
+        return NULL;
+    /* 23 is odd: 64 structures in a row begin in 64 different colours. */
+    uint32_t colour = atomic_fetch_add_explicit(&turn, 23, memory_order_relaxed) % LINES_PER_PAGE;
+    return address + (size_t)colour * LINE_BYTES;
+}
+
+void page_source_unmap_metadata(void *address, size_t bytes)
+{
+    page_source_unmap((void *)((uintptr_t)address & ~(uintptr_t)(PAGE_BYTES - 1)),
+                      metadata_mapping_bytes(bytes));
+}
+
+bool page_source_register(const void *address, void *owner)
+{
+    uintptr_t key = (uintptr_t)address >> CHUNK_SHIFT;
+    _Atomic(_Atomic(void *) *) *entry;
+    _Atomic(void *) *leaf;
+    enum { LEAF_BYTES = sizeof(void *) << LEAF_BITS };
+
+    if (key >> (ROOT_BITS + LEAF_BITS) != 0)
+        return false; /* 5-level page tables: only on explicit request, which we never make */
+    entry = &page_source_root[key >> LEAF_BITS];
+    /* Pairs with the release below: a leaf is seen zeroed or later. */
+    leaf = atomic_load_explicit(entry, memory_order_acquire);
+    if (leaf == NULL) {
+        _Atomic(void *) *expected = NULL;
+
+        leaf = map_anywhere(LEAF_BYTES);
+        if (leaf == NULL)
+            return false;
+        if (!atomic_compare_exchange_strong_explicit(entry, &expected, leaf, memory_order_acq_rel,
+                                                     memory_order_acquire)) {
+            page_source_unmap(leaf, LEAF_BYTES);
+            leaf = expected;
+        }
+    }
+    /* Release: a reader that finds the owner finds what was written to it before. */
+    atomic_store_explicit(&leaf[key & ((1 << LEAF_BITS) - 1)], owner, memory_order_release);
+    return true;
+}
+
+void page_source_forget(const void *address)
+{
+    uintptr_t key = (uintptr_t)address >> CHUNK_SHIFT;
+    _Atomic(void *) *leaf =
+        atomic_load_explicit(&page_source_root[key >> LEAF_BITS], memory_order_relaxed);
+
+    atomic_store_explicit(&leaf[key & ((1 << LEAF_BITS) - 1)], NULL, memory_order_release);
+}
+
+size_t page_source_mapped_bytes(void)
+{
+    return atomic_load_explicit(&mapped_bytes, memory_order_relaxed);
+}
+
+static_assert(ROOT_BITS == 13 && LEAF_BITS == 12, "a root of 64 KiB, leaves of 32 KiB for 16 GiB each");

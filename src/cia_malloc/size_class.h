@@ -1,0 +1,154 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Which class is this request? And, for a class: how long is a block, how are its blocks laid out
+ * over the L1 sets? Pure arithmetic on tables; no state but the number of colours of this machine.
+ *
+ * Words used in all of this folder:
+ *   line    64 bytes. Blocks are whole lines and begin on one.
+ *   colour  the L1 set that an address falls into, by its low bits. There are as many as the L1 has
+ *           sets: 64 on every x86-64 processor that indexes it by bits of the page offset.
+ *   span    8 to 64 blocks of one class side by side: one word of free bits.
+ *   run     whole pages that are carved into one or more spans of one class.
+ *   slot    the position of a block in its class's colour cycle. One slot, one colour.
+ */
+#ifndef MPLACE_CIA_SIZE_CLASS_H
+#define MPLACE_CIA_SIZE_CLASS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    LINE_SHIFT = 6,
+    LINE_BYTES = 1 << LINE_SHIFT,
+    PAGE_SHIFT = 12,
+    PAGE_BYTES = 1 << PAGE_SHIFT,
+    LINES_PER_PAGE = PAGE_BYTES / LINE_BYTES,
+
+    SIZE_CLASS_COUNT = 45,
+    SIZE_CLASS_LARGEST_LINES = 1031,
+    SIZE_CLASS_LARGEST = SIZE_CLASS_LARGEST_LINES * LINE_BYTES, /* 65,984: all of 64 KiB has a class */
+    SIZE_CLASS_TWO_LINES = 1, /* the even class: needs spacer lines, see struct class_layout */
+
+    COLOURS_LEAST = 64,
+    COLOURS_GREATEST = 128,
+    SPAN_BLOCKS_LEAST = 8,
+    SPAN_BLOCKS_GREATEST = 64,
+    TYPES_GREATEST = COLOURS_GREATEST / SPAN_BLOCKS_LEAST,
+};
+
+/* Lines of a block, by class: 1, then primes and a few odd numbers (the table says which and why). */
+extern const uint16_t size_class_lines[SIZE_CLASS_COUNT];
+
+/* Class by number of lines, 0 to SIZE_CLASS_LARGEST_LINES; 0 lines is class 0. */
+extern const uint8_t size_class_by_lines[SIZE_CLASS_LARGEST_LINES + 1];
+
+/* The class for a request of 0 to SIZE_CLASS_LARGEST bytes: an add, a shift and one load. */
+static inline unsigned size_class_of(size_t bytes)
+{
+    return size_class_by_lines[(bytes + LINE_BYTES - 1) >> LINE_SHIFT];
+}
+
+/*
+ * How blocks of one class lie in memory, for the number of colours C of this machine.
+ *
+ * An odd number of lines n is coprime with C, so blocks side by side take all C colours before one
+ * repeats: slot s has colour s * n mod C, and a cycle of C blocks is C / B spans of B blocks. Span
+ * number t of the cycle is of type t: it holds slots t * B to t * B + B - 1.
+ *
+ * The class of two lines would repeat after C / 2 blocks. Its spans have C / 2 blocks and one spacer
+ * line each, so that they alternate between even colours (type 0) and odd colours (type 1). With
+ * each spacer the start moves on by a line; the phase of a span says how far its first block is from
+ * slot 0 of its type.
+ */
+struct class_layout {
+    uint16_t lines;        /* n, lines of a block */
+    uint8_t span_blocks;   /* B, a power of two, 8 to 64 */
+    uint8_t span_shift;    /* log2 B */
+    uint8_t types;         /* C / B */
+    uint8_t run_spans;     /* spans carved from one run */
+    uint16_t span_lines;   /* from one span of a run to the next */
+    uint64_t reciprocal;   /* ceil(2^32 / n), or of span_lines for the class of two lines */
+    uint8_t first_slot;    /* where an empty sub-heap begins: classes start in different colours */
+};
+
+/* Filled once by size_class_initialise, constant afterwards. */
+extern struct class_layout class_layouts[SIZE_CLASS_COUNT];
+extern uint32_t colours; /* 64 or 128 */
+
+/*
+ * Computes the layouts for an L1 of so many sets. Below 64 sets 64 colours are used (evenly spread
+ * over 64 is evenly spread over 32), above 128 sets 128: no x86-64 processor has more than 64.
+ * Idempotent: threads that race here store the same values.
+ */
+void size_class_initialise(uint32_t l1_sets);
+
+/* The colour of a slot. */
+uint32_t size_class_colour(unsigned size_class, uint32_t slot);
+
+/* First line of a run that begins with the given type, counted from a line of colour 0. */
+static inline uint32_t class_layout_run_offset(const struct class_layout *layout, uint32_t type)
+{
+    if (layout->lines == 2)
+        return type;
+    return (type * layout->span_blocks * layout->lines) & (colours - 1);
+}
+
+/* Where in a run a line is: which span, and which block counted from the span's first. */
+struct block_position {
+    uint32_t span;
+    uint32_t block; /* span_blocks for the spacer line of the class of two lines */
+};
+
+/*
+ * line counts from the first line of the run's first span. Multiply and shift, no divide: exact for
+ * lines below 2^20 (the reciprocal errs by less than n / 2^32, n <= 1031).
+ */
+static inline struct block_position class_layout_locate(const struct class_layout *layout,
+                                                        uint32_t line)
+{
+    uint32_t quotient = (uint32_t)((line * layout->reciprocal) >> 32);
+    struct block_position position;
+
+    if (__builtin_expect(layout->lines == 2, 0)) {
+        position.span = quotient;
+        position.block = (line - quotient * layout->span_lines) / 2;
+    } else {
+        position.span = quotient >> layout->span_shift;
+        position.block = quotient & (layout->span_blocks - 1u);
+    }
+    return position;
+}
+
+/*
+ * The bit of a block in its span's words is its slot within the type. They differ only in the class
+ * of two lines, by the phase.
+ */
+static inline uint32_t span_bit_of_block(const struct class_layout *layout, uint32_t phase,
+                                         uint32_t block)
+{
+    return (block + phase) & (layout->span_blocks - 1u);
+}
+
+static inline uint32_t span_phase(const struct class_layout *layout, uint32_t run_type,
+                                  uint32_t span)
+{
+    return layout->lines == 2 ? ((run_type + span) >> 1) & (layout->span_blocks - 1u) : 0;
+}
+
+/* All bits of a span: span_blocks of them. */
+static inline uint64_t class_layout_all_bits(const struct class_layout *layout)
+{
+    return ~(uint64_t)0 >> (64 - layout->span_blocks);
+}
+
+/* Pages of a run that begins with the given type. */
+static inline uint32_t class_layout_run_pages(const struct class_layout *layout, uint32_t type)
+{
+    uint32_t first = class_layout_run_offset(layout, type) % LINES_PER_PAGE;
+
+    return (first + (uint32_t)layout->run_spans * layout->span_lines + LINES_PER_PAGE - 1) /
+           LINES_PER_PAGE;
+}
+
+#endif

@@ -1,0 +1,104 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Sums over the sub-heaps; see statistics.h.
+ */
+#include "cia_malloc/statistics.h"
+
+#include "base/report.h"
+#include "base/settings.h"
+#include "cia_malloc/heap_table.h"
+#include "cia_malloc/large.h"
+
+/* By class, over all sub-heaps. */
+struct class_totals {
+    uint64_t allocations, live, capacity;
+};
+
+static void read_all(struct cia_totals *totals, struct class_totals classes[SIZE_CLASS_COUNT])
+{
+    uint32_t index = 0;
+    struct subheap *heap;
+
+    *totals = (struct cia_totals){0};
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
+        classes[i] = (struct class_totals){0};
+    while ((heap = heap_lock_next(&index, &totals->passed_over)) != NULL) {
+        for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
+            classes[i].allocations += heap->classes[i].allocations;
+            classes[i].live += heap->classes[i].live;
+            classes[i].capacity += heap->classes[i].capacity;
+        }
+        totals->allocations += heap->large_allocations;
+        totals->live_blocks += heap->large_live;
+        totals->live_bytes += heap->large_pages_live * PAGE_BYTES;
+        totals->run_bytes += (size_t)heap->used_pages * PAGE_BYTES;
+        totals->dirty_bytes += (size_t)heap->dirty_pages * PAGE_BYTES;
+        totals->chunks += heap->chunk_count;
+        totals->subheaps++;
+        subheap_unlock(heap);
+    }
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
+        totals->allocations += classes[i].allocations;
+        totals->live_blocks += classes[i].live;
+        totals->live_bytes += classes[i].live * size_class_lines[i] * LINE_BYTES;
+    }
+    huge_totals(&totals->huge_bytes, &totals->huge_blocks);
+    totals->allocations += huge_allocations();
+    totals->live_blocks += totals->huge_blocks;
+    totals->live_bytes += totals->huge_bytes;
+    totals->chunk_bytes = (size_t)totals->chunks * CHUNK_BYTES;
+    totals->mapped_bytes = page_source_mapped_bytes();
+}
+
+void cia_totals_read(struct cia_totals *totals)
+{
+    struct class_totals classes[SIZE_CLASS_COUNT];
+
+    read_all(totals, classes);
+}
+
+void cia_report(struct report *report)
+{
+    struct cia_totals totals;
+    struct class_totals classes[SIZE_CLASS_COUNT];
+
+    read_all(&totals, classes);
+    report_format(report, "libcia_malloc statistics\n");
+    report_format(report, "allocations     %lu\n", totals.allocations);
+    report_format(report, "live blocks     %lu\n", totals.live_blocks);
+    report_format(report, "live bytes      %zu\n", totals.live_bytes);
+    report_format(report, "run bytes       %zu\n", totals.run_bytes);
+    report_format(report, "dirty bytes     %zu\n", totals.dirty_bytes);
+    report_format(report, "mapped bytes    %zu\n", totals.mapped_bytes);
+    report_format(report, "huge blocks     %zu (%zu bytes)\n", totals.huge_blocks,
+                  totals.huge_bytes);
+    report_format(report, "sub-heaps       %u with %u chunks of 4 MiB, %u L1 colours\n",
+                  totals.subheaps, totals.chunks, colours);
+    if (totals.passed_over > 0)
+        report_format(report, "not counted     %u sub-heaps in use\n", totals.passed_over);
+    report_format(report, "%10s %14s %10s %10s\n", "block B", "blocks served", "live", "free");
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
+        if (classes[i].allocations > 0)
+            report_format(report, "%10u %14lu %10lu %10lu\n", size_class_lines[i] * LINE_BYTES,
+                          classes[i].allocations, classes[i].live,
+                          classes[i].capacity - classes[i].live);
+    }
+}
+
+static const char *report_to;
+
+void cia_statistics_start(void)
+{
+    report_to = setting_text("CIA_STATS");
+}
+
+__attribute__((destructor)) static void report_at_exit(void)
+{
+    struct report report;
+
+    if (report_to == NULL || !report_open_setting(&report, "CIA_STATS", report_to))
+        return;
+    cia_report(&report);
+    report_close(&report);
+}

@@ -1,0 +1,38 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * What is in use, for mallinfo2, malloc_info, malloc_stats and the report of CIA_STATS at exit.
+ */
+#ifndef MPLACE_CIA_STATISTICS_H
+#define MPLACE_CIA_STATISTICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct cia_totals {
+    uint64_t allocations;      /* blocks ever handed out */
+    uint64_t live_blocks;      /* of all sizes; remote frees that wait count as live */
+    size_t live_bytes;         /* of those blocks, as rounded to their classes */
+    size_t run_bytes;          /* pages in runs: live blocks and free ones between them */
+    size_t dirty_bytes;        /* pages in no run, kept for the next one */
+    size_t chunk_bytes;        /* address space of all chunks */
+    size_t huge_bytes;         /* mappings that are one block */
+    size_t huge_blocks;
+    size_t mapped_bytes;       /* all address space taken, metadata included */
+    uint32_t subheaps;
+    uint32_t chunks;
+    uint32_t passed_over;      /* sub-heaps not counted because their holder did not let go */
+};
+
+/* Locks one sub-heap after the other. */
+void cia_totals_read(struct cia_totals *totals);
+
+struct report;
+
+/* The text of malloc_stats and CIA_STATS. */
+void cia_report(struct report *report);
+
+/* Reads the settings and, at exit, writes the report when CIA_STATS asks for it. */
+void cia_statistics_start(void);
+
+#endif

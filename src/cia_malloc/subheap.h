@@ -1,0 +1,115 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * A sub-heap: the class heaps and chunks of one CPU, behind one lock that is only ever tried.
+ *
+ * Who may do what:
+ *   the holder of the lock        everything
+ *   anyone, without it            read constants, and push freed blocks: subheap_free_remote
+ *
+ * A thread that finds the lock taken goes elsewhere: malloc to another sub-heap (subheap_acquire in
+ * heap_table.h), free to the remote words. So a thread that is preempted, stopped, or interrupted by
+ * a signal while it holds a sub-heap delays nobody, and a signal handler may allocate and free.
+ */
+#ifndef MPLACE_CIA_SUBHEAP_H
+#define MPLACE_CIA_SUBHEAP_H
+
+#include "cia_malloc/class_heap.h"
+
+struct huge;
+
+enum {
+    LARGE_CURSORS = 64,
+    LARGE_GREATEST_PAGES = 128, /* 512 KiB: eight to a chunk; longer blocks have a mapping each */
+};
+
+struct subheap {
+    /*
+     * 0 free, 1 held. Taken by exchange (acquire), released by a store (release): the holder sees
+     * all that the holder before it wrote.
+     */
+    _Alignas(LINE_BYTES) _Atomic uint32_t lock;
+    uint32_t number; /* constant: its place in the heap table */
+    struct chunk *chunks;      /* with room first; circular */
+    uint32_t chunk_count;
+    uint32_t used_pages;       /* in all chunks */
+    uint32_t dirty_pages;
+    uint32_t large_live;       /* large blocks handed out */
+    uint64_t large_allocations;
+    uint64_t large_pages_live;
+    struct huge *huge_records; /* unused records, see large.h */
+
+    /*
+     * Spans with remote frees, newest first: pushed by compare-and-swap from any thread, taken whole
+     * by exchange under the lock. Taking everything at once leaves no ABA problem.
+     */
+    _Alignas(LINE_BYTES) _Atomic(struct span_remote *) inbox;
+    _Atomic uint32_t inbox_pushes; /* since the last drain, roughly: bounds what waits here */
+
+    _Alignas(LINE_BYTES) uint8_t large_colour[LARGE_CURSORS];
+    struct class_heap classes[SIZE_CLASS_COUNT];
+};
+
+/* NULL when out of memory. */
+struct subheap *subheap_create(uint32_t number);
+
+static inline bool subheap_try_lock(struct subheap *heap)
+{
+    /* Pairs with the release in subheap_unlock. The plain read first: a failing exchange would take
+       the line away from the holder. */
+    return atomic_load_explicit(&heap->lock, memory_order_relaxed) == 0 &&
+           atomic_exchange_explicit(&heap->lock, 1, memory_order_acquire) == 0;
+}
+
+static inline void subheap_unlock(struct subheap *heap)
+{
+    atomic_store_explicit(&heap->lock, 0, memory_order_release);
+}
+
+/* The functions below want the lock held. */
+
+/* A block of the class; NULL when out of memory. *untouched: it reads as zero. */
+void *subheap_allocate_slow(struct subheap *heap, unsigned size_class, bool *untouched);
+
+static inline void *subheap_allocate(struct subheap *heap, unsigned size_class, bool *untouched)
+{
+    void *block = class_heap_allocate_fast(&heap->classes[size_class], untouched);
+
+    if (__builtin_expect(block != NULL, 1))
+        return block;
+    return subheap_allocate_slow(heap, size_class, untouched);
+}
+
+/* Puts back blocks of a span of this sub-heap: none of the bits is free now. */
+void subheap_free_local(struct subheap *heap, struct span *span, uint64_t bits);
+
+/*
+ * Pages for one block that is a run of its own, at a page with number % modulus == residue.
+ * *page is its first page in the chunk returned; NULL when out of memory.
+ */
+struct chunk *subheap_take_pages(struct subheap *heap, uint32_t pages, uint32_t modulus,
+                                 uint32_t residue, uint32_t *page, bool *clean);
+
+/* Takes over what other threads freed. */
+void subheap_drain(struct subheap *heap);
+
+/*
+ * Gives everything back that is not in use: idle runs, dirty pages, empty chunks. True if any memory
+ * went back to the kernel.
+ */
+bool subheap_trim(struct subheap *heap);
+
+/*
+ * Without the lock: gives one block back to the sub-heap that owns the chunk. Lock-free: one atomic
+ * or on a line that the owner does not work on; a push besides for the first of a span's batch.
+ */
+void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bit);
+
+/* Once, before the first sub-heap: how far runs go through the L2 before they repeat. Idempotent. */
+void subheap_initialise(uint32_t l2_sets);
+
+/* Says which block of the span was freed twice, and aborts. */
+_Noreturn void subheap_double_free(const struct span *span, uint64_t bits);
+
+
+#endif
