@@ -1,0 +1,5 @@
+mplace_unit_test(bench_options_test bench_options_test.c)
+mplace_unit_test(bench_harness_test bench_harness_test.c)
+foreach(test bench_options_test bench_harness_test)
+    target_link_libraries(${test} PRIVATE mplace_harness)
+endforeach()
