@@ -1,0 +1,66 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * What the front (interpose.c) asks of a lock core. The front knows types, owners, recursion and
+ * error codes; a core knows the lock word, how to wait for it, and whether a section may run as a
+ * transaction instead. Each library compiles the front with its own core, included at the end, so
+ * that the uncontended path has no call in it.
+ */
+#ifndef MPLACE_LOCK_CORE_H
+#define MPLACE_LOCK_CORE_H
+
+#include "mutex/mutex_layout.h"
+
+#include <time.h>
+
+/* ---- the physical lock: all work on the word alone, owner and counts are the front's ---- */
+
+/* Takes the lock, waiting as long as it takes. */
+static inline void lock_core_acquire(pthread_mutex_t *mutex);
+
+/* Takes the lock if it is free; never waits. */
+static inline bool lock_core_try(pthread_mutex_t *mutex);
+
+/*
+ * Takes the lock, or returns ETIMEDOUT once the deadline has passed, EINVAL when it would wait and
+ * the deadline is malformed. clock is CLOCK_REALTIME or CLOCK_MONOTONIC.
+ */
+static inline int lock_core_acquire_until(pthread_mutex_t *mutex, clockid_t clock,
+                                          const struct timespec *deadline);
+
+/* Frees the word and wakes a sleeper. The mutex may be gone when this returns. */
+static inline void lock_core_release(pthread_mutex_t *mutex);
+
+/* ---- elision; a core without it answers false and does nothing ---- */
+
+/*
+ * Enters the critical section of a normal or adaptive mutex without taking it. May wait, as
+ * lock_core_acquire does. False: take it physically.
+ */
+static inline bool lock_core_elide(pthread_mutex_t *mutex, unsigned kind);
+
+/*
+ * The same for trylock, timedlock and clocklock: never waits. Inside a transaction it does not
+ * return: this thread may hold this very mutex elided, and only a physical run can tell.
+ */
+static inline bool lock_core_try_elide(pthread_mutex_t *mutex, unsigned kind);
+
+/*
+ * Ends the elided section if the calling thread is in one that unlocking this mutex may end. The
+ * front calls it when the word reads free. False: nothing was elided, the mutex is not locked.
+ */
+static inline bool lock_core_end_elided(unsigned kind);
+
+/* Whether the caller runs inside a transaction. */
+static inline bool lock_core_in_transaction(void);
+
+/*
+ * Returns only outside a transaction; inside one, aborts it and has the outermost section run
+ * again, taken physically. For whatever a transaction must not or cannot do: sleep, wait, decide by
+ * who holds a lock.
+ */
+static inline void lock_core_leave_transaction(void);
+
+#include MPLACE_LOCK_CORE
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The kernel's id of the calling thread, the same number that libc writes into __owner.
+ */
+#ifndef MPLACE_MUTEX_THREAD_ID_H
+#define MPLACE_MUTEX_THREAD_ID_H
+
+/* 0 until this thread first asks. Initial-exec: one load, no call, and never an allocation. */
+extern __thread int thread_id_cached __attribute__((tls_model("initial-exec")));
+
+int thread_id_ask_kernel(void);
+
+static inline int thread_id(void)
+{
+    int known = thread_id_cached;
+
+    return __builtin_expect(known != 0, 1) ? known : thread_id_ask_kernel();
+}
+
+/* In the child of fork the one thread has a new id. */
+static inline void thread_id_forget(void)
+{
+    thread_id_cached = 0;
+}
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The core of libtts_lock.so: the test-and-test-and-set lock, no elision. Implements
+ * mutex/lock_core.h.
+ */
+#ifndef MPLACE_TTS_CORE_H
+#define MPLACE_TTS_CORE_H
+
+#include "tts_lock/tts.h"
+
+static inline void lock_core_acquire(pthread_mutex_t *mutex)
+{
+    tts_acquire(mutex);
+}
+
+static inline bool lock_core_try(pthread_mutex_t *mutex)
+{
+    return mutex_is_free(mutex) && tts_try(mutex);
+}
+
+static inline int lock_core_acquire_until(pthread_mutex_t *mutex, clockid_t clock,
+                                          const struct timespec *deadline)
+{
+    return tts_try(mutex) ? 0 : tts_acquire_contended_until(mutex, clock, deadline);
+}
+
+static inline void lock_core_release(pthread_mutex_t *mutex)
+{
+    tts_release(mutex);
+}
+
+static inline bool lock_core_elide(pthread_mutex_t *mutex, unsigned kind)
+{
+    (void)mutex;
+    (void)kind;
+    return false;
+}
+
+static inline bool lock_core_try_elide(pthread_mutex_t *mutex, unsigned kind)
+{
+    (void)mutex;
+    (void)kind;
+    return false;
+}
+
+static inline bool lock_core_end_elided(unsigned kind)
+{
+    (void)kind;
+    return false;
+}
+
+static inline bool lock_core_in_transaction(void)
+{
+    return false;
+}
+
+static inline void lock_core_leave_transaction(void)
+{
+}
+
+#endif

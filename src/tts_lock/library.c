@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * libtts_lock.so as a whole: its settings, what happens at start, fork and exit, and its name.
+ *
+ * Other libraries' constructors may lock before ours runs. They find a working lock: each setting
+ * has its default from the first instruction on.
+ */
+#include "mplace.h"
+#include "mutex/next_mutex.h"
+#include "mutex/statistics.h"
+#include "mutex/thread_id.h"
+#include "tts_lock/tts.h"
+
+static void after_fork_in_child(void)
+{
+    thread_id_forget();
+    statistics_restart_in_child();
+}
+
+__attribute__((constructor)) static void start(void)
+{
+    tts_read_settings();
+    statistics_read_setting("TTS_STATS");
+    next_mutex_resolve();
+    (void)pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+
+__attribute__((destructor)) static void finish(void)
+{
+    statistics_report("libtts_lock", "none", NULL, tts_wait_name());
+}
+
+__attribute__((visibility("default"))) const char *mplace_lock_name(void)
+{
+    return "tts";
+}
+
+__attribute__((visibility("default"))) const char *mplace_lock_htm(void)
+{
+    return "none";
+}

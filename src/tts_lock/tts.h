@@ -1,0 +1,91 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The test-and-test-and-set lock on glibc's lock word (mutex/mutex_layout.h has its states). It is
+ * the whole of libtts_lock.so and what libttstle_lock.so takes when it does not elide.
+ *
+ * Ordering: every successful take is an acquire, every release a release on the same word; that
+ * pair, and nothing else here, makes one critical section visible to the next.
+ */
+#ifndef MPLACE_TTS_H
+#define MPLACE_TTS_H
+
+#include "base/futex.h"
+#include "mutex/mutex_layout.h"
+
+#include <sys/single_threaded.h>
+#include <time.h>
+
+enum tts_wait {
+    TTS_WAIT_SPIN,  /* look and PAUSE without bound, as in the paper */
+    TTS_WAIT_YIELD, /* look and PAUSE for a while, then give the CPU away between looks */
+    TTS_WAIT_PARK,  /* look and PAUSE for a while, then sleep on the futex */
+};
+
+/* Written by the library's constructor alone; before that, the default. */
+extern enum tts_wait tts_wait;
+
+/* Reads TTS_WAIT. */
+void tts_read_settings(void);
+
+/* "spin", "yield" or "park", for reports. */
+const char *tts_wait_name(void);
+
+/* tts_acquire once the word was seen held. */
+void tts_acquire_contended(pthread_mutex_t *mutex);
+
+/* 0, ETIMEDOUT, or EINVAL for a deadline that is no time. */
+int tts_acquire_contended_until(pthread_mutex_t *mutex, clockid_t clock,
+                                const struct timespec *deadline);
+
+/*
+ * Waits until the word was seen free, without taking it. False: it waited as long as makes sense
+ * without sleeping (TTS_WAIT_PARK only). Whoever sleeps for a lock must take it, so the caller has
+ * to go on to tts_acquire.
+ */
+bool tts_wait_until_free(pthread_mutex_t *mutex);
+
+/*
+ * One attempt. While libc knows of no second thread nobody can race, and plain loads and stores do;
+ * the flag turns false before a second thread starts, and starting it orders what went before.
+ */
+static inline bool tts_try(pthread_mutex_t *mutex)
+{
+    int *word = mutex_word(mutex);
+    int expected = WORD_FREE;
+
+    if (__libc_single_threaded) {
+        if (!mutex_is_free(mutex))
+            return false;
+        __atomic_store_n(word, WORD_HELD, __ATOMIC_RELAXED);
+        return true;
+    }
+    return __atomic_compare_exchange_n(word, &expected, WORD_HELD, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+
+static inline void tts_acquire(pthread_mutex_t *mutex)
+{
+    if (__builtin_expect(!tts_try(mutex), 0))
+        tts_acquire_contended(mutex);
+}
+
+/*
+ * The mutex may be destroyed and unmapped by the next holder as soon as the word reads free: after
+ * the exchange only its address is used. Sleepers are woken under every TTS_WAIT, because libc
+ * parks the waiters of condition variables on the word whatever we do.
+ */
+static inline void tts_release(pthread_mutex_t *mutex)
+{
+    int *word = mutex_word(mutex);
+
+    if (__libc_single_threaded) {
+        __atomic_store_n(word, WORD_FREE, __ATOMIC_RELAXED);
+        return;
+    }
+    if (__builtin_expect(
+            __atomic_exchange_n(word, WORD_FREE, __ATOMIC_RELEASE) == WORD_HELD_WITH_SLEEPERS, 0))
+        futex_wake_one(word);
+}
+
+#endif
