@@ -1,0 +1,78 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The core of libttstle_lock.so: elision before the test-and-test-and-set lock. Implements
+ * mutex/lock_core.h. Where transactions do not work it is the TTS lock and one branch.
+ */
+#ifndef MPLACE_TTSTLE_CORE_H
+#define MPLACE_TTSTLE_CORE_H
+
+#include "tts_lock/tts.h"
+#include "ttstle_lock/elision.h"
+
+static inline bool elides_at_all(void)
+{
+    return __builtin_expect(htm_usable, 1);
+}
+
+static inline bool lock_core_in_transaction(void)
+{
+    return elides_at_all() && htm_active();
+}
+
+static inline void lock_core_leave_transaction(void)
+{
+    if (lock_core_in_transaction())
+        htm_abort_physical();
+}
+
+static inline bool lock_core_elide(pthread_mutex_t *mutex, unsigned kind)
+{
+    return elides_at_all() && !(kind & KIND_NO_ELISION) && elision_enter(mutex, ELISION_MAY_WAIT);
+}
+
+static inline bool lock_core_try_elide(pthread_mutex_t *mutex, unsigned kind)
+{
+    if (!elides_at_all() || (kind & KIND_NO_ELISION))
+        return false;
+    lock_core_leave_transaction();
+    return elision_enter(mutex, ELISION_NEVER_WAIT);
+}
+
+static inline bool lock_core_end_elided(unsigned kind)
+{
+    if ((kind & KIND_NO_ELISION) || !lock_core_in_transaction())
+        return false;
+    elision_leave();
+    return true;
+}
+
+/* A transaction may take a free lock physically; it must not wait for a held one. */
+static inline void lock_core_acquire(pthread_mutex_t *mutex)
+{
+    if (__builtin_expect(tts_try(mutex), 1))
+        return;
+    lock_core_leave_transaction();
+    tts_acquire_contended(mutex);
+}
+
+static inline bool lock_core_try(pthread_mutex_t *mutex)
+{
+    return mutex_is_free(mutex) && tts_try(mutex);
+}
+
+static inline int lock_core_acquire_until(pthread_mutex_t *mutex, clockid_t clock,
+                                          const struct timespec *deadline)
+{
+    if (tts_try(mutex))
+        return 0;
+    lock_core_leave_transaction();
+    return tts_acquire_contended_until(mutex, clock, deadline);
+}
+
+static inline void lock_core_release(pthread_mutex_t *mutex)
+{
+    tts_release(mutex);
+}
+
+#endif

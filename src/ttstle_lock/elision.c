@@ -1,0 +1,152 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The elided path; see elision.h. Inside a transaction nothing here spins, pauses, calls the system
+ * or writes a line that other threads read, with one exception explained at forgive().
+ */
+#include "ttstle_lock/elision.h"
+
+#include "base/settings.h"
+#include "base/spin.h"
+#include "mutex/statistics.h"
+#include "mutex/thread_id.h"
+#include "tts_lock/tts.h"
+
+static const char *const policy_names[] = {
+    [POLICY_PAPER] = "paper",
+    [POLICY_ADAPTIVE] = "adaptive",
+};
+
+enum retry_policy elision_policy = POLICY_ADAPTIVE;
+
+void elision_read_settings(void)
+{
+    elision_policy = (enum retry_policy)setting_choice("TTSTLE_POLICY", policy_names,
+                                                       sizeof policy_names / sizeof policy_names[0],
+                                                       POLICY_ADAPTIVE);
+}
+
+const char *elision_policy_name(void)
+{
+    return policy_names[elision_policy];
+}
+
+/*
+ * The lock's memory is a hint that threads read and write without order: a lost update costs one
+ * attempt too many or too few, and each value is a valid one.
+ */
+static uint16_t recall(pthread_mutex_t *mutex)
+{
+    return (uint16_t)__atomic_load_n(&mutex->__data.__elision, __ATOMIC_RELAXED);
+}
+
+static void remember(pthread_mutex_t *mutex, uint16_t memory)
+{
+    __atomic_store_n(&mutex->__data.__elision, (short)memory, __ATOMIC_RELAXED);
+}
+
+/*
+ * Counts a commit in the lock's memory, from inside the transaction: so it is undone if the
+ * transaction aborts after all, and nothing touches the mutex after the commit, when another thread
+ * may already have destroyed it. It does put the lock's line into the write set, against the rule
+ * above, but only while the level is above 0: at most 12 commits after the last failure.
+ */
+static void forgive(pthread_mutex_t *mutex, uint16_t memory)
+{
+    if (elision_policy == POLICY_ADAPTIVE && memory_level(memory) != 0)
+        remember(mutex, memory_after_commit(memory));
+}
+
+/* Each abort has one cause. Nesting tells where it happened and not why, so it comes last. */
+static enum statistics_abort cause_of(unsigned status)
+{
+    if (status & HTM_EXPLICIT)
+        return ABORT_EXPLICIT;
+    if (status & HTM_CAPACITY)
+        return ABORT_CAPACITY;
+    if (status & HTM_CONFLICT)
+        return ABORT_CONFLICT;
+    if (status & HTM_DEBUG)
+        return ABORT_DEBUG;
+    if (status & HTM_NESTED)
+        return ABORT_NESTED;
+    return ABORT_OTHER;
+}
+
+/*
+ * Inside a transaction already: one level deeper, flat. A busy inner lock aborts everything, for
+ * waiting here is not possible; the status then carries the busy code and the nested bit, and the
+ * outermost section is run physically. A lock's memory is not asked: the outermost lock decides.
+ */
+static bool enter_nested(pthread_mutex_t *mutex)
+{
+    if (htm_begin() != HTM_STARTED)
+        return false; /* not reached by hardware: aborts come back at the outermost begin */
+    if (!mutex_is_free(mutex))
+        htm_abort_busy();
+    if (statistics_on())
+        statistics_elided_nested();
+    return true;
+}
+
+static void back_off(unsigned failures)
+{
+    for (unsigned n = retry_policy_back_off(failures, (unsigned)thread_id()); n != 0; n--)
+        spin_pause();
+}
+
+/*
+ * Attempts and waits until the section is entered or given up. Before each attempt the word must be
+ * free: a thread that tried while one slow holder is inside would abort, take the lock in turn and
+ * so make the next one do the same, long after the cause is gone (the lemming effect).
+ */
+bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience)
+{
+    if (htm_active())
+        return enter_nested(mutex);
+
+    uint16_t memory = recall(mutex);
+    if (elision_policy == POLICY_ADAPTIVE && memory_skips_left(memory) != 0) {
+        remember(mutex, memory_after_skip(memory));
+        return false;
+    }
+
+    for (unsigned failures = 1;; failures++) {
+        if (!mutex_is_free(mutex) &&
+            (patience == ELISION_NEVER_WAIT || !tts_wait_until_free(mutex)))
+            return false;
+
+        unsigned status = htm_begin();
+        if (status == HTM_STARTED) {
+            /* Subscribe first: from this read on, a physical holder aborts us at once. Reading the
+             * word only at the end would let the section run on a half-changed state. */
+            if (!mutex_is_free(mutex))
+                htm_abort_busy();
+            forgive(mutex, memory);
+            return true;
+        }
+
+        if (statistics_on())
+            statistics_aborted(cause_of(status));
+        switch (retry_policy_after_abort(elision_policy, status, failures)) {
+        case RETRY_ONCE_FREE:
+            break;
+        case RETRY_AFTER_BACK_OFF:
+            back_off(failures);
+            break;
+        case TAKE_AND_REMEMBER:
+            if (elision_policy == POLICY_ADAPTIVE)
+                remember(mutex, memory_after_failure(memory));
+            return false;
+        case TAKE_THIS_TIME:
+            return false;
+        }
+    }
+}
+
+void elision_leave(void)
+{
+    htm_end();
+    if (statistics_on() && !htm_active())
+        statistics_committed();
+}

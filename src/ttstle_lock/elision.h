@@ -1,0 +1,44 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Lock elision: running a critical section as a transaction that has read the lock word as free,
+ * instead of writing it. Any thread that takes the lock physically writes the word and thereby
+ * aborts all who elide it. An elided section touches neither owner nor counts: any two elided
+ * sections would conflict there.
+ */
+#ifndef MPLACE_ELISION_H
+#define MPLACE_ELISION_H
+
+#include "mutex/mutex_layout.h"
+#include "ttstle_lock/retry_policy.h"
+
+/* The back end; unit tests name their scripted one. */
+#ifndef MPLACE_HTM_BACK_END
+#define MPLACE_HTM_BACK_END "ttstle_lock/rtm.h"
+#endif
+#include MPLACE_HTM_BACK_END
+
+enum elision_patience {
+    ELISION_MAY_WAIT,   /* for the lock to become free, before each attempt */
+    ELISION_NEVER_WAIT, /* a busy lock is an answer */
+};
+
+/* Written by the library's constructor alone; before that, the default. */
+extern enum retry_policy elision_policy;
+
+/* Reads TTSTLE_POLICY. */
+void elision_read_settings(void);
+
+/* "paper" or "adaptive", for reports. */
+const char *elision_policy_name(void);
+
+/*
+ * Enters the section elided: true, and the caller is inside a transaction. False: take the lock.
+ * Requires htm_usable.
+ */
+bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience);
+
+/* Ends the innermost elided section. Requires htm_usable and htm_active(). */
+void elision_leave(void);
+
+#endif

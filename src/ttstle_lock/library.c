@@ -1,0 +1,55 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * libttstle_lock.so as a whole: its settings, what happens at start, fork and exit, and its name.
+ *
+ * Other libraries' constructors may lock before ours runs. They find a working lock: until it ran
+ * nothing is elided, and each other setting has its default from the first instruction on. A mutex
+ * that is held over that moment is held physically, and is unlocked so.
+ */
+#include "mplace.h"
+#include "mutex/next_mutex.h"
+#include "mutex/statistics.h"
+#include "mutex/thread_id.h"
+#include "tts_lock/tts.h"
+#include "ttstle_lock/condition.h"
+#include "ttstle_lock/elision.h"
+#include "ttstle_lock/rtm_probe.h"
+
+bool htm_usable;
+
+static enum rtm_verdict verdict = RTM_ABSENT;
+
+static void after_fork_in_child(void)
+{
+    thread_id_forget();
+    statistics_restart_in_child();
+}
+
+__attribute__((constructor)) static void start(void)
+{
+    tts_read_settings();
+    elision_read_settings();
+    statistics_read_setting("TTSTLE_STATS");
+    next_mutex_resolve();
+    condition_resolve();
+    (void)pthread_atfork(NULL, NULL, after_fork_in_child);
+    verdict = rtm_probe();
+    htm_usable = verdict == RTM_COMMITS;
+}
+
+__attribute__((destructor)) static void finish(void)
+{
+    statistics_report("libttstle_lock", rtm_verdict_text(verdict), elision_policy_name(),
+                      tts_wait_name());
+}
+
+__attribute__((visibility("default"))) const char *mplace_lock_name(void)
+{
+    return "ttstle";
+}
+
+__attribute__((visibility("default"))) const char *mplace_lock_htm(void)
+{
+    return htm_usable ? "native" : "none";
+}

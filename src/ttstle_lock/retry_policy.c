@@ -1,0 +1,61 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * See retry_policy.h.
+ */
+#include "ttstle_lock/retry_policy.h"
+
+#include "ttstle_lock/htm_status.h"
+
+enum {
+    /* Failures by conflict or by a busy lock that the adaptive policy takes before the lock. */
+    ADAPTIVE_FAILURES_MOST = 8,
+    BACK_OFF_LEAST = 4, /* PAUSEs: about the length of a short critical section */
+    BACK_OFF_DOUBLINGS = 6,
+};
+
+/*
+ * A busy code means the lock at hand only if no nesting is reported. In a nested transaction it is
+ * about an inner lock; waiting for this one, which is free, would return at once and start over.
+ */
+static int was_busy(unsigned status)
+{
+    return (status & HTM_EXPLICIT) && !(status & HTM_NESTED) &&
+           htm_code_of(status) == HTM_CODE_BUSY;
+}
+
+enum after_abort retry_policy_after_abort(enum retry_policy policy, unsigned status,
+                                          unsigned failures)
+{
+    int bounded = policy == POLICY_ADAPTIVE;
+
+    if (was_busy(status))
+        return bounded && failures >= ADAPTIVE_FAILURES_MOST ? TAKE_THIS_TIME : RETRY_ONCE_FREE;
+    /* Capacity first: a conflict beside it will be gone next time, the footprint will not. */
+    if (!(status & (HTM_CAPACITY | HTM_EXPLICIT)) && (status & HTM_CONFLICT)) {
+        if (!bounded)
+            return RETRY_ONCE_FREE;
+        return failures >= ADAPTIVE_FAILURES_MOST ? TAKE_AND_REMEMBER : RETRY_AFTER_BACK_OFF;
+    }
+    return TAKE_AND_REMEMBER;
+}
+
+unsigned retry_policy_back_off(unsigned failures, unsigned thread)
+{
+    unsigned doublings = failures < BACK_OFF_DOUBLINGS ? failures : BACK_OFF_DOUBLINGS;
+    unsigned span = (unsigned)BACK_OFF_LEAST << doublings;
+
+    /* Multiplying by an odd constant spreads neighbouring ids over the span (Fibonacci hashing). */
+    return span + (thread * 2654435769u >> 16) % span;
+}
+
+uint16_t memory_after_failure(uint16_t memory)
+{
+    unsigned level = memory_level(memory);
+
+    if (level < MEMORY_LEVEL_MOST)
+        level++;
+    else
+        level = MEMORY_LEVEL_MOST; /* also from bits that were never ours */
+    return (uint16_t)(level << MEMORY_SKIP_BITS | ((1u << level) - 1));
+}

@@ -1,0 +1,75 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * What happens after an abort, and when a lock is not worth eliding for a while. Pure functions of
+ * their arguments: no memory of their own, so the tests can walk through all of it.
+ */
+#ifndef MPLACE_RETRY_POLICY_H
+#define MPLACE_RETRY_POLICY_H
+
+#include <stdint.h>
+
+enum retry_policy {
+    /*
+     * The paper's: whatever retrying can cure is retried without bound, anything else takes the
+     * lock. Nothing is remembered from one acquisition to the next.
+     */
+    POLICY_PAPER,
+    /*
+     * Conflicts back off and are given up after a few; a lock that fails for causes that retrying
+     * does not cure is taken physically for a while, each time longer.
+     */
+    POLICY_ADAPTIVE,
+};
+
+enum after_abort {
+    RETRY_ONCE_FREE,      /* wait until the word is free, then try again */
+    RETRY_AFTER_BACK_OFF, /* let the others finish first */
+    TAKE_THIS_TIME,       /* take the lock; says nothing about the next time */
+    TAKE_AND_REMEMBER,    /* take the lock, and elide it less */
+};
+
+/* status is of the abort just seen, failures how many this acquisition has seen, that included. */
+enum after_abort retry_policy_after_abort(enum retry_policy policy, unsigned status,
+                                          unsigned failures);
+
+/*
+ * PAUSEs before the retry that follows the failures-th failure: doubling, and different for threads
+ * with different ids, so that two that keep aborting each other fall out of step.
+ */
+unsigned retry_policy_back_off(unsigned failures, unsigned thread);
+
+/*
+ * The memory of a lock, 16 bits in its __elision field, used by POLICY_ADAPTIVE. Upper 4 bits:
+ * level 0 to 12, one up for each acquisition that elision failed, one down for each commit at a
+ * level above 0. Lower 12 bits: how many acquisitions to take physically before the next try;
+ * reaching level n sets it to 2^n - 1. A lock that is hopeless is tried once in 4096 times; one
+ * that commits more often than not settles at level 0, where nothing is ever written.
+ */
+enum { MEMORY_SKIP_BITS = 12, MEMORY_LEVEL_MOST = 12, MEMORY_SKIP_MASK = 0xfff };
+
+static inline unsigned memory_level(uint16_t memory)
+{
+    return memory >> MEMORY_SKIP_BITS;
+}
+
+static inline unsigned memory_skips_left(uint16_t memory)
+{
+    return memory & MEMORY_SKIP_MASK;
+}
+
+uint16_t memory_after_failure(uint16_t memory);
+
+/* One physical acquisition done for the memory's sake; skips must be left. */
+static inline uint16_t memory_after_skip(uint16_t memory)
+{
+    return (uint16_t)(memory - 1);
+}
+
+/* A commit; the level must not be 0. */
+static inline uint16_t memory_after_commit(uint16_t memory)
+{
+    return (uint16_t)((memory_level(memory) - 1) << MEMORY_SKIP_BITS);
+}
+
+#endif
