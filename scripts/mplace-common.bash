@@ -1,0 +1,206 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+#
+# What the subcommands share: where the parts of mplace lie, what an allocator or lock name means,
+# and how a complaint reads. Sourced, never run. It changes nothing but its own names.
+# shellcheck disable=SC2034 # the subcommands read what is set here
+
+mplace_program=$(basename -- "$0")
+mplace_program=${mplace_program/mplace-/mplace }
+mplace_parts=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")
+
+# One clear line, exit 2: the caller asked for something that cannot be.
+die()
+{
+    printf '%s: %s\n' "$mplace_program" "$*" >&2
+    exit 2
+}
+
+note()
+{
+    printf '%s: %s\n' "$mplace_program" "$*" >&2
+}
+
+# The one place that knows the two layouts: a source tree with its build folder, and a prefix.
+if [[ -n ${MPLACE_BUILD-} ]]; then
+    [[ -d $MPLACE_BUILD ]] || die "MPLACE_BUILD=$MPLACE_BUILD is not a folder"
+    mplace_build=$(cd -- "$MPLACE_BUILD" && pwd)
+    mplace_library_folder=$mplace_build/lib
+    mplace_program_folder=$mplace_build/bin
+    mplace_valgrind_folder=$mplace_build/lib/mplace/valgrind
+elif [[ -f $mplace_parts/../CMakePresets.json ]]; then
+    mplace_build=$(cd -- "$mplace_parts/.." && pwd)/build
+    mplace_library_folder=$mplace_build/lib
+    mplace_program_folder=$mplace_build/bin
+    mplace_valgrind_folder=$mplace_build/lib/mplace/valgrind
+else
+    mplace_build=
+    mplace_library_folder=$(dirname -- "$mplace_parts")
+    mplace_program_folder=$mplace_parts
+    mplace_valgrind_folder=$mplace_parts/valgrind
+fi
+
+mplace_malloc_names='glibc cia rand jemalloc mimalloc tcmalloc rand+jemalloc rand+mimalloc rand+tcmalloc rand+cia'
+mplace_lock_names='pthread tts ttstle'
+
+is_one_of()
+{
+    [[ " $2 " == *" $1 "* && $1 != *' '* && -n $1 ]]
+}
+
+check_malloc_name()
+{
+    is_one_of "$1" "$mplace_malloc_names" ||
+        die "unknown allocator '$1': one of ${mplace_malloc_names// /, }"
+}
+
+check_lock_name()
+{
+    is_one_of "$1" "$mplace_lock_names" ||
+        die "unknown lock '$1': one of ${mplace_lock_names// /, }"
+}
+
+# An option's argument that must be there: value_of "$@" inside a loop over the options.
+value_of()
+{
+    [[ $# -ge 2 ]] || die "option $1 needs a value"
+    printf '%s' "$2"
+}
+
+how_to_build()
+{
+    if [[ -n $mplace_build ]]; then
+        echo "build it with: cmake --preset release && cmake --build --preset release"
+    else
+        echo "install mplace again"
+    fi
+}
+
+# The file of one of our own libraries: own_library cia_malloc
+own_library()
+{
+    local file=$mplace_library_folder/lib$1.so
+
+    [[ -f $file ]] || die "$file is missing; $(how_to_build)"
+    printf '%s' "$file"
+}
+
+# The file of the system's library: system_library PACKAGE SONAME...
+system_library()
+{
+    local package=$1 soname folder
+    shift
+
+    for soname; do
+        for folder in /usr/local/lib /usr/lib/x86_64-linux-gnu /lib/x86_64-linux-gnu /usr/lib64 \
+            /lib64 /usr/lib; do
+            if [[ -e $folder/$soname ]]; then
+                printf '%s' "$folder/$soname"
+                return
+            fi
+        done
+    done
+    die "$1 is not installed; on Debian: apt-get install $package"
+}
+
+# The libraries of an allocator name, one a line, in the order they must be preloaded.
+malloc_libraries()
+{
+    local name=$1
+
+    if [[ $name == rand* ]]; then
+        own_library rand_malloc
+        echo
+        name=${name#rand}
+        name=${name#+}
+    fi
+    case $name in
+    '' | glibc) return ;;
+    cia) own_library cia_malloc ;;
+    jemalloc) system_library libjemalloc2 libjemalloc.so.2 ;;
+    mimalloc) system_library 'libmimalloc2.0 (or a later libmimalloc)' libmimalloc.so.2 libmimalloc.so.3 ;;
+    tcmalloc) system_library libtcmalloc-minimal4 libtcmalloc_minimal.so.4 ;;
+    esac
+    echo
+}
+
+lock_libraries()
+{
+    case $1 in
+    pthread) return ;;
+    tts | ttstle) own_library "$1_lock" ;;
+    esac
+    echo
+}
+
+# A program of our own: own_program ring
+own_program()
+{
+    local file=$mplace_program_folder/$1
+
+    [[ -x $file ]] || die "$file is missing; $(how_to_build)"
+    printf '%s' "$file"
+}
+
+# Sets preload_list (for LD_PRELOAD) and preload_path (for LD_LIBRARY_PATH, mostly empty) for
+# preload_of MALLOC LOCK. The lock comes first: its constructor must not depend on a later library;
+# rand comes before the allocator that it calls. ld.so splits LD_PRELOAD at blanks and colons and
+# knows no quoting, so libraries in a folder with a blank are named by file name alone and found
+# along LD_LIBRARY_PATH, which splits at colons and semicolons only.
+preload_of()
+{
+    local library libraries
+
+    preload_list=
+    preload_path=
+    libraries=$(lock_libraries "$2") || exit
+    libraries+=$'\n'$(malloc_libraries "$1") || exit
+    while IFS= read -r library; do
+        [[ -n $library ]] || continue
+        if [[ $library == *[:\;]* ]]; then
+            die "the dynamic linker cannot preload from a folder with ':' or ';' in its name: $library"
+        fi
+        if [[ $library =~ [[:space:]] ]]; then
+            preload_path=$(dirname -- "$library")
+            library=$(basename -- "$library")
+        fi
+        preload_list+=${preload_list:+:}$library
+    done <<<"$libraries"
+}
+
+# RTM of this machine: usable, absent or always-abort; found by executing it, see scripts/probe.
+rtm_state()
+{
+    local probe
+
+    probe=$(own_program mplace-probe) || exit
+    "$probe" --rtm
+}
+
+# The complete Valgrind tool folder, or one clear line.
+check_emulator()
+{
+    [[ -x $mplace_valgrind_folder/rtmgrind-amd64-linux ]] ||
+        die "--htm emulated needs $mplace_valgrind_folder/rtmgrind-amd64-linux, which is not built"
+    command -v valgrind >/dev/null || die "--htm emulated needs valgrind: apt-get install valgrind"
+}
+
+# The columns of a result, as the benchmarks write them.
+csv_header()
+{
+    printf '%s' bench,malloc,lock,htm,size,nodes,threads,seed,rate,unit,sets_used,max_per_set, \
+        acquisitions,slow_path,tx_started,tx_committed,abort_conflict,abort_capacity, \
+        abort_explicit,abort_other,host,cpu,date,policy,wait,pinned,counters
+}
+
+# Seconds as people say them.
+duration()
+{
+    if (($1 >= 3600)); then
+        printf '%d h %02d min' $(($1 / 3600)) $(($1 % 3600 / 60))
+    elif (($1 >= 60)); then
+        printf '%d min %02d s' $(($1 / 60)) $(($1 % 60))
+    else
+        printf '%d s' "$1"
+    fi
+}

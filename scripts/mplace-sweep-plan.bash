@@ -1,0 +1,366 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+#
+# The plan of a sweep: which sizes and combinations, in which order, which of them the result file
+# has already, and what became of the others. Sourced by mplace-sweep; reads its options.
+# shellcheck disable=SC2154,SC2034 # the options are mplace-sweep's, and it reads what is set here
+
+# Where allocators are known to fail: at powers of two and just below, by a header of 8 or 16 bytes.
+known_bad_sizes=500,504,512,1008,1016,1024,1528,1536,2040,2048,3064,3072,4080,4096
+default_sizes=64:8192:64,$known_bad_sizes
+least_size=16
+greatest_size=1073741824
+
+check_number()
+{
+    if [[ ! $2 =~ ^(0|[1-9][0-9]{0,14})$ ]] || (($2 < $3 || $2 > $4)); then
+        die "$1 '$2' is not a whole number from $3 to $4"
+    fi
+}
+
+# "64:256:64,500" to sizes one a line, rising, each once.
+expand_sizes()
+{
+    local part first last step field list=()
+
+    [[ $1 != *, && $1 != ,* && $1 != *,,* ]] || die "--sizes '$1' has an empty entry"
+    for part in ${1//,/ }; do
+        if [[ $part == *:* ]]; then
+            [[ $part =~ ^[^:]+:[^:]+:[^:]+$ ]] || die "--sizes '$part' is not FIRST:LAST:STEP"
+            IFS=: read -r first last step <<<"$part"
+            for field in "$first" "$last"; do
+                check_number --sizes "$field" $least_size $greatest_size
+            done
+            check_number '--sizes step' "$step" 1 $greatest_size
+            ((first <= last)) || die "--sizes '$part' is reversed: $first is more than $last"
+            (((last - first) / step < 100000)) || die "--sizes '$part' is more than 100000 sizes"
+            mapfile -t -O "${#list[@]}" list < <(seq "$first" "$step" "$last")
+        else
+            check_number --sizes "$part" $least_size $greatest_size
+            list+=("$part")
+        fi
+    done
+    [[ ${#list[@]} -gt 0 ]] || die "--sizes is empty"
+    printf '%s\n' "${list[@]}" | sort -n -u
+}
+
+# MALLOCS LOCKS ALSO to lines "malloc lock", each once, checked.
+expand_combinations()
+{
+    local malloc lock pair list=()
+
+    [[ -n ${1//,/} ]] || die "--malloc is empty"
+    [[ -n ${2//,/} ]] || die "--lock is empty"
+    for malloc in ${1//,/ }; do
+        check_malloc_name "$malloc"
+        for lock in ${2//,/ }; do
+            check_lock_name "$lock"
+            list+=("$malloc $lock")
+        done
+    done
+    for pair in ${3//,/ }; do
+        [[ $pair =~ ^[^:]+:[^:]+$ ]] || die "--also '$pair' is not MALLOC:LOCK"
+        check_malloc_name "${pair%:*}"
+        check_lock_name "${pair#*:}"
+        list+=("${pair%:*} ${pair#*:}")
+    done
+    printf '%s\n' "${list[@]}" | awk '!seen[$0]++'
+}
+
+# The run of one combination as words of a shell: run_command MALLOC LOCK SEED ARGUMENT...
+run_command()
+{
+    local variables=("${settings[@]}")
+
+    preload_of "$1" "$2"
+    [[ $1 != rand* || -n ${RAND_SEED-} ]] || variables+=("RAND_SEED=$3")
+    [[ $htm != emulated ]] ||
+        variables+=("MPLACE_HTM=emulated" "VALGRIND_LIB=$mplace_valgrind_folder")
+    [[ -z $preload_path ]] || variables+=("LD_LIBRARY_PATH=$preload_path")
+    [[ -z $preload_list ]] || variables+=("LD_PRELOAD=$preload_list")
+    printf ' %q' env "${variables[@]}" "${emulator[@]}" "$program" "${@:4}"
+}
+
+# Runs each combination for a moment: a library that is missing, does not load, or loads as
+# something else ends the sweep before it writes anything. Sets header and leaves ttstle out where
+# it is nothing but tts.
+try_combinations()
+{
+    local malloc lock command row rows elides kept=() trial=()
+
+    case $bench in
+    ring) trial=(--traversals 1) ;;
+    avltree) trial=(--threads 1 --operations 1) ;;
+    esac
+    [[ -z $counters ]] || trial+=(--counters "$counters")
+    header=
+    : >"$scratch/complaints"
+    while read -r malloc lock; do
+        command=$(run_command "$malloc" "$lock" "$seed" --size 64 "${trial[@]}" --csv --header) || exit
+        if [[ -n $hosts ]]; then
+            rows=$("${parallel[@]}" --nonall "$command" </dev/null 2>>"$scratch/complaints") ||
+                refuse_trial "$malloc" "$lock" " on a host of $hosts"
+        else
+            rows=$(sh -c "$command" </dev/null 2>>"$scratch/complaints") || refuse_trial "$malloc" "$lock" ''
+        fi
+        [[ -n $rows ]] || die "no host in $hosts answered"
+        elides=no
+        while IFS= read -r row; do
+            if [[ $row == bench,* ]]; then
+                header=$row
+            elif [[ $row != "$bench,$malloc,$lock,"* ]]; then
+                die "asked for $malloc and $lock, but loaded is: $(cut -d, -f1-4 <<<"$row")"
+            elif [[ $row != "$bench,$malloc,$lock,none,"* ]]; then
+                elides=yes
+            fi
+        done <<<"$rows"
+        if [[ $lock == ttstle && $elides == no ]]; then
+            case $htm in
+            auto) continue ;;
+            native | emulated) die "--htm $htm: no transaction commits on this processor" ;;
+            esac
+        fi
+        kept+=("$malloc $lock")
+    done <<<"$combinations"
+    # A complaint that all runs would repeat (no counters, for one) is shown once, here.
+    sort -u -- "$scratch/complaints" >&2
+    if [[ ${#kept[@]} -lt $(wc -l <<<"$combinations") ]]; then
+        note "ttstle is left out: without usable transactions it is tts (--htm none measures it all the same)"
+    fi
+    [[ ${#kept[@]} -gt 0 ]] || die "nothing is left to measure"
+    combinations=$(printf '%s\n' "${kept[@]}")
+    [[ $header == "$(csv_header)" ]] || die "$program writes other columns than this version of mplace knows"
+}
+
+refuse_trial()
+{
+    local said
+
+    said=$(tail -n 1 -- "$scratch/complaints")
+    die "a trial run of $bench with $1 and $2 failed$3: ${said:-no message}"
+}
+
+# What is compared on --resume, then the jobs: kind, size, malloc, lock, seed, one a line.
+#
+# Repetition is outermost, then size; the combinations of one size follow each other in an order
+# drawn anew each time, so that neither a slow drift of the machine nor a fixed neighbour favours
+# one of them. Last come the pictures of the cache sets: one a size and allocator, time is nothing.
+make_plan()
+{
+    local run size index other last list=() pick mallocs_seen
+    # Knuth's MMIX generator; the high bits are the random ones.
+    local state=$((seed + 1))
+
+    printf '# %s\n' "plan 1" "program=$bench ${benchmark_arguments[*]}" "htm=$htm" \
+        "runs=$runs" "seed=$seed" "settings=${settings[*]}"
+    mapfile -t list <<<"$combinations"
+    for ((run = 0; run < runs; run++)); do
+        while read -r size; do
+            for ((last = ${#list[@]} - 1; last > 0; last--)); do
+                state=$((state * 6364136223846793005 + 1442695040888963407))
+                index=$((((state >> 33) & 0x7fffffff) % (last + 1)))
+                other=${list[last]}
+                list[last]=${list[index]}
+                list[index]=$other
+            done
+            for pick in "${list[@]}"; do
+                printf 'row\t%s\t%s\t%s\t%s\n' "$size" "${pick% *}" "${pick#* }" $((seed + run))
+            done
+        done <<<"$size_list"
+    done
+    [[ $bench == ring && $htm != emulated ]] || return 0
+    mallocs_seen=$(cut -d ' ' -f 1 <<<"$combinations" | awk '!seen[$0]++')
+    while read -r pick; do
+        while read -r size; do
+            printf 'sets\t%s\t%s\tpthread\t%s\n' "$size" "$pick" "$seed"
+        done <<<"$size_list"
+    done <<<"$mallocs_seen"
+}
+
+# A shell command for each job: it prints one complete line if the run ends well, else nothing.
+make_jobs()
+{
+    local kind size malloc lock job_seed command
+    local -A cached=()
+    # "set count ###" lines become malloc,size,sets,ways,line,counts with the counts blank-separated.
+    # shellcheck disable=SC2016 # the dollars are awk's
+    local pick='/^  malloc /{m=$2} /^ring:/{s=$5} /^# L1D/{n=$3;w=$6;l=$9;next}
+        n && /^ *[0-9]+ +[0-9]+/{c=c (c==""?"":" ") $2} END{print m "," s "," n "," w "," l "," c}'
+
+    while IFS=$'\t' read -r kind size malloc lock job_seed; do
+        [[ $kind != '#'* ]] || continue
+        if [[ $kind == row ]]; then
+            if [[ -z ${cached[$malloc $lock $job_seed]-} ]]; then
+                cached[$malloc $lock $job_seed]=$(run_command "$malloc" "$lock" "$job_seed" \
+                    "${benchmark_arguments[@]}" --seed "$job_seed" --csv) || exit
+            fi
+            # shellcheck disable=SC2016 # expanded by the shell that runs the job
+            printf 'r=$(%s --size %s) && printf "%%s\\n" "$r"\n' "${cached[$malloc $lock $job_seed]}" "$size"
+        else
+            if [[ -z ${cached[$malloc]-} ]]; then
+                command=$(run_command "$malloc" pthread "$job_seed" --traversals 1 --seed "$job_seed" --sets) || exit
+                cached[$malloc]=$command
+            fi
+            # shellcheck disable=SC2016
+            printf 'r=$(%s --size %s) && printf "%%s\\n" "$r" | awk %q\n' "${cached[$malloc]}" "$size" \
+                "${pick//$'\n'/ }"
+        fi
+    done
+}
+
+describe_difference()
+{
+    local before now
+
+    before=$(grep '^#' -- "$out.plan" | cut -c3-)
+    now=$(grep '^#' -- "$scratch/plan" | cut -c3-)
+    now=$(grep -vxF -- "$before" <<<"$now" | tr '\n' ';') || true
+    if [[ -n $now ]]; then
+        echo "now: ${now%;}"
+    else
+        echo "other sizes, allocators or locks"
+    fi
+}
+
+# Cuts off a last line that has no end: the machine, not the sweep, may have stopped.
+mend_last_row()
+{
+    local whole
+
+    [[ -s $1 && $(tail -c 1 -- "$1" | wc -l) -eq 0 ]] || return 0
+    whole=$(head -c -"$(tail -n 1 -- "$1" | wc -c)" -- "$1" | wc -c)
+    truncate -s "$whole" -- "$1"
+    note "the last line of $1 was incomplete and will be measured again"
+}
+
+load_plan()
+{
+    local kind size malloc lock job_seed
+
+    # By job number, from 1, as GNU parallel counts.
+    plan_kind=() plan_size=() plan_malloc=() plan_lock=() plan_seed=()
+    declare -gA plan_number=()
+    local number=0
+    while IFS=$'\t' read -r kind size malloc lock job_seed; do
+        [[ $kind != '#'* ]] || continue
+        number=$((number + 1))
+        plan_kind[number]=$kind
+        plan_size[number]=$size
+        plan_malloc[number]=$malloc
+        plan_lock[number]=$lock
+        plan_seed[number]=$job_seed
+        plan_number[$kind $malloc $lock $size $job_seed]=$number
+    done
+}
+
+# Which jobs the result has: load_rows FILE.csv FILE.csv.sets
+load_rows()
+{
+    local bench_name malloc lock row_htm size nodes row_threads job_seed rest number line=0
+
+    declare -gA row_done=()
+    while IFS=, read -r bench_name malloc lock row_htm size nodes row_threads job_seed rest; do
+        line=$((line + 1))
+        if [[ $line -eq 1 ]]; then
+            [[ $bench_name,$malloc,$lock,$row_htm,$size,$nodes,$row_threads,$job_seed,$rest == "$(csv_header)" ]] ||
+                die "cannot resume: the first line of $1 is not the header of a result"
+            continue
+        fi
+        number=${plan_number[row $malloc $lock $size $job_seed]-}
+        [[ -n $number && $bench_name == "$bench" ]] || die "cannot resume: line $line of $1 is not of this sweep"
+        [[ -z ${row_done[$number]-} ]] || die "cannot resume: line $line of $1 repeats an earlier row"
+        row_done[$number]=1
+    done <"$1"
+    [[ -f $2 ]] || return 0
+    while IFS=, read -r malloc size rest; do
+        number=${plan_number[sets $malloc pthread $size $seed]-}
+        [[ -z $number ]] || row_done[$number]=1
+    done <"$2"
+}
+
+# GNU parallel --resume runs what its log lacks. The result is the truth: the log may say of a row
+# that it is done when the sweep was killed before it wrote it, and the other way round.
+reconcile_joblog()
+{
+    local number logged tabs
+
+    printf 'Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n' >"$scratch/joblog"
+    [[ ! -f $1 ]] || while IFS= read -r logged; do
+        number=${logged%%$'\t'*}
+        tabs=${logged//[^$'\t']/}
+        if [[ $number =~ ^[0-9]+$ && -n ${row_done[$number]-} && ${#tabs} -ge 8 ]]; then
+            printf '%s\n' "$logged"
+            row_done[$number]=2
+        fi
+    done <"$1" >>"$scratch/joblog"
+    for number in "${!row_done[@]}"; do
+        [[ ${row_done[$number]} -eq 2 ]] ||
+            printf '%s\t:\t0\t0\t0\t0\t0\t0\t(from the result)\n' "$number"
+    done >>"$scratch/joblog"
+    cp -- "$scratch/joblog" "$1.new"
+    mv -- "$1.new" "$1"
+}
+
+# One line from GNU parallel: job number, tab, what the job printed. Appended if it is the row that
+# was asked for; a row that is not makes its job a failed one.
+take_row()
+{
+    local number=${1%%$'\t'*} row=${1#*$'\t'} wanted
+
+    [[ $number =~ ^[0-9]+$ && -n ${plan_kind[number]-} && -z ${row_done[$number]-} ]] || return 0
+    if [[ ${plan_kind[number]} == sets ]]; then
+        wanted="^${plan_malloc[number]//+/\\+},${plan_size[number]},[0-9]+,[0-9]+,[0-9]+,[0-9]+( [0-9]+)*$"
+        [[ $row =~ $wanted ]] || { wrong_row[number]=$row; return 0; }
+        append "$set_rows" "$out.sets" "$set_rows_length" "$row" || return 1
+        set_rows_length=$((set_rows_length + ${#row} + 1))
+    else
+        wanted="^$bench,${plan_malloc[number]//+/\\+},${plan_lock[number]},[a-z]+,${plan_size[number]},[0-9]+,[0-9]+,${plan_seed[number]},"
+        [[ $row =~ $wanted ]] || { wrong_row[number]=$row; return 0; }
+        append "$rows" "$out" "$rows_length" "$row" || return 1
+        rows_length=$((rows_length + ${#row} + 1))
+    fi
+    row_done[$number]=1
+    show_progress "$number"
+}
+wrong_row=()
+
+# append DESCRIPTOR FILE LENGTH ROW: the whole row, or the file as it was and the end of the sweep.
+append()
+{
+    if ! { printf '%s\n' "$4" >&"$1"; } 2>/dev/null; then
+        truncate -s "$3" -- "$2" || true
+        note "cannot write $2: is the disk full?"
+        stop 1
+        return 1
+    fi
+}
+
+report_failures()
+{
+    local number said shown=0 failed=$((planned - finished))
+
+    note "$failed of $planned runs failed; the others are in $out"
+    for number in "${!plan_kind[@]}"; do
+        [[ -z ${row_done[$number]-} ]] || continue
+        shown=$((shown + 1))
+        [[ $shown -le 10 ]] || { note "... and $((failed - 10)) more"; break; }
+        said=$(awk -F '\t' -v n="$number" '$1 == n {text = $2} END {print text}' "$out.log" 2>/dev/null) || said=
+        if [[ -n ${wrong_row[number]-} ]]; then
+            said="a row of something else: ${wrong_row[number]}"
+        fi
+        note "failed (exit $(awk -F '\t' -v n="$number" '$1 == n {e = $7 + $8} END {print e + 0}' "$out.joblog")${said:+, $said}): $(sed -n "${number}p" "$scratch/jobs")"
+    done
+    note "try them again with the same options and --resume"
+}
+
+# What the rows were measured on and with: the report tells it. One block a host.
+describe_machine()
+{
+    printf 'sweep_command=%s\n' "${command_line[*]@Q}"
+    printf 'sweep_settings=%s\n' "${settings[*]}"
+    if [[ -n $hosts ]]; then
+        "${parallel[@]}" --nonall "$(printf '%q ' "$mplace_parts/mplace-cpu" --keys)" </dev/null
+    else
+        "$mplace_parts/mplace-cpu" --keys
+    fi
+}

@@ -1,0 +1,161 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Asks the processor, the C library and the kernel what a shell script cannot: cache geometry as
+ * the libraries see it, whether a hardware transaction commits, rseq, hardware counters, the
+ * hypervisor. Prints key=value lines for "mplace cpu"; "--rtm" prints the state of RTM alone.
+ */
+#include "base/cache_geometry.h"
+#include "base/current_cpu.h"
+
+#include <cpuid.h>
+#include <errno.h>
+#include <immintrin.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    LEAF_FEATURES = 1,
+    FEATURES_ECX_HYPERVISOR = 1u << 31,
+    LEAF_EXTENDED_FEATURES = 7,
+    EXTENDED_EBX_RTM = 1 << 11,
+    EXTENDED_EDX_RTM_ALWAYS_ABORT = 1 << 11,
+    LEAF_HYPERVISOR = 0x40000000,
+};
+
+struct rtm {
+    bool present, always_abort;
+    unsigned tried, committed;
+};
+
+__attribute__((target("rtm"), noinline)) static bool empty_transaction(void)
+{
+    if (_xbegin() == _XBEGIN_STARTED) {
+        _xend();
+        return true;
+    }
+    return false;
+}
+
+static struct rtm probe_rtm(void)
+{
+    enum { TRIES = 100 };
+    struct rtm rtm = {false, false, 0, 0};
+    unsigned eax, ebx, ecx, edx;
+
+    if (__get_cpuid_count(LEAF_EXTENDED_FEATURES, 0, &eax, &ebx, &ecx, &edx)) {
+        rtm.present = ebx & EXTENDED_EBX_RTM;
+        rtm.always_abort = edx & EXTENDED_EDX_RTM_ALWAYS_ABORT;
+    }
+    /* Without the bit XBEGIN is an undefined instruction. With it a hypervisor or microcode may
+     * still abort every transaction, and an interrupt may abort any: so several are tried. */
+    if (rtm.present && !rtm.always_abort) {
+        for (; rtm.tried < TRIES; rtm.tried++)
+            rtm.committed += empty_transaction();
+    }
+    return rtm;
+}
+
+static const char *rtm_state(const struct rtm *rtm)
+{
+    const char *requested = getenv("MPLACE_HTM");
+
+    if (rtm->always_abort || (rtm->present && rtm->committed == 0))
+        return "always-abort";
+    if (!rtm->present)
+        return "absent";
+    /* An emulator shows itself as a processor; who started it says so. */
+    return requested != NULL && strcmp(requested, "emulated") == 0 ? "emulated" : "usable";
+}
+
+static void print_cache(const char *key, const struct cache_level *level, enum cache_source source)
+{
+    static const char *const sources[] = {"cpuid", "setting", "default"};
+
+    printf("%s=%ux%ux%u\n%s_source=%s\n", key, level->sets, level->ways, level->line, key,
+           sources[source]);
+}
+
+/* Counts cycles of this process in user mode, which needs the least rights of all counters. */
+static const char *probe_counters(void)
+{
+    struct perf_event_attr attribute = {
+        .type = PERF_TYPE_HARDWARE,
+        .size = sizeof attribute,
+        .config = PERF_COUNT_HW_CPU_CYCLES,
+        .disabled = 1,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+    };
+    long file = syscall(SYS_perf_event_open, &attribute, 0, -1, -1, 0);
+
+    if (file >= 0) {
+        close((int)file);
+        return "usable";
+    }
+    switch (errno) {
+    case EACCES:
+    case EPERM:
+        return "forbidden";
+    case ENOSYS:
+        return "no-system-call";
+    default:
+        return "absent";
+    }
+}
+
+static const char *probe_rseq(void)
+{
+    if (&__rseq_size == NULL)
+        return "not-in-libc";
+    if (__rseq_size == 0)
+        return "refused";
+    const char *area = (const char *)__builtin_thread_pointer() + __rseq_offset;
+    return *(const volatile int32_t *)(area + RSEQ_CPU_ID_OFFSET) >= 0 ? "registered" : "refused";
+}
+
+static void print_hypervisor(void)
+{
+    unsigned eax, ebx, ecx, edx;
+    char name[13] = "unknown";
+
+    if (!__get_cpuid(LEAF_FEATURES, &eax, &ebx, &ecx, &edx) || !(ecx & FEATURES_ECX_HYPERVISOR)) {
+        puts("hypervisor=none");
+        return;
+    }
+    __cpuid(LEAF_HYPERVISOR, eax, ebx, ecx, edx);
+    if (ebx != 0) {
+        memcpy(name, &ebx, 4);
+        memcpy(name + 4, &ecx, 4);
+        memcpy(name + 8, &edx, 4);
+        name[12] = '\0';
+    }
+    printf("hypervisor=%s\n", name);
+}
+
+int main(int argc, char **argv)
+{
+    struct rtm rtm = probe_rtm();
+    struct cache_geometry geometry;
+
+    if (argc == 2 && strcmp(argv[1], "--rtm") == 0) {
+        puts(rtm_state(&rtm));
+        return EXIT_SUCCESS;
+    }
+    if (argc != 1) {
+        fputs("mplace-probe: the only option is --rtm\n", stderr);
+        return 2;
+    }
+    cache_geometry_read(&geometry);
+    print_cache("l1d", &geometry.l1d, geometry.l1d_source);
+    print_cache("l2", &geometry.l2, geometry.l2_source);
+    printf("rtm=%s\nrtm_committed=%u of %u\n", rtm_state(&rtm), rtm.committed, rtm.tried);
+    printf("counters=%s\nrseq=%s\n", probe_counters(), probe_rseq());
+    print_hypervisor();
+    return EXIT_SUCCESS;
+}
