@@ -19,21 +19,41 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+/*
+ * The common case of each function, a normal mutex that nobody else holds, runs from top to bottom
+ * without a call and without a stack frame; everything else leaves by a tail call to one of these.
+ */
+#define OUT_OF_LINE __attribute__((noinline, cold))
+
 /* ---- taking and giving ownership; the caller holds the word physically ---- */
 
-static inline void become_owner(pthread_mutex_t *mutex)
+static OUT_OF_LINE int become_owner_and_count(pthread_mutex_t *mutex)
 {
     mutex_set_owner(mutex, thread_id());
     mutex->__data.__nusers++;
     if (statistics_on())
         statistics_acquired(lock_core_in_transaction());
+    return 0;
 }
 
-static inline void give_up(pthread_mutex_t *mutex)
+/* Returns 0, what the lock functions return then. */
+static inline int become_owner(pthread_mutex_t *mutex)
+{
+    int self = thread_id_cached;
+
+    if (__builtin_expect(self == 0, 0) || statistics_on())
+        return become_owner_and_count(mutex);
+    mutex_set_owner(mutex, self);
+    mutex->__data.__nusers++;
+    return 0;
+}
+
+static inline int give_up(pthread_mutex_t *mutex)
 {
     mutex_set_owner(mutex, 0);
     mutex->__data.__nusers--;
     lock_core_release(mutex);
+    return 0;
 }
 
 static inline bool is_mine(const pthread_mutex_t *mutex)
@@ -52,46 +72,58 @@ static int lock_again(pthread_mutex_t *mutex)
     return 0;
 }
 
-/* ---- lock ---- */
-
-static int lock_recursive(pthread_mutex_t *mutex)
+static inline bool is_ours(unsigned kind)
 {
-    if (is_mine(mutex))
-        return lock_again(mutex);
-    lock_core_acquire(mutex);
-    mutex->__data.__count = 1;
-    become_owner(mutex);
-    return 0;
+    return (kind & KIND_TYPE_MASK) <= TYPE_ADAPTIVE;
 }
 
-static int lock_error_check(pthread_mutex_t *mutex)
+/* ---- lock ---- */
+
+static OUT_OF_LINE int lock_held(pthread_mutex_t *mutex)
 {
-    if (is_mine(mutex))
-        return EDEADLK;
     lock_core_acquire(mutex);
-    become_owner(mutex);
-    return 0;
+    return become_owner(mutex);
+}
+
+static inline int lock_plain(pthread_mutex_t *mutex, unsigned kind)
+{
+    if (lock_core_elide(mutex, kind))
+        return 0;
+    if (__builtin_expect(lock_core_try(mutex), 1))
+        return become_owner(mutex);
+    return lock_held(mutex);
+}
+
+static __attribute__((noinline)) int lock_other(pthread_mutex_t *mutex, unsigned kind)
+{
+    switch (kind & KIND_TYPE_MASK) {
+    case TYPE_ADAPTIVE:
+        return lock_plain(mutex, kind);
+    case TYPE_RECURSIVE:
+        if (is_mine(mutex))
+            return lock_again(mutex);
+        if (!lock_core_try(mutex))
+            lock_core_acquire(mutex);
+        mutex->__data.__count = 1;
+        return become_owner(mutex);
+    case TYPE_ERROR_CHECK:
+        if (is_mine(mutex))
+            return EDEADLK;
+        if (!lock_core_try(mutex))
+            lock_core_acquire(mutex);
+        return become_owner(mutex);
+    default:
+        return next_mutex_lock(mutex);
+    }
 }
 
 EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
     unsigned kind = mutex_kind(mutex);
 
-    switch (kind & KIND_TYPE_MASK) {
-    case TYPE_NORMAL:
-    case TYPE_ADAPTIVE:
-        if (lock_core_elide(mutex, kind))
-            return 0;
-        lock_core_acquire(mutex);
-        become_owner(mutex);
-        return 0;
-    case TYPE_RECURSIVE:
-        return lock_recursive(mutex);
-    case TYPE_ERROR_CHECK:
-        return lock_error_check(mutex);
-    default:
-        return next_mutex_lock(mutex);
-    }
+    if (__builtin_expect((kind & KIND_TYPE_MASK) == TYPE_NORMAL, 1))
+        return lock_plain(mutex, kind);
+    return lock_other(mutex, kind);
 }
 
 /* ---- trylock ---- */
@@ -115,12 +147,13 @@ EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
     default:
         return next_mutex_trylock(mutex);
     }
-    if (!lock_core_try(mutex))
+    /* Looks first: programs poll with trylock, and a failing exchange would take the line away from
+     * the holder each time. */
+    if (!mutex_is_free(mutex) || !lock_core_try(mutex))
         return EBUSY;
     if ((kind & KIND_TYPE_MASK) == TYPE_RECURSIVE)
         mutex->__data.__count = 1;
-    become_owner(mutex);
-    return 0;
+    return become_owner(mutex);
 }
 
 /* ---- timedlock and clocklock ---- */
@@ -142,18 +175,14 @@ static int lock_until(pthread_mutex_t *mutex, unsigned kind, clockid_t clock,
             return 0;
         break;
     }
-    int error = lock_core_acquire_until(mutex, clock, deadline);
-    if (error != 0)
-        return error;
+    if (!lock_core_try(mutex)) {
+        int error = lock_core_acquire_until(mutex, clock, deadline);
+        if (error != 0)
+            return error;
+    }
     if ((kind & KIND_TYPE_MASK) == TYPE_RECURSIVE)
         mutex->__data.__count = 1;
-    become_owner(mutex);
-    return 0;
-}
-
-static bool is_ours(unsigned kind)
-{
-    return (kind & KIND_TYPE_MASK) <= TYPE_ADAPTIVE;
+    return become_owner(mutex);
 }
 
 EXPORT int pthread_mutex_timedlock(pthread_mutex_t *restrict mutex,
@@ -179,37 +208,42 @@ EXPORT int pthread_mutex_clocklock(pthread_mutex_t *restrict mutex, clockid_t cl
 
 /* ---- unlock ---- */
 
+static inline int unlock_plain(pthread_mutex_t *mutex, unsigned kind)
+{
+    /*
+     * Free: elided by this thread, or not locked at all, which these types let pass. The order of
+     * the two tests matters: ending a transaction where there is none is a fault.
+     */
+    if (mutex_is_free(mutex)) {
+        (void)lock_core_end_elided(kind);
+        return 0;
+    }
+    return give_up(mutex);
+}
+
+static __attribute__((noinline)) int unlock_other(pthread_mutex_t *mutex, unsigned kind)
+{
+    switch (kind & KIND_TYPE_MASK) {
+    case TYPE_ADAPTIVE:
+        return unlock_plain(mutex, kind);
+    case TYPE_RECURSIVE:
+        if (!is_mine(mutex))
+            return EPERM;
+        return --mutex->__data.__count != 0 ? 0 : give_up(mutex);
+    case TYPE_ERROR_CHECK:
+        return is_mine(mutex) && !mutex_is_free(mutex) ? give_up(mutex) : EPERM;
+    default:
+        return next_mutex_unlock(mutex);
+    }
+}
+
 EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
     unsigned kind = mutex_kind(mutex);
 
-    switch (kind & KIND_TYPE_MASK) {
-    case TYPE_NORMAL:
-    case TYPE_ADAPTIVE:
-        /*
-         * Free: elided by this thread, or not locked at all, which these types let pass. The order
-         * of the two tests matters: ending a transaction where there is none is a fault.
-         */
-        if (mutex_is_free(mutex)) {
-            (void)lock_core_end_elided(kind);
-            return 0;
-        }
-        break;
-    case TYPE_RECURSIVE:
-        if (!is_mine(mutex))
-            return EPERM;
-        if (--mutex->__data.__count != 0)
-            return 0;
-        break;
-    case TYPE_ERROR_CHECK:
-        if (!is_mine(mutex) || mutex_is_free(mutex))
-            return EPERM;
-        break;
-    default:
-        return next_mutex_unlock(mutex);
-    }
-    give_up(mutex);
-    return 0;
+    if (__builtin_expect((kind & KIND_TYPE_MASK) == TYPE_NORMAL, 1))
+        return unlock_plain(mutex, kind);
+    return unlock_other(mutex, kind);
 }
 
 /* ---- init and destroy ---- */

@@ -15,15 +15,15 @@
 
 /* ---- the physical lock: all work on the word alone, owner and counts are the front's ---- */
 
-/* Takes the lock, waiting as long as it takes. */
-static inline void lock_core_acquire(pthread_mutex_t *mutex);
-
-/* Takes the lock if it is free; never waits. */
+/* One attempt; never waits. */
 static inline bool lock_core_try(pthread_mutex_t *mutex);
 
+/* Takes the lock, waiting as long as it takes; for after an attempt has failed. */
+static inline void lock_core_acquire(pthread_mutex_t *mutex);
+
 /*
- * Takes the lock, or returns ETIMEDOUT once the deadline has passed, EINVAL when it would wait and
- * the deadline is malformed. clock is CLOCK_REALTIME or CLOCK_MONOTONIC.
+ * The same, but gives up: ETIMEDOUT once the deadline has passed, EINVAL at once if the deadline is
+ * malformed. clock is CLOCK_REALTIME or CLOCK_MONOTONIC.
  */
 static inline int lock_core_acquire_until(pthread_mutex_t *mutex, clockid_t clock,
                                           const struct timespec *deadline);

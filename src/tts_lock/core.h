@@ -9,20 +9,20 @@
 
 #include "tts_lock/tts.h"
 
-static inline void lock_core_acquire(pthread_mutex_t *mutex)
-{
-    tts_acquire(mutex);
-}
-
 static inline bool lock_core_try(pthread_mutex_t *mutex)
 {
-    return mutex_is_free(mutex) && tts_try(mutex);
+    return tts_try(mutex);
+}
+
+static inline void lock_core_acquire(pthread_mutex_t *mutex)
+{
+    tts_acquire_contended(mutex);
 }
 
 static inline int lock_core_acquire_until(pthread_mutex_t *mutex, clockid_t clock,
                                           const struct timespec *deadline)
 {
-    return tts_try(mutex) ? 0 : tts_acquire_contended_until(mutex, clock, deadline);
+    return tts_acquire_contended_until(mutex, clock, deadline);
 }
 
 static inline void lock_core_release(pthread_mutex_t *mutex)

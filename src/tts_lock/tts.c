@@ -10,6 +10,7 @@
  */
 #include "tts_lock/tts.h"
 
+#include "base/futex.h"
 #include "base/settings.h"
 #include "base/spin.h"
 
@@ -86,6 +87,11 @@ void tts_acquire_contended(pthread_mutex_t *mutex)
     }
     while (!take_with_sleepers(mutex))
         futex_wait(mutex_word(mutex), WORD_HELD_WITH_SLEEPERS);
+}
+
+void tts_wake_one(int *word)
+{
+    futex_wake_one(word);
 }
 
 static bool has_passed(clockid_t clock, const struct timespec *deadline)

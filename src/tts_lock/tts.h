@@ -10,7 +10,6 @@
 #ifndef MPLACE_TTS_H
 #define MPLACE_TTS_H
 
-#include "base/futex.h"
 #include "mutex/mutex_layout.h"
 
 #include <sys/single_threaded.h>
@@ -31,7 +30,7 @@ void tts_read_settings(void);
 /* "spin", "yield" or "park", for reports. */
 const char *tts_wait_name(void);
 
-/* tts_acquire once the word was seen held. */
+/* Takes the lock, waiting as TTS_WAIT says; for after an attempt has failed. */
 void tts_acquire_contended(pthread_mutex_t *mutex);
 
 /* 0, ETIMEDOUT, or EINVAL for a deadline that is no time. */
@@ -41,9 +40,12 @@ int tts_acquire_contended_until(pthread_mutex_t *mutex, clockid_t clock,
 /*
  * Waits until the word was seen free, without taking it. False: it waited as long as makes sense
  * without sleeping (TTS_WAIT_PARK only). Whoever sleeps for a lock must take it, so the caller has
- * to go on to tts_acquire.
+ * to go on to tts_acquire_contended.
  */
 bool tts_wait_until_free(pthread_mutex_t *mutex);
+
+/* Wakes one sleeper of a word that was freed. */
+void tts_wake_one(int *word);
 
 /*
  * One attempt. While libc knows of no second thread nobody can race, and plain loads and stores do;
@@ -64,12 +66,6 @@ static inline bool tts_try(pthread_mutex_t *mutex)
                                        __ATOMIC_RELAXED);
 }
 
-static inline void tts_acquire(pthread_mutex_t *mutex)
-{
-    if (__builtin_expect(!tts_try(mutex), 0))
-        tts_acquire_contended(mutex);
-}
-
 /*
  * The mutex may be destroyed and unmapped by the next holder as soon as the word reads free: after
  * the exchange only its address is used. Sleepers are woken under every TTS_WAIT, because libc
@@ -83,9 +79,9 @@ static inline void tts_release(pthread_mutex_t *mutex)
         __atomic_store_n(word, WORD_FREE, __ATOMIC_RELAXED);
         return;
     }
-    if (__builtin_expect(
-            __atomic_exchange_n(word, WORD_FREE, __ATOMIC_RELEASE) == WORD_HELD_WITH_SLEEPERS, 0))
-        futex_wake_one(word);
+    int before = __atomic_exchange_n(word, WORD_FREE, __ATOMIC_RELEASE);
+    if (__builtin_expect(before == WORD_HELD_WITH_SLEEPERS, 0))
+        tts_wake_one(word);
 }
 
 #endif

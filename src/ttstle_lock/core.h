@@ -48,24 +48,20 @@ static inline bool lock_core_end_elided(unsigned kind)
 }
 
 /* A transaction may take a free lock physically; it must not wait for a held one. */
-static inline void lock_core_acquire(pthread_mutex_t *mutex)
-{
-    if (__builtin_expect(tts_try(mutex), 1))
-        return;
-    lock_core_leave_transaction();
-    tts_acquire_contended(mutex);
-}
-
 static inline bool lock_core_try(pthread_mutex_t *mutex)
 {
-    return mutex_is_free(mutex) && tts_try(mutex);
+    return tts_try(mutex);
+}
+
+static inline void lock_core_acquire(pthread_mutex_t *mutex)
+{
+    lock_core_leave_transaction();
+    tts_acquire_contended(mutex);
 }
 
 static inline int lock_core_acquire_until(pthread_mutex_t *mutex, clockid_t clock,
                                           const struct timespec *deadline)
 {
-    if (tts_try(mutex))
-        return 0;
     lock_core_leave_transaction();
     return tts_acquire_contended_until(mutex, clock, deadline);
 }
