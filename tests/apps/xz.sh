@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# xz -T2 compresses to the same bytes, and xz -dc gives the input back, with two worker threads that
+# hand blocks to each other under mutexes and condition variables, and large buffers of their own.
+#
+# Proof: the one process of each run reports allocations and mutex acquisitions.
+source "$(dirname -- "${BASH_SOURCE[0]}")/common.bash"
+start "$@"
+need /usr/bin/xz xz-utils
+
+seed=20240229
+megabytes=$(quick_or_full 12 150)
+
+# Words of a seeded vocabulary, in runs that repeat: text that compresses about as text does.
+say "input: $megabytes MB of text, seed $seed"
+awk -v seed="$seed" -v wanted="$((megabytes * 1000000))" '
+    function random(below) { seed = (seed * 16807) % 2147483647; return seed % below }
+    BEGIN {
+        for (i = 0; i < 5000; i++) {
+            word[i] = ""
+            for (j = random(9) + 2; j > 0; j--) word[i] = word[i] sprintf("%c", 97 + random(26))
+        }
+        while (written < wanted) {
+            line = word[random(5000)]
+            for (j = random(12); j > 0; j--) line = line " " word[random(70) * random(70)]
+            print line
+            written += length(line) + 1
+        }
+    }' >input
+
+# Small blocks, so that the two workers trade many of them.
+pack() { "$@" /usr/bin/xz -T2 -2 --block-size=512KiB -c input; }
+
+pack plainly >reference.xz 2>reference.err || fail "xz -T2 failed without any library"
+pack preloaded compress >preloaded.xz 2>compress.err || fail "xz -T2 failed under the library"
+prove compress "$pid" 50 1000
+same "the output of xz -T2" reference.xz preloaded.xz
+
+preloaded decompress /usr/bin/xz -T2 -dc preloaded.xz >output 2>decompress.err ||
+    fail "xz -dc failed under the library"
+prove decompress "$pid" 10 100
+same "the output of xz -T2 -dc" input output
+say "xz: $(stat -c %s input) bytes to $(stat -c %s preloaded.xz) and back, bytes as without"
