@@ -36,10 +36,11 @@ struct class_heap {
     uint8_t span_shift;      /* constant: log2 span_blocks */
     uint8_t first_bit;       /* constant: where the search in a span begins */
     uint8_t next_type;       /* where the search for a type begins */
-    uint32_t next_page;      /* where the last run ended, as a page number */
     uint8_t types;           /* constant */
     uint8_t size_class;      /* constant */
-    uint8_t unused[14];
+    uint8_t has_runs;        /* next_page holds, from the first run on */
+    uint8_t next_page[TYPES_GREATEST]; /* by type: where its next run should begin, modulo the L2 */
+    uint8_t unused;
     uint64_t below[TYPES_GREATEST];
     struct span *partial[TYPES_GREATEST]; /* spans with free blocks, by type; circular, first = head */
     uint32_t count[COLOURS_GREATEST];     /* live blocks by slot: type << span_shift | bit */
@@ -109,6 +110,12 @@ void *class_heap_allocate_slow(struct class_heap *heap, bool *untouched);
 
 /* The type that a new run should begin with: one with slots below. */
 uint32_t class_heap_wanted_type(struct class_heap *heap);
+
+/*
+ * Where that run should begin for the L2's sake: a page number modulo 256. Call it once a run; any
+ * other place of the right colour is allowed.
+ */
+uint32_t class_heap_wanted_page(struct class_heap *heap, uint32_t type);
 
 /* Carves the run's pages, already taken from the chunk, into spans. */
 void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t page,

@@ -86,6 +86,29 @@ uint32_t size_class_colour(unsigned size_class, uint32_t slot)
     return (slot * layout->lines) & (colours - 1);
 }
 
+uint32_t class_layout_page_in_cycle(const struct class_layout *layout, uint32_t type)
+{
+    uint32_t unit = colours / LINES_PER_PAGE;
+    uint32_t page = 0;
+
+    for (uint32_t t = 0; t < type; t++) {
+        page += class_layout_run_pages(layout, t);
+        /* The next run starts at the first page with its residue. */
+        uint32_t residue = class_layout_run_offset(layout, (t + 1) & (layout->types - 1u));
+        page += (residue / LINES_PER_PAGE - page) & (unit - 1);
+    }
+    return page;
+}
+
+static uint32_t cycle_pages_of(const struct class_layout *layout)
+{
+    uint32_t unit = colours / LINES_PER_PAGE;
+    uint32_t units = class_layout_page_in_cycle(layout, layout->types) / unit;
+
+    /* Where packing makes them even, one unit is left out each cycle, for other classes to use. */
+    return (units | 1) * unit;
+}
+
 void size_class_initialise(uint32_t l1_sets)
 {
     colours = l1_sets > COLOURS_LEAST ? COLOURS_GREATEST : COLOURS_LEAST;
@@ -113,6 +136,7 @@ void size_class_initialise(uint32_t l1_sets)
             layout->reciprocal = reciprocal_of(lines);
             layout->first_slot = (uint8_t)slot_of_colour(lines, first_colour);
         }
+        layout->cycle_pages = (uint16_t)cycle_pages_of(layout);
     }
 }
 

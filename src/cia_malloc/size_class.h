@@ -70,6 +70,7 @@ struct class_layout {
     uint16_t span_lines;   /* from one span of a run to the next */
     uint64_t reciprocal;   /* ceil(2^32 / n), or of span_lines for the class of two lines */
     uint8_t first_slot;    /* where an empty sub-heap begins: classes start in different colours */
+    uint16_t cycle_pages;  /* from a run to the next that begins with the same type, see below */
 };
 
 /* Filled once by size_class_initialise, constant afterwards. */
@@ -141,6 +142,14 @@ static inline uint64_t class_layout_all_bits(const struct class_layout *layout)
 {
     return ~(uint64_t)0 >> (64 - layout->span_blocks);
 }
+
+/*
+ * L2 sets. Blocks of one cycle have C colours, so no two of them share an L2 set. The same slot of
+ * later cycles falls into other L2 sets as long as the pages from cycle to cycle are odd, counted in
+ * units of C lines; cycle_pages is that. This is where, in pages from a run of type 0, the runs of a
+ * cycle lie when they are packed side by side.
+ */
+uint32_t class_layout_page_in_cycle(const struct class_layout *layout, uint32_t type);
 
 /* Pages of a run that begins with the given type. */
 static inline uint32_t class_layout_run_pages(const struct class_layout *layout, uint32_t type)

@@ -107,19 +107,25 @@ static struct chunk *take_from_chunks(struct subheap *heap, uint32_t pages, uint
     return NULL;
 }
 
-struct chunk *subheap_take_pages(struct subheap *heap, uint32_t pages, uint32_t modulus,
-                                 uint32_t residue, uint32_t *page, bool *clean)
+static struct chunk *take_from_new_chunk(struct subheap *heap, uint32_t pages, uint32_t modulus,
+                                         uint32_t residue, uint32_t *page, bool *clean)
 {
-    struct chunk *chunk = take_from_chunks(heap, pages, modulus, residue, page, clean);
+    struct chunk *chunk = chunk_create(heap);
 
-    if (chunk != NULL)
-        return chunk;
-    chunk = chunk_create(heap);
     if (chunk == NULL)
         return NULL;
     chunks_insert(heap, chunk, true);
     heap->chunk_count++;
     return take_from_chunk(heap, chunk, pages, modulus, residue, page, clean) ? chunk : NULL;
+}
+
+struct chunk *subheap_take_pages(struct subheap *heap, uint32_t pages, uint32_t modulus,
+                                 uint32_t residue, uint32_t *page, bool *clean)
+{
+    struct chunk *chunk = take_from_chunks(heap, pages, modulus, residue, page, clean);
+
+    return chunk != NULL ? chunk
+                         : take_from_new_chunk(heap, pages, modulus, residue, page, clean);
 }
 
 static void purge(struct subheap *heap)
@@ -160,13 +166,18 @@ static bool add_run(struct subheap *heap, struct class_heap *class_heap)
     uint32_t page;
     bool clean;
 
-    /* First where the class's run before ended, modulo the L2: its blocks then go on through the L2
-       sets whatever other classes do. Where there is no such place, the right colours will do. */
-    if (class_heap->next_page % colour_pages == colour_page)
-        chunk = take_from_chunks(heap, pages, l2_pages, class_heap->next_page & (l2_pages - 1),
-                                 &page, &clean);
-    if (chunk == NULL)
+    if (class_heap->has_runs && l2_pages > colour_pages) {
+        /* Where the L2 wants it; then anywhere of the right colour; then in new memory. */
+        uint32_t l2_page = class_heap_wanted_page(class_heap, type) & (l2_pages - 1);
+
+        chunk = take_from_chunks(heap, pages, l2_pages, l2_page, &page, &clean);
+        if (chunk == NULL)
+            chunk = take_from_chunks(heap, pages, colour_pages, colour_page, &page, &clean);
+        if (chunk == NULL)
+            chunk = take_from_new_chunk(heap, pages, l2_pages, l2_page, &page, &clean);
+    } else {
         chunk = subheap_take_pages(heap, pages, colour_pages, colour_page, &page, &clean);
+    }
     if (chunk == NULL)
         return false;
     class_heap_add_run(class_heap, chunk, page, type, clean);

@@ -1,0 +1,187 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * What the table of size classes promises, and the arithmetic from a line to its block and back.
+ */
+#include "cia_malloc/size_class.h"
+
+#include <check.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+static bool is_prime(unsigned n)
+{
+    for (unsigned d = 2; d * d <= n; d++) {
+        if (n % d == 0)
+            return false;
+    }
+    return n > 1;
+}
+
+START_TEST(a_class_is_one_line_a_prime_or_one_of_the_three_named_odd_numbers)
+{
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
+        unsigned lines = size_class_lines[i];
+
+        ck_assert_msg(lines == 1 || lines == 9 || lines == 15 || lines == 33 || is_prime(lines),
+                      "%u lines", lines);
+        if (i > 0)
+            ck_assert_uint_gt(lines, size_class_lines[i - 1]);
+    }
+}
+END_TEST
+
+START_TEST(every_prime_up_to_31_lines_is_a_class)
+{
+    for (unsigned n = 2; n <= 31; n++) {
+        if (is_prime(n))
+            ck_assert_uint_eq(size_class_lines[size_class_by_lines[n]], n);
+    }
+}
+END_TEST
+
+START_TEST(a_request_gets_the_smallest_class_that_holds_it)
+{
+    for (size_t bytes = 0; bytes <= SIZE_CLASS_LARGEST; bytes++) {
+        unsigned size_class = size_class_of(bytes);
+
+        bool fits = size_class < SIZE_CLASS_COUNT &&
+                    (size_t)size_class_lines[size_class] * LINE_BYTES >= bytes;
+        bool smallest = size_class == 0 ||
+                        (size_t)size_class_lines[size_class - 1] * LINE_BYTES < bytes;
+
+        if (!fits || !smallest) /* ck_assert would tell its parent process 65,985 times */
+            ck_abort_msg("%zu bytes get class %u", bytes, size_class);
+    }
+}
+END_TEST
+
+START_TEST(rounding_wastes_at_most_an_eighth_of_the_block_beyond_2_KiB)
+{
+    for (size_t bytes = 2049; bytes <= SIZE_CLASS_LARGEST; bytes++) {
+        size_t block = (size_t)size_class_lines[size_class_of(bytes)] * LINE_BYTES;
+
+        if ((block - bytes) * 8 > block)
+            ck_abort_msg("%zu bytes in a block of %zu", bytes, block);
+    }
+}
+END_TEST
+
+/* Loop index: the number of L1 sets is 64 << i. */
+START_TEST(locating_a_line_is_the_inverse_of_placing_a_block)
+{
+    size_class_initialise(64u << _i);
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
+        const struct class_layout *layout = &class_layouts[i];
+
+        for (uint32_t span = 0; span < layout->run_spans; span++) {
+            for (uint32_t block = 0; block < layout->span_blocks; block++) {
+                uint32_t first = span * layout->span_lines + block * layout->lines;
+
+                for (uint32_t line = first; line < first + layout->lines; line++) {
+                    struct block_position at = class_layout_locate(layout, line);
+
+                    ck_assert_uint_eq(at.span, span);
+                    ck_assert_uint_eq(at.block, block);
+                }
+            }
+        }
+    }
+}
+END_TEST
+
+/* A block's line modulo the colours must be what its slot says, for every type a run begins with. */
+START_TEST(a_slot_has_one_colour)
+{
+    size_class_initialise(64u << _i);
+    ck_assert_uint_eq(colours, 64u << _i);
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
+        const struct class_layout *layout = &class_layouts[i];
+
+        for (uint32_t run_type = 0; run_type < layout->types; run_type++) {
+            uint32_t offset = class_layout_run_offset(layout, run_type);
+
+            for (uint32_t span = 0; span < layout->run_spans; span++) {
+                uint32_t type = (run_type + span) & (layout->types - 1u);
+                uint32_t phase = span_phase(layout, run_type, span);
+
+                for (uint32_t block = 0; block < layout->span_blocks; block++) {
+                    uint32_t line = offset + span * layout->span_lines + block * layout->lines;
+                    uint32_t bit = span_bit_of_block(layout, phase, block);
+                    uint32_t slot = type << layout->span_shift | bit;
+
+                    ck_assert_uint_eq(line % colours, size_class_colour(i, slot));
+                }
+            }
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_run_fits_its_pages)
+{
+    size_class_initialise(64u << _i);
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
+        const struct class_layout *layout = &class_layouts[i];
+
+        for (uint32_t type = 0; type < layout->types; type++) {
+            uint32_t offset = class_layout_run_offset(layout, type) % LINES_PER_PAGE;
+            uint32_t pages = class_layout_run_pages(layout, type);
+            uint32_t last_span = (layout->run_spans - 1u) * layout->span_lines;
+            uint32_t end = offset + last_span + (uint32_t)layout->span_blocks * layout->lines;
+
+            ck_assert_uint_le(end, pages * LINES_PER_PAGE);
+            ck_assert_uint_le(layout->run_spans, pages);
+            ck_assert_uint_le(pages, 129 + 1);
+        }
+    }
+}
+END_TEST
+
+START_TEST(classes_begin_in_different_colours)
+{
+    bool taken[COLOURS_GREATEST] = {false};
+
+    size_class_initialise(64u << _i);
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
+        uint32_t colour = size_class_colour(i, class_layouts[i].first_slot);
+
+        ck_assert_uint_lt(colour, colours);
+        ck_assert_msg(!taken[colour], "class %u begins where another does", i);
+        taken[colour] = true;
+    }
+}
+END_TEST
+
+START_TEST(fewer_or_more_sets_than_supported_are_clamped)
+{
+    size_class_initialise(32);
+    ck_assert_uint_eq(colours, 64);
+    size_class_initialise(1024);
+    ck_assert_uint_eq(colours, 128);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cia size classes");
+    TCase *tests = tcase_create("size_class");
+
+    tcase_add_test(tests,
+                   a_class_is_one_line_a_prime_or_one_of_the_three_named_odd_numbers);
+    tcase_add_test(tests, every_prime_up_to_31_lines_is_a_class);
+    tcase_add_test(tests, a_request_gets_the_smallest_class_that_holds_it);
+    tcase_add_test(tests, rounding_wastes_at_most_an_eighth_of_the_block_beyond_2_KiB);
+    tcase_add_loop_test(tests, locating_a_line_is_the_inverse_of_placing_a_block, 0, 2);
+    tcase_add_loop_test(tests, a_slot_has_one_colour, 0, 2);
+    tcase_add_loop_test(tests, a_run_fits_its_pages, 0, 2);
+    tcase_add_loop_test(tests, classes_begin_in_different_colours, 0, 2);
+    tcase_add_test(tests, fewer_or_more_sets_than_supported_are_clamped);
+    suite_add_tcase(suite, tests);
+
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
