@@ -129,12 +129,14 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes)
 
     if (alignment <= LINE_BYTES)
         return allocate(bytes, &zeroed);
+    if (bytes == 0)
+        bytes = 1;
 
     struct subheap *heap = heap_acquire();
     if (heap == NULL)
         return NULL;
     if (bytes > SIZE_CLASS_LARGEST - alignment || alignment >= PAGE_RUN_ALIGNMENT)
-        return large_allocate_and_unlock(heap, bytes == 0 ? 1 : bytes, alignment, &zeroed);
+        return large_allocate_and_unlock(heap, bytes, alignment, &zeroed);
 
     /* Blocks of all colours, each long enough for an aligned address: the aligned ones then take in
        turn all sets that their alignment leaves. */
@@ -155,14 +157,15 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes)
 
 void cia_free(void *address)
 {
-    struct chunk *chunk = page_source_owner(address);
+    void *found = page_source_owner(address);
 
-    if (__builtin_expect(chunk == NULL, 0))
+    if (__builtin_expect(found == NULL, 0))
         wrong_address(address, "not from this allocator");
-    if (__builtin_expect(chunk->kind == OWNER_HUGE, 0)) {
-        huge_free(huge_of(chunk, address));
+    if (__builtin_expect(owner_kind_of(found) == OWNER_HUGE, 0)) {
+        huge_free(huge_of(found, address));
         return;
     }
+    struct chunk *chunk = found;
     struct location at = locate(chunk, address);
     struct subheap *owner = chunk->owner;
     check_start(&at, address);
@@ -184,13 +187,13 @@ void cia_free(void *address)
 
 size_t cia_usable(const void *address)
 {
-    struct chunk *chunk = page_source_owner(address);
+    void *found = page_source_owner(address);
 
-    if (chunk == NULL)
+    if (found == NULL)
         wrong_address(address, "not from this allocator");
-    if (chunk->kind == OWNER_HUGE)
-        return huge_usable(huge_of(chunk, address));
-    struct location at = locate(chunk, address);
+    if (owner_kind_of(found) == OWNER_HUGE)
+        return huge_usable(huge_of(found, address));
+    struct location at = locate(found, address);
     check_start(&at, address);
     return at.bytes - (size_t)((const char *)address - at.block);
 }
@@ -198,13 +201,13 @@ size_t cia_usable(const void *address)
 void *cia_reallocate(void *block, size_t bytes)
 {
     size_t usable = cia_usable(block);
-    struct chunk *owner = page_source_owner(block);
+    void *owner = page_source_owner(block);
 
     /* In place while at least half of the block stays in use. */
     if (bytes <= usable && bytes >= usable / 2)
         return block;
-    if (owner->kind == OWNER_HUGE && bytes > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES) {
-        void *resized = huge_resize((struct huge *)owner, bytes);
+    if (owner_kind_of(owner) == OWNER_HUGE && bytes > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES) {
+        void *resized = huge_resize(owner, bytes);
 
         if (resized != NULL)
             return resized;

@@ -240,8 +240,9 @@ void subheap_drain(struct subheap *heap)
         struct span_remote *next = remote->next;
         struct span *span = span_of_remote(remote);
         /* Acquire pairs with the release in subheap_free_remote: what the freeing threads did to the
-           blocks happened before they are handed out again. */
-        uint64_t bits = atomic_exchange_explicit(&remote->freed, 0, memory_order_acquire);
+           blocks happened before they are handed out again. Release pairs with its acquire: the
+           thread that finds 0 and pushes the span writes next after we have read it. */
+        uint64_t bits = atomic_exchange_explicit(&remote->freed, 0, memory_order_acq_rel);
 
         if ((bits & span->free) != 0)
             subheap_double_free(span, bits & span->free);
@@ -254,8 +255,8 @@ void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bit)
 {
     struct span_remote *remote = &chunk->remotes[span_index];
     struct subheap *heap = chunk->owner;
-    /* Release: our accesses to the block come before its reuse. */
-    uint64_t before = atomic_fetch_or_explicit(&remote->freed, bit, memory_order_release);
+    /* Release: our accesses to the block come before its reuse. Acquire: see subheap_drain. */
+    uint64_t before = atomic_fetch_or_explicit(&remote->freed, bit, memory_order_acq_rel);
 
     if (__builtin_expect((before & bit) != 0, 0))
         subheap_double_free(&chunk->spans[span_index], bit);

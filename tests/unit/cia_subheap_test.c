@@ -1,0 +1,487 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * What the allocator promises besides placement: obstructed threads go elsewhere, remote frees come
+ * back, memory is given back, misuse ends the process with one line.
+ */
+#include "base/random.h"
+#include "cia_malloc/allocator.h"
+#include "cia_malloc/heap_table.h"
+#include "cia_malloc/large.h"
+#include "cia_malloc/statistics.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void stay_on_one_cpu(void)
+{
+    cpu_set_t one;
+
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
+static struct subheap *heap_here(void)
+{
+    return atomic_load(&heap_table[current_cpu() % CPU_HEAPS]);
+}
+
+static uint64_t live_blocks(void)
+{
+    struct cia_totals totals;
+
+    cia_totals_read(&totals);
+    return totals.live_blocks;
+}
+
+static void drain_all(void)
+{
+    uint32_t index = 0, passed_over = 0;
+    struct subheap *heap;
+
+    while ((heap = heap_lock_next(&index, &passed_over)) != NULL) {
+        subheap_drain(heap);
+        subheap_unlock(heap);
+    }
+}
+
+START_TEST(an_obstructed_thread_allocates_elsewhere_and_frees_remotely)
+{
+    stay_on_one_cpu();
+    void *before = cia_allocate(100);
+    struct subheap *heap = heap_here();
+
+    /* A holder that never moves, as a stopped thread would be. */
+    ck_assert(subheap_try_lock(heap));
+    void *during = cia_allocate(100);
+    ck_assert_ptr_nonnull(during);
+    ck_assert_ptr_ne(((struct chunk *)page_source_owner(during))->owner, heap);
+    cia_free(before);
+    cia_free(during);
+    subheap_unlock(heap);
+
+    drain_all();
+    ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
+START_TEST(many_stopped_holders_delay_nobody)
+{
+    uint32_t held = 0;
+
+    stay_on_one_cpu();
+    cia_free(cia_allocate(1));
+    ck_assert(subheap_try_lock(heap_here()));
+    for (; held < 40; held++) {
+        struct subheap *heap = heap_acquire();
+
+        ck_assert_ptr_nonnull(heap); /* stays locked */
+    }
+    void *block = cia_allocate(1000);
+    ck_assert_ptr_nonnull(block);
+    cia_free(block);
+}
+END_TEST
+
+START_TEST(a_remote_free_reaches_its_owner_once)
+{
+    void *blocks[1000];
+
+    stay_on_one_cpu();
+    for (int i = 0; i < 1000; i++)
+        blocks[i] = cia_allocate(200);
+    struct subheap *heap = heap_here();
+    ck_assert(subheap_try_lock(heap)); /* every free is remote */
+    for (int i = 0; i < 1000; i++)
+        cia_free(blocks[i]);
+    subheap_unlock(heap);
+    ck_assert_uint_eq(live_blocks(), 1000); /* waiting in the inbox */
+    drain_all();
+    ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
+/* Producers hand blocks to consumers through slots; whoever takes one checks and frees it. */
+enum { SLOTS = 256, THREADS = 4, STEPS = 60000 };
+static _Atomic(unsigned char *) slots[SLOTS];
+static atomic_uint corrupted;
+
+static void *exchange_blocks(void *argument)
+{
+    uint64_t seed = (uint64_t)(uintptr_t)argument;
+
+    for (int step = 0; step < STEPS; step++) {
+        uint32_t bytes = 8 + random_below(&seed, step % 64 == 0 ? 100000 : 1500);
+        unsigned char *block = cia_allocate(bytes);
+
+        if (block == NULL) {
+            atomic_fetch_add(&corrupted, 1);
+            return NULL;
+        }
+        memcpy(block, &bytes, sizeof bytes);
+        block[bytes - 1] = (unsigned char)(bytes * 7);
+        block = atomic_exchange(&slots[random_below(&seed, SLOTS)], block);
+        if (block != NULL) {
+            memcpy(&bytes, block, sizeof bytes);
+            if (bytes > 100008 || (bytes > 8 && block[bytes - 1] != (unsigned char)(bytes * 7)))
+                atomic_fetch_add(&corrupted, 1);
+            cia_free(block);
+        }
+    }
+    return NULL;
+}
+
+START_TEST(blocks_passed_between_threads_stay_whole_and_come_back)
+{
+    pthread_t threads[THREADS];
+
+    for (uintptr_t i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, exchange_blocks, (void *)(i + 1)), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < SLOTS; i++) {
+        if (slots[i] != NULL)
+            cia_free(slots[i]);
+    }
+    ck_assert_uint_eq(corrupted, 0);
+    drain_all();
+    ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
+START_TEST(a_producer_and_a_consumer_do_not_grow_memory)
+{
+    struct cia_totals early, late;
+
+    stay_on_one_cpu();
+    cia_free(cia_allocate(1));
+    struct subheap *heap = heap_here();
+    for (int round = 0; round < 400; round++) {
+        void *blocks[500];
+
+        for (int i = 0; i < 500; i++)
+            blocks[i] = cia_allocate(128);
+        ck_assert(subheap_try_lock(heap)); /* the consumer is on another CPU */
+        for (int i = 0; i < 500; i++)
+            cia_free(blocks[i]);
+        subheap_unlock(heap);
+        if (round == 20)
+            cia_totals_read(&early);
+    }
+    cia_totals_read(&late);
+    ck_assert_uint_eq(late.mapped_bytes, early.mapped_bytes);
+}
+END_TEST
+
+START_TEST(trim_gives_back_everything_that_is_not_in_use)
+{
+    static void *blocks[20000];
+    struct cia_totals full, empty;
+    uint32_t index = 0, passed_over = 0;
+    bool trimmed = false;
+    struct subheap *heap;
+
+    for (int i = 0; i < 20000; i++)
+        memset(blocks[i] = cia_allocate(1000 + i % 5000), 1, 1000);
+    cia_totals_read(&full);
+    for (int i = 0; i < 20000; i++)
+        cia_free(blocks[i]);
+    while ((heap = heap_lock_next(&index, &passed_over)) != NULL) {
+        trimmed |= subheap_trim(heap);
+        subheap_unlock(heap);
+    }
+    cia_totals_read(&empty);
+    ck_assert(trimmed);
+    ck_assert_uint_eq(empty.live_blocks, 0);
+    ck_assert_uint_eq(empty.run_bytes, 0);
+    ck_assert_uint_eq(empty.dirty_bytes, 0);
+    ck_assert_uint_le(empty.chunks, empty.subheaps);
+    ck_assert_uint_lt(empty.mapped_bytes, full.mapped_bytes / 4);
+}
+END_TEST
+
+/* A sanitizer's shadow memory stays resident when the memory that it shadows goes. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+static size_t resident_pages(void)
+{
+    unsigned long total, resident;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%lu %lu", &total, &resident), 2);
+    fclose(file);
+    return resident;
+}
+
+START_TEST(freed_memory_leaves_the_process_without_a_trim)
+{
+    enum { COUNT = 40000, BYTES = 2000 };
+    static void *blocks[COUNT];
+    size_t before = resident_pages();
+
+    for (int i = 0; i < COUNT; i++)
+        memset(blocks[i] = cia_allocate(BYTES), 1, BYTES);
+    ck_assert_uint_gt(resident_pages() - before, COUNT * BYTES / PAGE_BYTES);
+    for (int i = 0; i < COUNT; i++)
+        cia_free(blocks[i]);
+    ck_assert_uint_lt(resident_pages() - before, COUNT * BYTES / PAGE_BYTES / 8);
+}
+END_TEST
+#endif
+
+START_TEST(recycled_memory_is_zeroed_and_fresh_memory_reads_as_zero)
+{
+    for (size_t bytes = 1; bytes < 3000000; bytes += bytes / 3 + 1) {
+        for (int round = 0; round < 3; round++) {
+            unsigned char *block = cia_allocate_zeroed(bytes);
+            size_t dirty = 0;
+
+            for (size_t i = 0; i < bytes; i++)
+                dirty += block[i];
+            ck_assert_uint_eq(dirty, 0);
+            memset(block, 0xff, cia_usable(block));
+            cia_free(block);
+        }
+    }
+}
+END_TEST
+
+START_TEST(aligned_blocks_are_aligned_and_free_like_others)
+{
+    for (size_t alignment = 1; alignment <= (size_t)1 << 24; alignment *= 2) {
+        for (size_t bytes = 0; bytes < 2000000; bytes = bytes * 3 + 1) {
+            char *first = cia_allocate_aligned(alignment, bytes);
+            char *second = cia_allocate_aligned(alignment, bytes);
+
+            ck_assert_ptr_nonnull(first);
+            ck_assert_uint_eq((uintptr_t)first % alignment, 0);
+            ck_assert_uint_eq((uintptr_t)second % alignment, 0);
+            ck_assert_uint_ge(cia_usable(first), bytes);
+            memset(first, 1, bytes);
+            memset(second, 2, bytes);
+            ck_assert(bytes == 0 || (first[0] == 1 && first[bytes - 1] == 1));
+            cia_free(first);
+            cia_free(second);
+        }
+    }
+    ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
+START_TEST(aligned_blocks_spread_over_the_sets_that_their_alignment_leaves)
+{
+    stay_on_one_cpu();
+    for (uint32_t alignment = 128; alignment <= 1024; alignment *= 2) {
+        uint32_t stride = alignment / LINE_BYTES, possible = 64 / stride;
+        uint32_t in_set[64] = {0};
+
+        for (uint32_t i = 0; i < 256; i++) {
+            void *block = cia_allocate_aligned(alignment, alignment);
+
+            in_set[(uintptr_t)block / LINE_BYTES % 64]++;
+        }
+        for (uint32_t set = 0; set < 64; set += stride)
+            ck_assert_uint_le(in_set[set], 2 * 256 / possible);
+    }
+}
+END_TEST
+
+START_TEST(reallocation_keeps_the_contents_at_every_size)
+{
+    uint64_t seed = 5;
+
+    for (int round = 0; round < 300; round++) {
+        size_t bytes = 1 + random_below(&seed, round % 3 == 0 ? 3000000 : 5000);
+        unsigned char *block = cia_allocate(bytes);
+
+        for (size_t i = 0; i < bytes; i++)
+            block[i] = (unsigned char)(i * 31);
+        for (int step = 0; step < 4; step++) {
+            size_t larger = 1 + random_below(&seed, round % 3 == 0 ? 4000000 : 9000);
+            bool same = true;
+
+            block = cia_reallocate(block, larger);
+            ck_assert_ptr_nonnull(block);
+            bytes = larger < bytes ? larger : bytes;
+            for (size_t i = 0; i < bytes; i++)
+                same &= block[i] == (unsigned char)(i * 31);
+            ck_assert(same);
+        }
+        cia_free(block);
+    }
+    ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
+START_TEST(a_block_is_not_moved_within_its_usable_size)
+{
+    for (size_t bytes = 1; bytes < 2000000; bytes += bytes / 2 + 1) {
+        void *block = cia_allocate(bytes);
+
+        ck_assert_ptr_eq(cia_reallocate(block, cia_usable(block)), block);
+        cia_free(block);
+    }
+}
+END_TEST
+
+static void allocate_in_handler(int signal_number)
+{
+    (void)signal_number;
+    for (size_t bytes = 1; bytes < 100000; bytes *= 7)
+        cia_free(cia_allocate(bytes));
+}
+
+START_TEST(a_signal_handler_may_allocate_at_any_point_of_an_allocation)
+{
+    stay_on_one_cpu();
+    cia_free(cia_allocate(1));
+    /* The worst point: the interrupted thread holds its sub-heap. */
+    signal(SIGUSR1, allocate_in_handler);
+    ck_assert(subheap_try_lock(heap_here()));
+    raise(SIGUSR1);
+    subheap_unlock(heap_here());
+    allocate_in_handler(0);
+    drain_all();
+    ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
+START_TEST(a_child_of_fork_allocates_although_a_holder_never_lets_go)
+{
+    stay_on_one_cpu();
+    cia_free(cia_allocate(1));
+    heap_table_register_fork();
+    ck_assert(subheap_try_lock(heap_here()));
+    pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < 1000; i++)
+            cia_free(cia_allocate((size_t)i * 10));
+        _exit(0);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    subheap_unlock(heap_here());
+}
+END_TEST
+
+START_TEST(fork_leaves_no_sub_heap_locked)
+{
+    stay_on_one_cpu();
+    cia_free(cia_allocate(1));
+    heap_table_register_fork();
+    pid_t child = fork();
+    if (child == 0)
+        _exit(subheap_try_lock(heap_here()) ? 0 : 1);
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    ck_assert(subheap_try_lock(heap_here()));
+}
+END_TEST
+
+/* Misuse: each of these ends in SIGABRT. */
+START_TEST(a_double_free_aborts)
+{
+    stay_on_one_cpu();
+    void *block = cia_allocate(100);
+
+    cia_free(block);
+    cia_free(block);
+}
+END_TEST
+
+START_TEST(a_remote_double_free_aborts)
+{
+    stay_on_one_cpu();
+    void *block = cia_allocate(100);
+
+    ck_assert(subheap_try_lock(heap_here()));
+    cia_free(block);
+    cia_free(block);
+}
+END_TEST
+
+START_TEST(a_double_free_of_a_large_block_aborts)
+{
+    void *block = cia_allocate(100000);
+
+    cia_free(block);
+    cia_free(block);
+}
+END_TEST
+
+START_TEST(freeing_the_inside_of_a_block_aborts)
+{
+    cia_free((char *)cia_allocate(1000) + 64);
+}
+END_TEST
+
+START_TEST(freeing_a_misaligned_address_aborts)
+{
+    cia_free((char *)cia_allocate(1000) + 8);
+}
+END_TEST
+
+START_TEST(freeing_the_inside_of_a_huge_block_aborts)
+{
+    cia_free((char *)cia_allocate(10000000) + 4096);
+}
+END_TEST
+
+START_TEST(freeing_foreign_memory_aborts)
+{
+    int on_the_stack = 0;
+
+    cia_free(&on_the_stack);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cia sub-heaps");
+    TCase *tests = tcase_create("subheap");
+    TCase *misuse = tcase_create("misuse");
+
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, an_obstructed_thread_allocates_elsewhere_and_frees_remotely);
+    tcase_add_test(tests, many_stopped_holders_delay_nobody);
+    tcase_add_test(tests, a_remote_free_reaches_its_owner_once);
+    tcase_add_test(tests, blocks_passed_between_threads_stay_whole_and_come_back);
+    tcase_add_test(tests, a_producer_and_a_consumer_do_not_grow_memory);
+    tcase_add_test(tests, trim_gives_back_everything_that_is_not_in_use);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    tcase_add_test(tests, freed_memory_leaves_the_process_without_a_trim);
+#endif
+    tcase_add_test(tests, recycled_memory_is_zeroed_and_fresh_memory_reads_as_zero);
+    tcase_add_test(tests, aligned_blocks_are_aligned_and_free_like_others);
+    tcase_add_test(tests, aligned_blocks_spread_over_the_sets_that_their_alignment_leaves);
+    tcase_add_test(tests, reallocation_keeps_the_contents_at_every_size);
+    tcase_add_test(tests, a_block_is_not_moved_within_its_usable_size);
+    tcase_add_test(tests, a_signal_handler_may_allocate_at_any_point_of_an_allocation);
+    tcase_add_test(tests, a_child_of_fork_allocates_although_a_holder_never_lets_go);
+    tcase_add_test(tests, fork_leaves_no_sub_heap_locked);
+    suite_add_tcase(suite, tests);
+    tcase_add_test_raise_signal(misuse, a_double_free_aborts, SIGABRT);
+    tcase_add_test_raise_signal(misuse, a_remote_double_free_aborts, SIGABRT);
+    tcase_add_test_raise_signal(misuse, a_double_free_of_a_large_block_aborts, SIGABRT);
+    tcase_add_test_raise_signal(misuse, freeing_the_inside_of_a_block_aborts, SIGABRT);
+    tcase_add_test_raise_signal(misuse, freeing_a_misaligned_address_aborts, SIGABRT);
+    tcase_add_test_raise_signal(misuse, freeing_the_inside_of_a_huge_block_aborts, SIGABRT);
+    tcase_add_test_raise_signal(misuse, freeing_foreign_memory_aborts, SIGABRT);
+    suite_add_tcase(suite, misuse);
+
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
