@@ -1,0 +1,52 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The counts; see statistics.h. Shared by all threads: that costs, but only when it was asked for.
+ */
+#include "rand_malloc/statistics.h"
+
+#include "base/report.h"
+#include "base/settings.h"
+
+#include <stdatomic.h>
+
+/* Relaxed: the counts are read at exit, and order nothing. */
+static _Atomic size_t requests, jittered, bytes_added;
+
+bool statistics_wanted(void)
+{
+    return setting_text("RAND_STATS") != NULL;
+}
+
+void statistics_count(size_t extra)
+{
+    atomic_fetch_add_explicit(&requests, 1, memory_order_relaxed);
+    if (extra != 0) {
+        atomic_fetch_add_explicit(&jittered, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&bytes_added, extra, memory_order_relaxed);
+    }
+}
+
+void statistics_reset(void)
+{
+    atomic_store_explicit(&requests, 0, memory_order_relaxed);
+    atomic_store_explicit(&jittered, 0, memory_order_relaxed);
+    atomic_store_explicit(&bytes_added, 0, memory_order_relaxed);
+}
+
+void statistics_report(const struct jitter *jitter, const char *next_object)
+{
+    struct report report;
+    const char *value = setting_text("RAND_STATS");
+
+    if (value == NULL || !report_open_setting(&report, "RAND_STATS", value))
+        return;
+    report_format(&report,
+                  "mplace rand: requests %zu, jittered %zu, bytes added %zu, probability %lu%%, "
+                  "greatest extra %u B, seed %lu, next %s\n",
+                  atomic_load_explicit(&requests, memory_order_relaxed),
+                  atomic_load_explicit(&jittered, memory_order_relaxed),
+                  atomic_load_explicit(&bytes_added, memory_order_relaxed), jitter->probability,
+                  jitter->max_extra, jitter->seed, next_object);
+    report_close(&report);
+}

@@ -1,0 +1,2 @@
+mplace_unit_test(jitter_test jitter_test.c)
+target_link_libraries(jitter_test PRIVATE rand_objects)
