@@ -7,7 +7,8 @@
 
 # Where allocators are known to fail: at powers of two and just below, by a header of 8 or 16 bytes.
 known_bad_sizes=500,504,512,1008,1016,1024,1528,1536,2040,2048,3064,3072,4080,4096
-default_sizes=64:8192:64,$known_bad_sizes
+# As many a doubling of the size, for that is how the figure is read.
+default_sizes=64:256:16,288:1024:32,1088:4096:64,4224:8192:128,$known_bad_sizes
 least_size=16
 greatest_size=1073741824
 

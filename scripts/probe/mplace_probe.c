@@ -7,12 +7,11 @@
  */
 #include "base/cache_geometry.h"
 #include "base/current_cpu.h"
+#include "ttstle_lock/rtm_probe.h"
 
 #include <cpuid.h>
 #include <errno.h>
-#include <immintrin.h>
 #include <linux/perf_event.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,55 +21,26 @@
 enum {
     LEAF_FEATURES = 1,
     FEATURES_ECX_HYPERVISOR = 1u << 31,
-    LEAF_EXTENDED_FEATURES = 7,
-    EXTENDED_EBX_RTM = 1 << 11,
-    EXTENDED_EDX_RTM_ALWAYS_ABORT = 1 << 11,
     LEAF_HYPERVISOR = 0x40000000,
 };
 
-struct rtm {
-    bool present, always_abort;
-    unsigned tried, committed;
-};
-
-__attribute__((target("rtm"), noinline)) static bool empty_transaction(void)
-{
-    if (_xbegin() == _XBEGIN_STARTED) {
-        _xend();
-        return true;
-    }
-    return false;
-}
-
-static struct rtm probe_rtm(void)
-{
-    enum { TRIES = 100 };
-    struct rtm rtm = {false, false, 0, 0};
-    unsigned eax, ebx, ecx, edx;
-
-    if (__get_cpuid_count(LEAF_EXTENDED_FEATURES, 0, &eax, &ebx, &ecx, &edx)) {
-        rtm.present = ebx & EXTENDED_EBX_RTM;
-        rtm.always_abort = edx & EXTENDED_EDX_RTM_ALWAYS_ABORT;
-    }
-    /* Without the bit XBEGIN is an undefined instruction. With it a hypervisor or microcode may
-     * still abort every transaction, and an interrupt may abort any: so several are tried. */
-    if (rtm.present && !rtm.always_abort) {
-        for (; rtm.tried < TRIES; rtm.tried++)
-            rtm.committed += empty_transaction();
-    }
-    return rtm;
-}
-
-static const char *rtm_state(const struct rtm *rtm)
+/* "usable", "emulated", "absent" or "always-abort": what the elision library itself finds. */
+static const char *rtm_state(void)
 {
     const char *requested = getenv("MPLACE_HTM");
 
-    if (rtm->always_abort || (rtm->present && rtm->committed == 0))
+    unsetenv("TTSTLE_HTM"); /* the question is what the processor can, not what the user wants */
+    switch (rtm_probe()) {
+    case RTM_COMMITS:
+        /* An emulator shows itself as a processor; who started it says so. */
+        return requested != NULL && strcmp(requested, "emulated") == 0 ? "emulated" : "usable";
+    case RTM_ALWAYS_ABORTS:
         return "always-abort";
-    if (!rtm->present)
-        return "absent";
-    /* An emulator shows itself as a processor; who started it says so. */
-    return requested != NULL && strcmp(requested, "emulated") == 0 ? "emulated" : "usable";
+    case RTM_ABSENT:
+    case RTM_SWITCHED_OFF:
+        break;
+    }
+    return "absent";
 }
 
 static void print_cache(const char *key, const struct cache_level *level, enum cache_source source)
@@ -140,11 +110,10 @@ static void print_hypervisor(void)
 
 int main(int argc, char **argv)
 {
-    struct rtm rtm = probe_rtm();
     struct cache_geometry geometry;
 
     if (argc == 2 && strcmp(argv[1], "--rtm") == 0) {
-        puts(rtm_state(&rtm));
+        puts(rtm_state());
         return EXIT_SUCCESS;
     }
     if (argc != 1) {
@@ -154,7 +123,7 @@ int main(int argc, char **argv)
     cache_geometry_read(&geometry);
     print_cache("l1d", &geometry.l1d, geometry.l1d_source);
     print_cache("l2", &geometry.l2, geometry.l2_source);
-    printf("rtm=%s\nrtm_committed=%u of %u\n", rtm_state(&rtm), rtm.committed, rtm.tried);
+    printf("rtm=%s\n", rtm_state());
     printf("counters=%s\nrseq=%s\n", probe_counters(), probe_rseq());
     print_hypervisor();
     return EXIT_SUCCESS;
