@@ -1,0 +1,26 @@
+# The lock rooms. The TTS lock and the retry policy are tested as they are; the front and the elision
+# core with a scripted transaction back end in place of RTM, under names of their own: the test
+# program's mutexes stay libc's.
+set(tts ${CMAKE_SOURCE_DIR}/src/tts_lock)
+set(ttstle ${CMAKE_SOURCE_DIR}/src/ttstle_lock)
+set(front ${CMAKE_SOURCE_DIR}/src/mutex)
+
+mplace_unit_test(mutex_tts_test mutex_tts_test.c ${tts}/tts.c)
+mplace_unit_test(mutex_policy_test mutex_policy_test.c ${ttstle}/retry_policy.c)
+
+mplace_unit_test(mutex_elision_test mutex_elision_test.c mutex_fake_htm.c ${tts}/tts.c
+                 ${ttstle}/elision.c ${ttstle}/condition.c ${ttstle}/retry_policy.c
+                 ${front}/interpose.c ${front}/next_mutex.c ${front}/statistics.c
+                 ${front}/thread_id.c)
+target_include_directories(mutex_elision_test PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+target_compile_definitions(mutex_elision_test PRIVATE MPLACE_LOCK_CORE="ttstle_lock/core.h"
+                                                      MPLACE_HTM_BACK_END="mutex_fake_htm.h")
+foreach(function init destroy lock trylock timedlock clocklock unlock)
+    target_compile_definitions(
+        mutex_elision_test PRIVATE pthread_mutex_${function}=front_mutex_${function}
+                                   __pthread_mutex_${function}=front_mutex_${function}_second_name)
+endforeach()
+foreach(function wait timedwait clockwait)
+    target_compile_definitions(mutex_elision_test
+                               PRIVATE pthread_cond_${function}=front_cond_${function})
+endforeach()

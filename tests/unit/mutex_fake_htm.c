@@ -1,0 +1,95 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The scripted back end; see mutex_fake_htm.h. One thread at a time may run transactions in it.
+ */
+#include "mutex_fake_htm.h"
+
+#include <check.h>
+#include <stddef.h>
+
+bool htm_usable;
+struct fake_record fake;
+jmp_buf fake_landing;
+bool fake_abort_expected;
+
+static const struct fake_step *script;
+static unsigned script_length, script_at, script_repeated;
+
+void fake_script(const struct fake_step *steps, unsigned count)
+{
+    script = steps;
+    script_length = count;
+    script_at = 0;
+    script_repeated = 0;
+    fake = (struct fake_record){.begins = 0};
+    fake_abort_expected = false;
+    htm_usable = true;
+}
+
+static unsigned next_status(void)
+{
+    if (script_at == script_length)
+        return HTM_STARTED;
+
+    const struct fake_step *step = &script[script_at];
+    if (++script_repeated >= step->times) {
+        script_at++;
+        script_repeated = 0;
+    }
+    if (step->meanwhile != NULL)
+        step->meanwhile();
+    return step->status;
+}
+
+unsigned htm_begin(void)
+{
+    ck_assert_msg(htm_usable, "XBEGIN on a processor without RTM");
+    fake.begins++;
+    if (fake.depth == 0 && fake.watched != NULL &&
+        __atomic_load_n(fake.watched, __ATOMIC_RELAXED) != 0)
+        fake.held_at_begin++;
+    unsigned status = next_status();
+    if (status == HTM_STARTED)
+        fake.depth++;
+    else
+        fake.depth = 0;
+    return status;
+}
+
+void htm_end(void)
+{
+    ck_assert_msg(htm_usable, "XEND on a processor without RTM");
+    ck_assert_msg(fake.depth > 0, "XEND outside a transaction: a general protection fault");
+    fake.ends++;
+    fake.depth--;
+}
+
+bool htm_active(void)
+{
+    ck_assert_msg(htm_usable, "XTEST on a processor without RTM");
+    return fake.depth > 0;
+}
+
+static __attribute__((noreturn)) void explicit_abort(unsigned code)
+{
+    ck_assert_msg(htm_usable, "XABORT on a processor without RTM");
+    /* Outside a transaction XABORT does nothing, and the code behind it would run on. */
+    ck_assert_msg(fake.depth > 0, "XABORT outside a transaction");
+    ck_assert_msg(fake_abort_expected, "the transaction was aborted with code %#x", code);
+    fake.aborts++;
+    fake.abort_code = code;
+    fake.depth_at_abort = fake.depth;
+    fake.depth = 0;
+    longjmp(fake_landing, 1);
+}
+
+void htm_abort_busy(void)
+{
+    explicit_abort(HTM_CODE_BUSY);
+}
+
+void htm_abort_physical(void)
+{
+    explicit_abort(HTM_CODE_PHYSICAL);
+}
