@@ -22,10 +22,10 @@ enum {
 struct location {
     struct chunk *chunk;
     const struct page_info *info;
-    uint32_t span;  /* index in chunk->spans */
+    uint32_t span; /* index in chunk->spans */
     uint64_t bit;
-    char *block;    /* its first byte; the address looked up may lie behind it */
-    size_t bytes;   /* from block on */
+    char *block;  /* its first byte; the address looked up may lie behind it */
+    size_t bytes; /* from block on */
 };
 
 static _Noreturn void wrong_address(const void *address, const char *what)
@@ -39,7 +39,8 @@ static _Noreturn void wrong_address(const void *address, const char *what)
  * Constant time: the page's info, a multiply, and the class's constants. Reads no line that malloc
  * or free writes.
  */
-static inline struct location locate(struct chunk *chunk, const void *address)
+static inline __attribute__((always_inline)) struct location locate(struct chunk *chunk,
+                                                                    const void *address)
 {
     size_t offset = (size_t)((const char *)address - chunk->base);
     const struct page_info *info = &chunk->pages[offset >> PAGE_SHIFT];
@@ -62,9 +63,8 @@ static inline struct location locate(struct chunk *chunk, const void *address)
     struct block_position position = class_layout_locate(layout, line);
     uint32_t block_line = position.span * layout->span_lines + position.block * layout->lines;
 
-    if (__builtin_expect(position.span >= layout->run_spans ||
-                             position.block >= layout->span_blocks,
-                         0))
+    if (__builtin_expect(
+            position.span >= layout->run_spans || position.block >= layout->span_blocks, 0))
         wrong_address(address, "between two blocks");
     at.span = info->run_page + position.span;
     at.bit = (uint64_t)1 << span_bit_of_block(
@@ -79,7 +79,8 @@ static inline void check_start(const struct location *at, const void *address)
 {
     const struct span *span = &at->chunk->spans[at->span];
 
-    /* The owner may write other bits of the word meanwhile; this block's bit stands while it lives. */
+    /* The owner may write other bits of the word meanwhile; this block's bit stands while it lives.
+     */
     if (__builtin_expect(at->block != address, 0) &&
         (__atomic_load_n(&span->interior, __ATOMIC_RELAXED) & at->bit) == 0)
         wrong_address(address, "inside a block");
@@ -94,7 +95,7 @@ static struct huge *huge_of(void *owner, const void *address)
     return huge;
 }
 
-static inline void *allocate(size_t bytes, bool *zeroed)
+static inline __attribute__((always_inline)) void *allocate(size_t bytes, bool *zeroed)
 {
     struct subheap *heap = heap_acquire();
     void *block;
@@ -171,8 +172,8 @@ void cia_free(void *address)
     check_start(&at, address);
 
     /* Ours is the sub-heap of this CPU: anyone else's line would be taken away from them. */
-    if (owner == atomic_load_explicit(&heap_table[current_cpu() % CPU_HEAPS],
-                                      memory_order_relaxed) &&
+    if (owner ==
+            atomic_load_explicit(&heap_table[current_cpu() % CPU_HEAPS], memory_order_relaxed) &&
         subheap_try_lock(owner)) {
         struct span *span = &chunk->spans[at.span];
 

@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * A chunk: 4 MiB of pages that belong to one sub-heap, and, kept away from them, what is known about
- * each page. Hands out runs of pages, takes them back, and purges what lies free.
+ * A chunk: 4 MiB of pages that belong to one sub-heap, and, kept away from them, what is known
+ * about each page. Hands out runs of pages, takes them back, and purges what lies free.
  *
  * Everything here but page_info and the remote words is read and written under the lock of the
- * sub-heap that owns the chunk. page_info is written when a run is carved, before its first block is
- * handed out, and only read while any block of the run lives: free() reads it without a lock.
+ * sub-heap that owns the chunk. page_info is written when a run is carved, before its first block
+ * is handed out, and only read while any block of the run lives: free() reads it without a lock.
  */
 #ifndef MPLACE_CIA_CHUNK_H
 #define MPLACE_CIA_CHUNK_H
@@ -30,7 +30,7 @@ enum {
  * span_bit_of_block. A large block has bit 0 alone.
  */
 struct span {
-    uint64_t free;      /* the block may be handed out; remote frees not yet drained are not in it */
+    uint64_t free; /* the block may be handed out; remote frees not yet drained are not in it */
     uint64_t untouched; /* never handed out since the kernel zeroed its pages: calloc need not */
     uint64_t interior;  /* handed out from an address inside the block, for its alignment */
     char *base;         /* block 0; for a large block its address */
@@ -40,15 +40,15 @@ struct span {
     uint8_t type;
     uint8_t phase;
     uint8_t listed;
-    uint16_t run_page;  /* first page of its run, counted in the chunk */
+    uint16_t run_page; /* first page of its run, counted in the chunk */
     uint16_t run_pages;
 };
 
 /*
  * Blocks of a span freed by threads that did not hold its sub-heap's lock. Any thread may set bits;
  * the one that finds the word 0 also pushes the span onto the owner's inbox. The holder of the
- * owner's lock takes the inbox, then the words: see subheap_drain. A line of its own, so that remote
- * frees do not fetch the line that the owner works on.
+ * owner's lock takes the inbox, then the words: see subheap_drain. A line of its own, so that
+ * remote frees do not fetch the line that the owner works on.
  */
 struct span_remote {
     _Alignas(LINE_BYTES) _Atomic uint64_t freed;
@@ -58,10 +58,11 @@ struct span_remote {
 
 /* What free() must know about the page of a block. */
 struct page_info {
-    uint16_t run_page;     /* first page of the run; the spans of the run are chunk->spans[run_page] on */
-    uint16_t first_line;   /* first line of block 0 of the run, counted from run_page */
-    uint8_t run_type;      /* type of the run's first span */
-    uint8_t size_class;    /* CLASS_LARGE, or CLASS_NONE */
+    uint16_t
+        run_page; /* first page of the run; the spans of the run are chunk->spans[run_page] on */
+    uint16_t first_line; /* first line of block 0 of the run, counted from run_page */
+    uint8_t run_type;    /* type of the run's first span */
+    uint8_t size_class;  /* CLASS_LARGE, or CLASS_NONE */
     uint16_t unused;
 };
 
@@ -76,16 +77,16 @@ static inline enum owner_kind owner_kind_of(const void *owner)
 struct chunk {
     enum owner_kind kind;
     uint32_t used_pages;
-    uint32_t dirty_pages;     /* free, but perhaps populated */
-    uint32_t longest_free;    /* an upper bound of the longest free run, in pages */
-    struct subheap *owner;    /* constant */
-    char *base;               /* constant */
+    uint32_t dirty_pages;          /* free, but perhaps populated */
+    uint32_t longest_free;         /* an upper bound of the longest free run, in pages */
+    struct subheap *owner;         /* constant */
+    char *base;                    /* constant */
     struct chunk *next, *previous; /* all chunks of the sub-heap, those with room first */
     uint64_t used[CHUNK_WORDS];
     uint64_t dirty[CHUNK_WORDS];
     struct page_info pages[CHUNK_PAGES];
-    /* Indexed by page. The spans of a run take the entries from the run's first page on: a run never
-       has more spans than pages. */
+    /* Indexed by page. The spans of a run take the entries from the run's first page on: a run
+       never has more spans than pages. */
     _Alignas(LINE_BYTES) struct span spans[CHUNK_PAGES];
     struct span_remote remotes[CHUNK_PAGES];
 };
@@ -102,8 +103,8 @@ void chunk_destroy(struct chunk *chunk);
 
 /*
  * Finds a free run of so many pages that starts at a page with number % modulus == residue (modulus
- * a power of two; page numbers are address / PAGE_BYTES) and marks it used. Returns its first page in
- * the chunk, or -1. *clean says that every page of it reads as zero.
+ * a power of two; page numbers are address / PAGE_BYTES) and marks it used. Returns its first page
+ * in the chunk, or -1. *clean says that every page of it reads as zero.
  */
 int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint32_t residue,
                      bool *clean);

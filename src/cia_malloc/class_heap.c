@@ -189,9 +189,8 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
         uint32_t here = class_layout_page_in_cycle(layout, run_type);
 
         for (uint32_t type = 0; type < layout->types; type++)
-            heap->next_page[type] =
-                (uint8_t)(number + class_layout_page_in_cycle(layout, type) - here +
-                          (type <= run_type ? layout->cycle_pages : 0u));
+            heap->next_page[type] = (uint8_t)(number + class_layout_page_in_cycle(layout, type) -
+                                              here + (type <= run_type ? layout->cycle_pages : 0u));
         heap->has_runs = true;
     }
 }
@@ -204,8 +203,7 @@ uint32_t class_heap_wanted_page(struct class_heap *heap, uint32_t type)
     return page;
 }
 
-bool class_heap_run_is_idle(const struct class_heap *heap, const struct chunk *chunk,
-                            uint32_t page)
+bool class_heap_run_is_idle(const struct class_heap *heap, const struct chunk *chunk, uint32_t page)
 {
     const struct class_layout *layout = &class_layouts[heap->size_class];
 
@@ -227,16 +225,11 @@ void class_heap_remove_run(struct class_heap *heap, struct chunk *chunk, uint32_
     heap->capacity -= (uint32_t)layout->run_spans * layout->span_blocks;
 }
 
-bool class_heap_free(struct class_heap *heap, struct span *span, uint64_t bits)
+bool class_heap_settle(struct class_heap *heap, struct span *span)
 {
     const struct class_layout *layout = &class_layouts[heap->size_class];
     uint32_t run_blocks = (uint32_t)layout->run_spans * layout->span_blocks;
 
-    for (uint64_t left = bits; left != 0; left &= left - 1)
-        class_heap_count_returned(heap, span->type, (uint32_t)__builtin_ctzll(left));
-    span->free |= bits;
-    if (span == heap->current)
-        return false;
     if (!span->listed)
         list_append(heap, span);
     /* One idle run stays, so that a program at the edge does not carve and release in turn. */

@@ -5,19 +5,20 @@
  * lie evenly over the L1 sets. All of it under the sub-heap's lock.
  *
  * Balance. count[s] is the number of live blocks in slot s (one slot, one colour). A slot is below
- * when count[s] < target; blocks are handed out from slots that are below, as long as there are any.
+ * when count[s] < target; blocks are handed out from slots that are below, as long as there are
+ * any.
  *
  *     invariant    bit s of below  <=>  count[s] < target
  *     invariant    live / C < target <= (live + C / 2) / C + 1    after every raise and lower
  *
- * The target rises when no slot is below, that is when every slot holds target blocks, and falls when
- * live has fallen half a cycle under the point where it rose: so each move costs C steps and happens
- * at most once in C / 2 calls. Since every span holds each slot of its type once, a slot with few
- * live blocks is a slot with many free ones: what balance asks for is there. So
+ * The target rises when no slot is below, that is when every slot holds target blocks, and falls
+ * when live has fallen half a cycle under the point where it rose: so each move costs C steps and
+ * happens at most once in C / 2 calls. Since every span holds each slot of its type once, a slot
+ * with few live blocks is a slot with many free ones: what balance asks for is there. So
  *   - never-used blocks: no slot gets its (k + 1)th block before each has k. N in a row put at most
  *     ceil(N / C) + 1 into a set;
- *   - recycled blocks: no slot is given more than about one block above its even share, whatever was
- *     freed before. It is the frees of the program that can leave a set fuller than that.
+ *   - recycled blocks: no slot is given more than about one block above its even share, whatever
+ * was freed before. It is the frees of the program that can leave a set fuller than that.
  */
 #ifndef MPLACE_CIA_CLASS_HEAP_H
 #define MPLACE_CIA_CLASS_HEAP_H
@@ -25,25 +26,26 @@
 #include "cia_malloc/chunk.h"
 
 struct class_heap {
-    struct span *current;    /* blocks come from here; not in a list. NULL at first */
-    uint64_t allocations;    /* since the process started */
-    uint32_t live;           /* blocks handed out and not yet back */
-    uint32_t capacity;       /* blocks in all spans */
-    uint32_t target;         /* see above; from 1 */
-    uint32_t lower_at;       /* lower the target when live is less */
-    uint32_t block_bytes;    /* constant, beside what malloc reads with it */
-    uint8_t block_mask;      /* constant: span_blocks - 1 */
-    uint8_t span_shift;      /* constant: log2 span_blocks */
-    uint8_t first_bit;       /* constant: where the search in a span begins */
-    uint8_t next_type;       /* where the search for a type begins */
-    uint8_t types;           /* constant */
-    uint8_t size_class;      /* constant */
-    uint8_t has_runs;        /* next_page holds, from the first run on */
+    struct span *current;              /* blocks come from here; not in a list. NULL at first */
+    uint64_t allocations;              /* since the process started */
+    uint32_t live;                     /* blocks handed out and not yet back */
+    uint32_t capacity;                 /* blocks in all spans */
+    uint32_t target;                   /* see above; from 1 */
+    uint32_t lower_at;                 /* lower the target when live is less */
+    uint32_t block_bytes;              /* constant, beside what malloc reads with it */
+    uint8_t block_mask;                /* constant: span_blocks - 1 */
+    uint8_t span_shift;                /* constant: log2 span_blocks */
+    uint8_t first_bit;                 /* constant: where the search in a span begins */
+    uint8_t next_type;                 /* where the search for a type begins */
+    uint8_t types;                     /* constant */
+    uint8_t size_class;                /* constant */
+    uint8_t has_runs;                  /* next_page holds, from the first run on */
     uint8_t next_page[TYPES_GREATEST]; /* by type: where its next run should begin, modulo the L2 */
     uint8_t unused;
     uint64_t below[TYPES_GREATEST];
-    struct span *partial[TYPES_GREATEST]; /* spans with free blocks, by type; circular, first = head */
-    uint32_t count[COLOURS_GREATEST];     /* live blocks by slot: type << span_shift | bit */
+    struct span
+        *partial[TYPES_GREATEST];     /* spans with free blocks, by type; circular, first = head */
+    uint32_t count[COLOURS_GREATEST]; /* live blocks by slot: type << span_shift | bit */
 };
 
 static_assert(offsetof(struct class_heap, below) == LINE_BYTES, "the hot words are one line");
@@ -103,8 +105,8 @@ static inline void *class_heap_allocate_fast(struct class_heap *heap, bool *unto
 }
 
 /*
- * Finds another span with a block whose colour is due and makes it current; failing that, any block.
- * NULL when every block is handed out: then carve a run.
+ * Finds another span with a block whose colour is due and makes it current; failing that, any
+ * block. NULL when every block is handed out: then carve a run.
  */
 void *class_heap_allocate_slow(struct class_heap *heap, bool *untouched);
 
@@ -121,11 +123,26 @@ uint32_t class_heap_wanted_page(struct class_heap *heap, uint32_t type);
 void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t page,
                         uint32_t run_type, bool clean);
 
+/* Puts one block back. Then, if class_heap_is_unsettled, the caller settles the span. */
+static inline void class_heap_put(struct class_heap *heap, struct span *span, uint64_t bit)
+{
+    span->free |= bit;
+    span->interior &= ~bit;
+    class_heap_count_returned(heap, span->type, (uint32_t)__builtin_ctzll(bit));
+}
+
+/* A span that got its first free block back, or its last. */
+static inline bool class_heap_is_unsettled(const struct class_heap *heap, const struct span *span)
+{
+    return span != heap->current &&
+           (!span->listed || span->free == ~(uint64_t)0 >> (63 - heap->block_mask));
+}
+
 /*
- * Puts blocks back: the bits of a span, none of which is free. Returns true when the span's run now
- * has no live block, is not in use, and the class has enough without it: remove it.
+ * Lists the span as one with free blocks. Returns true when its run has no live block, is not in
+ * use, and the class has enough without it: remove it.
  */
-bool class_heap_free(struct class_heap *heap, struct span *span, uint64_t bits);
+bool class_heap_settle(struct class_heap *heap, struct span *span);
 
 /* Takes the spans of a run out of the lists. The run must have no live block. */
 void class_heap_remove_run(struct class_heap *heap, struct chunk *chunk, uint32_t page);

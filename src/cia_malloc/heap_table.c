@@ -100,8 +100,7 @@ static bool lock_patiently(struct subheap *heap)
 struct subheap *heap_lock_next(uint32_t *index, uint32_t *passed_over)
 {
     while (*index < ALL_HEAPS) {
-        struct subheap *heap =
-            atomic_load_explicit(&heap_table[(*index)++], memory_order_acquire);
+        struct subheap *heap = atomic_load_explicit(&heap_table[(*index)++], memory_order_acquire);
 
         if (heap == NULL)
             continue;
@@ -113,11 +112,11 @@ struct subheap *heap_lock_next(uint32_t *index, uint32_t *passed_over)
 }
 
 /*
- * Fork. The child has one thread; a sub-heap whose holder was another thread would stay locked in it
- * for ever, and be in the middle of a change. So the forking thread holds all of them across fork.
- * It gives up on a holder that does not move (stopped, or itself, interrupted by the signal handler
- * that forks): in the child such a sub-heap is finished by the interrupted code or stays locked, and
- * a locked sub-heap is one that everybody passes by.
+ * Fork. The child has one thread; a sub-heap whose holder was another thread would stay locked in
+ * it for ever, and be in the middle of a change. So the forking thread holds all of them across
+ * fork. It gives up on a holder that does not move (stopped, or itself, interrupted by the signal
+ * handler that forks): in the child such a sub-heap is finished by the interrupted code or stays
+ * locked, and a locked sub-heap is one that everybody passes by.
  */
 static uint64_t held_for_fork[ALL_HEAPS / 64];
 /* The thread between before_fork and after_fork, by its thread pointer, which the child shares.

@@ -27,8 +27,8 @@ struct subheap *heap_acquire_slow(void);
 
 static inline struct subheap *heap_acquire(void)
 {
-    struct subheap *heap = atomic_load_explicit(&heap_table[current_cpu() % CPU_HEAPS],
-                                                memory_order_acquire);
+    struct subheap *heap =
+        atomic_load_explicit(&heap_table[current_cpu() % CPU_HEAPS], memory_order_acquire);
 
     if (__builtin_expect(heap != NULL && subheap_try_lock(heap), 1))
         return heap;

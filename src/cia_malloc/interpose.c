@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * The malloc family as programs know it: arguments and errno, nothing else. What glibc promises holds:
+ * The malloc family as programs know it: arguments and errno, nothing else. What glibc promises
+ * holds:
  *   - a success leaves errno alone, a failure sets ENOMEM or EINVAL; free preserves errno;
  *   - malloc(0) is a block of its own; realloc(p, 0) frees p and returns NULL;
  *   - memalign rounds an odd alignment up to a power of two; aligned_alloc takes any size;

@@ -165,8 +165,7 @@ void *huge_resize(struct huge *huge, size_t new_bytes)
     size_t total = round_up_to_pages(new_bytes + offset);
     char *base;
 
-    if (total != huge->mapped_bytes &&
-        !page_source_resize(huge->base, huge->mapped_bytes, total)) {
+    if (total != huge->mapped_bytes && !page_source_resize(huge->base, huge->mapped_bytes, total)) {
         base = page_source_map(total, CHUNK_BYTES);
         if (base == NULL)
             return NULL;

@@ -6,8 +6,8 @@
  *
  * Both begin at a colour taken in turn, not at random: 128 random draws leave about 9 of 64 sets
  * empty. The colour comes out of the slack of rounding to pages where that is enough, and costs a
- * page more where it is not. There is a turn for each length in pages (modulo 64), so that two kinds
- * of buffer that are allocated in alternation do not get every other colour each.
+ * page more where it is not. There is a turn for each length in pages (modulo 64), so that two
+ * kinds of buffer that are allocated in alternation do not get every other colour each.
  */
 #ifndef MPLACE_CIA_LARGE_H
 #define MPLACE_CIA_LARGE_H
@@ -17,16 +17,16 @@
 /* What page_source_owner finds for a mapping that is one block. */
 struct huge {
     enum owner_kind kind;
-    char *base;          /* the mapping */
+    char *base; /* the mapping */
     size_t mapped_bytes;
-    char *block;         /* what malloc returned, in the first 4 MiB of the mapping */
-    struct huge *next;   /* while unused: in the sub-heap's list */
+    char *block;       /* what malloc returned, in the first 4 MiB of the mapping */
+    struct huge *next; /* while unused: in the sub-heap's list */
 };
 
 /*
  * A block of bytes (above SIZE_CLASS_LARGEST or with a large alignment), aligned to a power of two.
- * An alignment of up to a line gets a colour in turn; a greater one is kept exactly. The sub-heap is
- * locked on entry and unlocked on return, so that mmap and page faults happen outside the lock.
+ * An alignment of up to a line gets a colour in turn; a greater one is kept exactly. The sub-heap
+ * is locked on entry and unlocked on return, so that mmap and page faults happen outside the lock.
  * NULL when out of memory; *zeroed: the block reads as zero.
  */
 void *large_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t alignment, bool *zeroed);

@@ -19,8 +19,7 @@ static atomic_size_t mapped_bytes;
 static void *map_anywhere(size_t bytes)
 {
     int saved_errno = errno;
-    void *address =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     errno = saved_errno;
     if (address == MAP_FAILED)
@@ -44,8 +43,8 @@ void page_source_unmap(void *address, size_t bytes)
 
 void *page_source_map(size_t bytes, size_t alignment)
 {
-    /* The kernel goes downwards from the last mapping, so that one aligned chunk is usually followed
-       by another: try for that before mapping more than needed. */
+    /* The kernel goes downwards from the last mapping, so that one aligned chunk is usually
+       followed by another: try for that before mapping more than needed. */
     char *address = map_anywhere(bytes);
 
     if (address == NULL || ((uintptr_t)address & (alignment - 1)) == 0)
@@ -166,4 +165,5 @@ size_t page_source_mapped_bytes(void)
     return atomic_load_explicit(&mapped_bytes, memory_order_relaxed);
 }
 
-static_assert(ROOT_BITS == 13 && LEAF_BITS == 12, "a root of 64 KiB, leaves of 32 KiB for 16 GiB each");
+static_assert(ROOT_BITS == 13 && LEAF_BITS == 12,
+              "a root of 64 KiB, leaves of 32 KiB for 16 GiB each");

@@ -30,7 +30,8 @@ void *page_source_map(size_t bytes, size_t alignment);
 /* Returns whole mapped pages to the kernel; the addresses are free for others. */
 void page_source_unmap(void *address, size_t bytes);
 
-/* Returns the memory but keeps the addresses: the pages read as zero. False if the kernel refuses. */
+/* Returns the memory but keeps the addresses: the pages read as zero. False if the kernel refuses.
+ */
 bool page_source_purge(void *address, size_t bytes);
 
 /*
@@ -44,7 +45,8 @@ bool page_source_move(void *from, size_t old_bytes, void *to, size_t new_bytes);
 
 /*
  * Zeroed memory for the allocator's own structures, at least line-aligned, never returned in part.
- * Consecutive calls begin in different colours, so that structures of one kind do not meet in a set.
+ * Consecutive calls begin in different colours, so that structures of one kind do not meet in a
+ * set.
  */
 void *page_source_map_metadata(size_t bytes);
 void page_source_unmap_metadata(void *address, size_t bytes);

@@ -27,7 +27,8 @@ enum {
 
     SIZE_CLASS_COUNT = 45,
     SIZE_CLASS_LARGEST_LINES = 1031,
-    SIZE_CLASS_LARGEST = SIZE_CLASS_LARGEST_LINES * LINE_BYTES, /* 65,984: all of 64 KiB has a class */
+    SIZE_CLASS_LARGEST =
+        SIZE_CLASS_LARGEST_LINES * LINE_BYTES, /* 65,984: all of 64 KiB has a class */
     SIZE_CLASS_TWO_LINES = 1, /* the even class: needs spacer lines, see struct class_layout */
 
     COLOURS_LEAST = 64,
@@ -37,7 +38,8 @@ enum {
     TYPES_GREATEST = COLOURS_GREATEST / SPAN_BLOCKS_LEAST,
 };
 
-/* Lines of a block, by class: 1, then primes and a few odd numbers (the table says which and why). */
+/* Lines of a block, by class: 1, then primes and a few odd numbers (the table says which and why).
+ */
 extern const uint16_t size_class_lines[SIZE_CLASS_COUNT];
 
 /* Class by number of lines, 0 to SIZE_CLASS_LARGEST_LINES; 0 lines is class 0. */
@@ -56,21 +58,21 @@ static inline unsigned size_class_of(size_t bytes)
  * repeats: slot s has colour s * n mod C, and a cycle of C blocks is C / B spans of B blocks. Span
  * number t of the cycle is of type t: it holds slots t * B to t * B + B - 1.
  *
- * The class of two lines would repeat after C / 2 blocks. Its spans have C / 2 blocks and one spacer
- * line each, so that they alternate between even colours (type 0) and odd colours (type 1). With
- * each spacer the start moves on by a line; the phase of a span says how far its first block is from
- * slot 0 of its type.
+ * The class of two lines would repeat after C / 2 blocks. Its spans have C / 2 blocks and one
+ * spacer line each, so that they alternate between even colours (type 0) and odd colours (type 1).
+ * With each spacer the start moves on by a line; the phase of a span says how far its first block
+ * is from slot 0 of its type.
  */
 struct class_layout {
-    uint16_t lines;        /* n, lines of a block */
-    uint8_t span_blocks;   /* B, a power of two, 8 to 64 */
-    uint8_t span_shift;    /* log2 B */
-    uint8_t types;         /* C / B */
-    uint8_t run_spans;     /* spans carved from one run */
-    uint16_t span_lines;   /* from one span of a run to the next */
-    uint64_t reciprocal;   /* ceil(2^32 / n), or of span_lines for the class of two lines */
-    uint8_t first_slot;    /* where an empty sub-heap begins: classes start in different colours */
-    uint16_t cycle_pages;  /* from a run to the next that begins with the same type, see below */
+    uint16_t lines;       /* n, lines of a block */
+    uint8_t span_blocks;  /* B, a power of two, 8 to 64 */
+    uint8_t span_shift;   /* log2 B */
+    uint8_t types;        /* C / B */
+    uint8_t run_spans;    /* spans carved from one run */
+    uint16_t span_lines;  /* from one span of a run to the next */
+    uint64_t reciprocal;  /* ceil(2^32 / n), or of span_lines for the class of two lines */
+    uint8_t first_slot;   /* where an empty sub-heap begins: classes start in different colours */
+    uint16_t cycle_pages; /* from a run to the next that begins with the same type, see below */
 };
 
 /* Filled once by size_class_initialise, constant afterwards. */
@@ -145,9 +147,9 @@ static inline uint64_t class_layout_all_bits(const struct class_layout *layout)
 
 /*
  * L2 sets. Blocks of one cycle have C colours, so no two of them share an L2 set. The same slot of
- * later cycles falls into other L2 sets as long as the pages from cycle to cycle are odd, counted in
- * units of C lines; cycle_pages is that. This is where, in pages from a run of type 0, the runs of a
- * cycle lie when they are packed side by side.
+ * later cycles falls into other L2 sets as long as the pages from cycle to cycle are odd, counted
+ * in units of C lines; cycle_pages is that. This is where, in pages from a run of type 0, the runs
+ * of a cycle lie when they are packed side by side.
  */
 uint32_t class_layout_page_in_cycle(const struct class_layout *layout, uint32_t type);
 

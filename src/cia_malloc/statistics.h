@@ -10,18 +10,18 @@
 #include <stdint.h>
 
 struct cia_totals {
-    uint64_t allocations;      /* blocks ever handed out */
-    uint64_t live_blocks;      /* of all sizes; remote frees that wait count as live */
-    size_t live_bytes;         /* of those blocks, as rounded to their classes */
-    size_t run_bytes;          /* pages in runs: live blocks and free ones between them */
-    size_t dirty_bytes;        /* pages in no run, kept for the next one */
-    size_t chunk_bytes;        /* address space of all chunks */
-    size_t huge_bytes;         /* mappings that are one block */
+    uint64_t allocations; /* blocks ever handed out */
+    uint64_t live_blocks; /* of all sizes; remote frees that wait count as live */
+    size_t live_bytes;    /* of those blocks, as rounded to their classes */
+    size_t run_bytes;     /* pages in runs: live blocks and free ones between them */
+    size_t dirty_bytes;   /* pages in no run, kept for the next one */
+    size_t chunk_bytes;   /* address space of all chunks */
+    size_t huge_bytes;    /* mappings that are one block */
     size_t huge_blocks;
-    size_t mapped_bytes;       /* all address space taken, metadata included */
+    size_t mapped_bytes; /* all address space taken, metadata included */
     uint32_t subheaps;
     uint32_t chunks;
-    uint32_t passed_over;      /* sub-heaps not counted because their holder did not let go */
+    uint32_t passed_over; /* sub-heaps not counted because their holder did not let go */
 };
 
 /* Locks one sub-heap after the other. */

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Chunks, runs and remote frees of one sub-heap; see subheap.h. Every path here is off the fast one:
- * once a span, a run, or a batch of remote frees.
+ * Chunks, runs and remote frees of one sub-heap; see subheap.h. Every path here is off the fast
+ * one: once a span, a run, or a batch of remote frees.
  */
 #include "cia_malloc/subheap.h"
 
@@ -12,8 +12,8 @@
 
 enum {
     CHUNK_PROBES = 8, /* chunks with room looked at before a new one is mapped */
-    /* A chunk with fewer free pages than this moves behind those with room, so that it is not looked
-       at again and again; it moves to the front when it has four times as many. */
+    /* A chunk with fewer free pages than this moves behind those with room, so that it is not
+       looked at again and again; it moves to the front when it has four times as many. */
     ROOM_PAGES = 16,
     /* Free pages kept populated for the next run: 2 MiB, or an eighth of what is in use. */
     DIRTY_PAGES_LEAST = 512,
@@ -124,8 +124,7 @@ struct chunk *subheap_take_pages(struct subheap *heap, uint32_t pages, uint32_t 
 {
     struct chunk *chunk = take_from_chunks(heap, pages, modulus, residue, page, clean);
 
-    return chunk != NULL ? chunk
-                         : take_from_new_chunk(heap, pages, modulus, residue, page, clean);
+    return chunk != NULL ? chunk : take_from_new_chunk(heap, pages, modulus, residue, page, clean);
 }
 
 static void purge(struct subheap *heap)
@@ -210,19 +209,33 @@ static void release_run(struct subheap *heap, struct class_heap *class_heap, str
     return_pages(heap, chunk, page, pages);
 }
 
-void subheap_free_local(struct subheap *heap, struct span *span, uint64_t bits)
+void subheap_settle(struct subheap *heap, struct span *span)
 {
-    if (__builtin_expect(span->size_class == CLASS_LARGE, 0)) {
-        heap->large_live--;
-        heap->large_pages_live -= span->run_pages;
-        return_pages(heap, span->chunk, span->run_page, span->run_pages);
-        return;
-    }
     struct class_heap *class_heap = &heap->classes[span->size_class];
 
-    span->interior &= ~bits;
-    if (__builtin_expect(class_heap_free(class_heap, span, bits), 0))
+    if (class_heap_settle(class_heap, span))
         release_run(heap, class_heap, span->chunk, span->run_page);
+}
+
+void subheap_free_large(struct subheap *heap, struct span *span)
+{
+    heap->large_live--;
+    heap->large_pages_live -= span->run_pages;
+    return_pages(heap, span->chunk, span->run_page, span->run_pages);
+}
+
+static void free_batch(struct subheap *heap, struct span *span, uint64_t bits)
+{
+    struct class_heap *class_heap = &heap->classes[span->size_class];
+
+    if (span->size_class == CLASS_LARGE) {
+        subheap_free_large(heap, span);
+        return;
+    }
+    for (uint64_t left = bits; left != 0; left &= left - 1)
+        class_heap_put(class_heap, span, left & -left);
+    if (class_heap_is_unsettled(class_heap, span))
+        subheap_settle(heap, span);
 }
 
 void subheap_drain(struct subheap *heap)
@@ -233,20 +246,19 @@ void subheap_drain(struct subheap *heap)
     atomic_store_explicit(&heap->inbox_pushes, 0, memory_order_relaxed);
 
     /* Acquire pairs with the release of each push: the spans' next words are there. */
-    struct span_remote *remote =
-        atomic_exchange_explicit(&heap->inbox, NULL, memory_order_acquire);
+    struct span_remote *remote = atomic_exchange_explicit(&heap->inbox, NULL, memory_order_acquire);
     while (remote != NULL) {
         /* Read next before the word is zeroed: from then on another thread may push the span. */
         struct span_remote *next = remote->next;
         struct span *span = span_of_remote(remote);
-        /* Acquire pairs with the release in subheap_free_remote: what the freeing threads did to the
-           blocks happened before they are handed out again. Release pairs with its acquire: the
+        /* Acquire pairs with the release in subheap_free_remote: what the freeing threads did to
+           the blocks happened before they are handed out again. Release pairs with its acquire: the
            thread that finds 0 and pushes the span writes next after we have read it. */
         uint64_t bits = atomic_exchange_explicit(&remote->freed, 0, memory_order_acq_rel);
 
         if ((bits & span->free) != 0)
             subheap_double_free(span, bits & span->free);
-        subheap_free_local(heap, span, bits);
+        free_batch(heap, span, bits);
         remote = next;
     }
 }
@@ -327,8 +339,8 @@ _Noreturn void subheap_double_free(const struct span *span, uint64_t bits)
     const char *block = span->base;
 
     if (span->size_class != CLASS_LARGE)
-        block += (size_t)((bit - span->phase) & (layout->span_blocks - 1u)) * layout->lines *
-                 LINE_BYTES;
+        block +=
+            (size_t)((bit - span->phase) & (layout->span_blocks - 1u)) * layout->lines * LINE_BYTES;
     report_line("libcia_malloc: double free of the block at %p", (const void *)block);
     abort();
 }

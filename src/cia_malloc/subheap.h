@@ -8,8 +8,8 @@
  *   anyone, without it            read constants, and push freed blocks: subheap_free_remote
  *
  * A thread that finds the lock taken goes elsewhere: malloc to another sub-heap (subheap_acquire in
- * heap_table.h), free to the remote words. So a thread that is preempted, stopped, or interrupted by
- * a signal while it holds a sub-heap delays nobody, and a signal handler may allocate and free.
+ * heap_table.h), free to the remote words. So a thread that is preempted, stopped, or interrupted
+ * by a signal while it holds a sub-heap delays nobody, and a signal handler may allocate and free.
  */
 #ifndef MPLACE_CIA_SUBHEAP_H
 #define MPLACE_CIA_SUBHEAP_H
@@ -29,19 +29,19 @@ struct subheap {
      * all that the holder before it wrote.
      */
     _Alignas(LINE_BYTES) _Atomic uint32_t lock;
-    uint32_t number; /* constant: its place in the heap table */
-    struct chunk *chunks;      /* with room first; circular */
+    uint32_t number;      /* constant: its place in the heap table */
+    struct chunk *chunks; /* with room first; circular */
     uint32_t chunk_count;
-    uint32_t used_pages;       /* in all chunks */
+    uint32_t used_pages; /* in all chunks */
     uint32_t dirty_pages;
-    uint32_t large_live;       /* large blocks handed out */
+    uint32_t large_live; /* large blocks handed out */
     uint64_t large_allocations;
     uint64_t large_pages_live;
     struct huge *huge_records; /* unused records, see large.h */
 
     /*
-     * Spans with remote frees, newest first: pushed by compare-and-swap from any thread, taken whole
-     * by exchange under the lock. Taking everything at once leaves no ABA problem.
+     * Spans with remote frees, newest first: pushed by compare-and-swap from any thread, taken
+     * whole by exchange under the lock. Taking everything at once leaves no ABA problem.
      */
     _Alignas(LINE_BYTES) _Atomic(struct span_remote *) inbox;
     _Atomic uint32_t inbox_pushes; /* since the last drain, roughly: bounds what waits here */
@@ -80,8 +80,25 @@ static inline void *subheap_allocate(struct subheap *heap, unsigned size_class, 
     return subheap_allocate_slow(heap, size_class, untouched);
 }
 
-/* Puts back blocks of a span of this sub-heap: none of the bits is free now. */
-void subheap_free_local(struct subheap *heap, struct span *span, uint64_t bits);
+/* See class_heap_settle; releases the run if that says so. */
+void subheap_settle(struct subheap *heap, struct span *span);
+
+/* Puts a large block's run back. */
+void subheap_free_large(struct subheap *heap, struct span *span);
+
+/* Puts back one block of a span of this sub-heap: its bit is not free now. */
+static inline void subheap_free_local(struct subheap *heap, struct span *span, uint64_t bit)
+{
+    if (__builtin_expect(span->size_class == CLASS_LARGE, 0)) {
+        subheap_free_large(heap, span);
+        return;
+    }
+    struct class_heap *class_heap = &heap->classes[span->size_class];
+
+    class_heap_put(class_heap, span, bit);
+    if (__builtin_expect(class_heap_is_unsettled(class_heap, span), 0))
+        subheap_settle(heap, span);
+}
 
 /*
  * Pages for one block that is a run of its own, at a page with number % modulus == residue.
@@ -94,8 +111,8 @@ struct chunk *subheap_take_pages(struct subheap *heap, uint32_t pages, uint32_t 
 void subheap_drain(struct subheap *heap);
 
 /*
- * Gives everything back that is not in use: idle runs, dirty pages, empty chunks. True if any memory
- * went back to the kernel.
+ * Gives everything back that is not in use: idle runs, dirty pages, empty chunks. True if any
+ * memory went back to the kernel.
  */
 bool subheap_trim(struct subheap *heap);
 
@@ -105,11 +122,11 @@ bool subheap_trim(struct subheap *heap);
  */
 void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bit);
 
-/* Once, before the first sub-heap: how far runs go through the L2 before they repeat. Idempotent. */
+/* Once, before the first sub-heap: how far runs go through the L2 before they repeat. Idempotent.
+ */
 void subheap_initialise(uint32_t l2_sets);
 
 /* Says which block of the span was freed twice, and aborts. */
 _Noreturn void subheap_double_free(const struct span *span, uint64_t bits);
-
 
 #endif
