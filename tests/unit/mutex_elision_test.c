@@ -475,8 +475,10 @@ START_TEST(run_again_physically_the_wait_is_libcs_and_returns_with_the_lock)
     check_held_physically(&a);
     ck_assert_int_eq(pthread_mutex_unlock(&a), 0);
     ck_assert_int_eq(pthread_mutex_lock(&a), 0);
+#ifndef __SANITIZE_THREAD__ /* its own clockwait refuses a mutex that it did not see locked */
     ck_assert_int_eq(pthread_cond_clockwait(&condition, &a, CLOCK_MONOTONIC, &long_ago), ETIMEDOUT);
     check_held_physically(&a);
+#endif
     ck_assert_int_eq(pthread_mutex_unlock(&a), 0);
     check_untouched(&a);
 }
