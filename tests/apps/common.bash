@@ -21,14 +21,17 @@ test_name=$(basename -- "$0" .sh)
 full=${MPLACE_APPS_FULL:-0}
 session_leaders=()
 work=
+# A signal may stop a function whose standard error goes to a file: complaints go here. Programs
+# under test do not get it, or whoever reads it would wait for what they leave behind.
+exec {complaints}>&2
 
 say() { printf '%s\n' "$*"; }
 fail() {
-    printf '%s: %s\n' "$test_name" "$*" >&2
+    printf '%s: %s\n' "$test_name" "$*" >&"$complaints"
     exit 1
 }
 bad_usage() {
-    printf '%s: %s\n' "$test_name" "$*" >&2
+    printf '%s: %s\n' "$test_name" "$*" >&"$complaints"
     exit 2
 }
 
@@ -56,9 +59,9 @@ clean_up() {
         if [[ $status != 0 && $status != 77 ]]; then
             for leader in "$work"/*.err; do
                 [[ -s $leader ]] || continue
-                printf -- '--- the last lines of %s:\n' "${leader##*/}" >&2
-                tail -n 20 -- "$leader" >&2
-            done
+                printf -- '--- the last lines of %s:\n' "${leader##*/}"
+                tail -n 20 -- "$leader"
+            done >&"$complaints"
         fi
         # A dying process of a killed session may still create a file while the folder goes.
         rm -rf -- "$work" 2>/dev/null || rm -rf -- "$work"
@@ -165,7 +168,7 @@ launch_with() {
     local preload=$1
     shift
     setsid env --default-signal=INT,QUIT setpriv --pdeathsig KILL ${drop[@]+"${drop[@]}"} \
-        env ${preload:+"LD_PRELOAD=$preload"} "$@" <&0 &
+        env ${preload:+"LD_PRELOAD=$preload"} "$@" <&0 {complaints}>&- &
     pid=$!
     session_leaders+=("$pid")
 }
@@ -191,8 +194,8 @@ preloaded() {
 # same WHAT FILE FILE: the result under the combination is byte for byte the reference.
 same() {
     if ! cmp -s -- "$2" "$3"; then
-        printf '%s: %s differs from the run without a library:\n' "$test_name" "$1" >&2
-        diff -- "$2" "$3" | head -n 20 >&2 || true
+        printf '%s: %s differs from the run without a library:\n' "$test_name" "$1" >&"$complaints"
+        diff -- "$2" "$3" | head -n 20 >&"$complaints" || true
         exit 1
     fi
 }
@@ -223,12 +226,12 @@ served() {
     rand) name=rand word='requests|calls' ;;
     *) name=${part}_lock word=acquisitions ;;
     esac
-    if [[ $which == all ]]; then which='*'; fi
-    shopt -s nullglob
-    # shellcheck disable=SC2206 # $which is a process id or the pattern *
-    reports=("$work/statistics/$tag/$part".$which)
-    shopt -u nullglob
-    [[ ${#reports[@]} -gt 0 ]] || fail "$name wrote no statistics for $tag: it did not serve"
+    if [[ $which == all ]]; then
+        reports=("$work/statistics/$tag/$part".*)
+    else
+        reports=("$work/statistics/$tag/$part.$which")
+    fi
+    [[ -s ${reports[0]} ]] || fail "$name wrote no statistics for $tag: it did not serve"
     for report in "${reports[@]}"; do
         IFS= read -r line <"$report" || true
         [[ $line == *"$name"* ]] || fail "the statistics in ${report##*/} are not $name's: $line"

@@ -72,7 +72,8 @@ compile preloaded compile 2>compile.err || fail "gcc -c failed under the library
 prove compile all 10000 0
 link preloaded link 2>link.err || fail "gcc failed to link under the library"
 prove link all 1000 0
-preloaded program ./large >preloaded.output
+preloaded program ./large >preloaded.output 2>program.err ||
+    fail "the compiled program failed under the library"
 prove program "$pid" 1 0
 
 same "the object file" reference.o large.o
