@@ -36,7 +36,7 @@ begin_group()
         "$scratch/medians.tsv" >"$2/medians.tsv"
     cut -f 1-3 -- "$2/medians.tsv" | sort -u | while IFS=$'\t' read -r malloc lock htm; do
         count=$((count + 1))
-        read -r order _ < <(series_look "$malloc")
+        read -r order _ <<<"$(series_look "$malloc")"
         case $lock in tts) lock_order=1 ;; ttstle) lock_order=2 ;; *) lock_order=0 ;; esac
         awk -F '\t' -v m="$malloc" -v l="$lock" -v h="$htm" '$1 == m && $2 == l && $3 == h' \
             "$2/medians.tsv" | sort -n -k 4,4 >"$2/series$count.tsv"
@@ -158,13 +158,13 @@ series_commands()
     [[ -z ${3-} ]] || size=1.15
     printf '    plot '
     while IFS=$'\t' read -r order malloc lock file; do
-        read -r _ colour open filled < <(series_look "$malloc")
+        read -r _ colour open filled <<<"$(series_look "$malloc")"
         point=$filled
         [[ $lock == ttstle || $locks -eq 1 ]] || point=$open
         printf "%s%s using %s with points pointtype %d pointsize %s linewidth 1.5 linecolor rgb '%s' title %s" \
             "$separator" "$(quoted "$file")" "$2" "$point" "$size" "$colour" "$(quoted "$malloc, $lock")"
         separator=$', \\\n        '
-        [[ -z ${3-} ]] || size=$(awk -v s="$size" 'BEGIN {print s * 0.8}')
+        [[ -z ${3-} ]] || size=$(awk -v s="$size" 'BEGIN {print s * 0.85}')
     done <"$1/series"
     echo
 }
@@ -183,7 +183,7 @@ $(head_of "$1" "$(bench_text "$bench" "$text") on $(machine_text "$cpu")" 600)
 $(size_axis "$1")
     set yrange [0:*]
     set ylabel 'Million $unit'
-$(series_commands "$1" '4:($5/1e6)')
+$(series_commands "$1" "4:(\$5/1e6)")
 END
 }
 
@@ -264,7 +264,7 @@ draw_sets()
     awk -F '\t' -v s="$1" '$2 == s && !seen[$1]++' "$scratch/sets.tsv" |
         while IFS= read -r line; do
             malloc=${line%%$'\t'*}
-            read -r order _ < <(series_look "$malloc")
+            read -r order _ <<<"$(series_look "$malloc")"
             printf '%s\t%s\n' "$order" "$line"
         done | sort -n -r >"$scratch/sets-$1"
     count=$(wc -l <"$scratch/sets-$1")
@@ -292,6 +292,6 @@ draw_sets()
     set rmargin at screen 0.82
     set colorbox noborder
     plot $(quoted "$scratch/cells-$1") using 1:2:(\$1 - 0.46):(\$1 + 0.46):(\$2 - 0.42):(\$2 + 0.42):3 with boxxyerror fillstyle solid 1 noborder linecolor palette notitle, \\
-        '' using 1:(\$3 > $ways ? \$2 : NaN):(sprintf('%d', \$3)) with labels textcolor rgb 'white' font ',9' notitle
+        '' using 1:(\$3 > $ways ? \$2 : NaN):(sprintf('%d', \$3)) with labels rotate by 90 textcolor rgb 'white' font ',10' notitle
 END
 }

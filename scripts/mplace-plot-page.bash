@@ -137,12 +137,11 @@ finding()
 
 warnings_box()
 {
-    local -a lines
+    local line
 
-    mapfile -t lines < <(sed -n 's/^warning=//p' "$scratch/machines" | awk '!seen[$0]++')
-    [[ ${#lines[@]} -gt 0 ]] || return 0
+    grep -q '^warning=' -- "$scratch/machines" || return 0
     echo '<div class="warn"><p>What spoils this measurement</p><ul>'
-    for line in "${lines[@]}"; do
+    sed -n 's/^warning=//p' "$scratch/machines" | awk '!seen[$0]++' | while IFS= read -r line; do
         echo "<li>$(html "$line")</li>"
     done
     echo '</ul></div>'
@@ -216,7 +215,7 @@ settings_list()
 
 write_page()
 {
-    local index suffix bench cpu nodes threads unit size name reason emulated
+    local index suffix bench cpu nodes threads size name reason emulated
 
     emulated=$(awk -F '\t' '$7 == "emulated" {n++} END {print n + 0}' "$scratch/unique.tsv")
     echo '<!DOCTYPE html>'
@@ -230,7 +229,7 @@ write_page()
     for index in "${!groups[@]}"; do
         suffix=
         [[ $index -eq 0 ]] || suffix=-$((index + 1))
-        IFS=$'\t' read -r bench cpu nodes threads unit <<<"${groups[index]}"
+        IFS=$'\t' read -r bench cpu nodes threads _ <<<"${groups[index]}"
         relate "$scratch/group$suffix"
         name=$(bench_text "$bench" "$([[ $bench == ring ]] && echo "$nodes" || echo "$threads")")
         echo "<h2>$(html "$name on $cpu")</h2>"

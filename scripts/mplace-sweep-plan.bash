@@ -35,7 +35,9 @@ expand_sizes()
             check_number '--sizes step' "$step" 1 $greatest_size
             ((first <= last)) || die "--sizes '$part' is reversed: $first is more than $last"
             (((last - first) / step < 100000)) || die "--sizes '$part' is more than 100000 sizes"
-            mapfile -t -O "${#list[@]}" list < <(seq "$first" "$step" "$last")
+            for ((; first <= last; first += step)); do
+                list+=("$first")
+            done
         else
             check_number --sizes "$part" $least_size $greatest_size
             list+=("$part")
