@@ -52,7 +52,7 @@ static char report_setting[32];
 static char report_target[PATH_BYTES];
 
 /*
- * The calling thread's notes, 16 bytes of initial-exec storage. The notes are written inside
+ * The calling thread's notes, 16 bytes of it. The notes are written inside
  * transactions, but only for what is nested in one: the outermost section needs none, and so the
  * commonest transaction carries no line of ours in its write set.
  */
@@ -60,7 +60,7 @@ static __thread struct {
     struct slot *slot;
     uint32_t noted_acquisitions;
     uint32_t noted_slow_path;
-} thread __attribute__((tls_model("initial-exec")));
+} thread;
 
 static struct slot *own_slot(void)
 {

@@ -27,7 +27,7 @@ enum statistics_abort {
 };
 
 /* Turned on once and never off; relaxed: a thread may count from a moment later. */
-extern bool statistics_counting;
+extern bool statistics_counting __attribute__((visibility("hidden")));
 
 static inline bool statistics_on(void)
 {

@@ -6,8 +6,11 @@
 #ifndef MPLACE_MUTEX_THREAD_ID_H
 #define MPLACE_MUTEX_THREAD_ID_H
 
-/* 0 until this thread first asks. Initial-exec: one load, no call, and never an allocation. */
-extern __thread int thread_id_cached __attribute__((tls_model("initial-exec")));
+/*
+ * 0 until this thread first asks. The libraries are built with the initial-exec model: one load, no
+ * call, and never an allocation.
+ */
+extern __thread int thread_id_cached __attribute__((visibility("hidden")));
 
 int thread_id_ask_kernel(void);
 

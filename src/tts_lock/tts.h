@@ -22,7 +22,7 @@ enum tts_wait {
 };
 
 /* Written by the library's constructor alone; before that, the default. */
-extern enum tts_wait tts_wait;
+extern enum tts_wait tts_wait __attribute__((visibility("hidden")));
 
 /* Reads TTS_WAIT. */
 void tts_read_settings(void);

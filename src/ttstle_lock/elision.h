@@ -24,7 +24,7 @@ enum elision_patience {
 };
 
 /* Written by the library's constructor alone; before that, the default. */
-extern enum retry_policy elision_policy;
+extern enum retry_policy elision_policy __attribute__((visibility("hidden")));
 
 /* Reads TTSTLE_POLICY. */
 void elision_read_settings(void);

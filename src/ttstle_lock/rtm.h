@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 /* False until the constructor found that transactions commit here; set once. */
-extern bool htm_usable;
+extern bool htm_usable __attribute__((visibility("hidden")));
 
 /*
  * HTM_STARTED, or the status of an abort: then this call returns a second time, memory and

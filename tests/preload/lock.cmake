@@ -1,0 +1,58 @@
+# The lock libraries under small programs that state POSIX's promises. Each program runs plain, so
+# that it tests POSIX and not us, and under each library with each TTS_WAIT.
+include(CheckLanguage)
+
+set(lock_programs errors exclusion condition cancel fork foreign c11)
+foreach(program ${lock_programs} statistics)
+    add_executable(lock_${program} lock_${program}.c)
+endforeach()
+check_language(CXX)
+if(CMAKE_CXX_COMPILER)
+    enable_language(CXX)
+    add_executable(lock_cxx lock_cxx.cpp)
+    set_target_properties(lock_cxx PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
+    list(APPEND lock_programs cxx)
+else()
+    add_test(NAME preload.lock_cxx COMMAND sh -c "echo 'no C++ compiler: not tried'; exit 77")
+    set_tests_properties(preload.lock_cxx PROPERTIES LABELS preload SKIP_RETURN_CODE 77)
+endif()
+
+# lock_test(NAME ENVIRONMENT COMMAND...)
+function(lock_test name environment)
+    add_test(NAME preload.lock_${name} COMMAND ${ARGN})
+    set_tests_properties(preload.lock_${name} PROPERTIES LABELS preload TIMEOUT 60
+                         SKIP_RETURN_CODE 77 ENVIRONMENT "${environment}")
+endfunction()
+
+foreach(program ${lock_programs} statistics)
+    set_target_properties(lock_${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    target_link_libraries(lock_${program} PRIVATE pthread ${CMAKE_DL_LIBS})
+endforeach()
+foreach(program ${lock_programs})
+    lock_test(${program}.plain "" lock_${program})
+    foreach(library tts ttstle)
+        foreach(wait spin yield park)
+            lock_test(${program}.${library}.${wait}
+                      "LD_PRELOAD=$<TARGET_FILE:${library}_lock>;TTS_WAIT=${wait}" lock_${program})
+        endforeach()
+    endforeach()
+endforeach()
+
+set(lock_exports mplace_lock_htm mplace_lock_name mplace_lock_statistics mplace_lock_statistics_reset)
+foreach(function init destroy lock trylock unlock)
+    list(APPEND lock_exports pthread_mutex_${function} __pthread_mutex_${function})
+endforeach()
+list(APPEND lock_exports pthread_mutex_timedlock pthread_mutex_clocklock)
+set(lock_exports_tts ${lock_exports})
+set(lock_exports_ttstle ${lock_exports} pthread_cond_wait pthread_cond_timedwait
+                        pthread_cond_clockwait)
+
+foreach(library tts ttstle)
+    lock_test(statistics.${library} "LD_PRELOAD=$<TARGET_FILE:${library}_lock>"
+              lock_statistics ${library})
+    lock_test(exports.${library} "" ${CMAKE_CURRENT_SOURCE_DIR}/lock_exports_test.sh
+              $<TARGET_FILE:${library}_lock> ${lock_exports_${library}})
+    lock_test(settings.${library} "" ${CMAKE_CURRENT_SOURCE_DIR}/lock_settings_test.sh
+              $<TARGET_FILE:${library}_lock> ${library} $<TARGET_FILE:lock_c11>
+              $<TARGET_FILE:lock_fork>)
+endforeach()
