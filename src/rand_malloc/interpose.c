@@ -213,9 +213,10 @@ static bool fits_already(size_t usable, size_t size)
 }
 
 /*
- * A real shrink draws a new extra, but never grows; a real growth draws one as malloc does. The
- * next allocator is thus never asked for more than max_extra above what this very call asked for,
- * and what an earlier call added is not added to: nothing creeps.
+ * A real shrink draws a new extra and still shrinks, because what fits_already turned down has more
+ * than max_extra to spare; a real growth draws one as malloc does. The next allocator is thus never
+ * asked for more than max_extra above what this very call asked for, and what an earlier call added
+ * is not added to: nothing creeps.
  */
 EXPORT void *realloc(void *block, size_t size)
 {
@@ -234,8 +235,6 @@ EXPORT void *realloc(void *block, size_t size)
     if (fits_already(usable, size))
         return block;
     size_t extra = draw(size, 1);
-    if (size < usable && size + extra > usable)
-        extra = 0;
     if (extra == 0)
         return next.realloc(block, size);
     int saved_errno = errno;

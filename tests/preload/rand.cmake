@@ -64,3 +64,4 @@ foreach(claim
         the_ring_covers_many_more_sets_at_glibcs_bad_sizes)
     mplace_rand_test(glibc ${claim})
 endforeach()
+mplace_rand_test(jemalloc what_the_next_allocator_lacks_is_supplied)

@@ -70,6 +70,17 @@ family() {
     done
 }
 
+# jemalloc has neither pvalloc nor reallocarray: glibc's, behind it, must not come in. This claim does
+# not hold for it alone, and must for the two together.
+what_the_next_allocator_lacks_is_supplied() {
+    local symbols
+    symbols=$(nm -D --defined-only "$(/sbin/ldconfig -p | awk -v name="$behind" '$1 == name { print $NF; exit }')" |
+        awk '{ print $3 }')
+    ! grep -qx pvalloc <<<"$symbols" || { echo "this $next has a pvalloc" && exit 77; }
+    jittered "$programs/rand_claims" blocks_are_aligned
+    jittered "$programs/rand_claims" usable_bytes_are_really_there
+}
+
 what_the_next_allocator_decides_stays_its_decision() {
     plain "$programs/rand_claims" print_what_the_next_allocator_decides >"$scratch/plain"
     jittered "$programs/rand_claims" print_what_the_next_allocator_decides >"$scratch/jittered"
