@@ -1,16 +1,14 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Report text without stdio; see report.h. Uses write, open, close and getpid, nothing else.
+ * Report text without stdio; see report.h. Uses write and close, nothing else.
  */
 #include "base/report.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 void report_open(struct report *report, int fd)
@@ -178,47 +176,4 @@ void report_line(const char *format, ...)
     va_end(arguments);
     put(&report, '\n');
     report_close(&report);
-}
-
-bool report_open_setting(struct report *report, const char *name, const char *value)
-{
-    char path[512];
-    size_t length = 0;
-    int saved_errno = errno;
-
-    report_open(report, STDERR_FILENO);
-    if (strcmp(value, "1") == 0)
-        return true;
-
-    for (const char *at = value; *at != '\0'; at++) {
-        char number[32];
-        const char *piece = at;
-        size_t piece_length = 1;
-
-        if (at[0] == '%' && at[1] == 'p') {
-            piece = digits(number + sizeof number, (uint64_t)getpid(), 10);
-            piece_length = (size_t)(number + sizeof number - piece);
-            at++;
-        }
-        if (length + piece_length >= sizeof path) {
-            report_line("mplace: %s: the file name is longer than %zu bytes", name,
-                        sizeof path - 1);
-            return false;
-        }
-        memcpy(path + length, piece, piece_length);
-        length += piece_length;
-    }
-    path[length] = '\0';
-
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
-    if (fd < 0) {
-        report_line("mplace: %s=%s: cannot open the file for writing (errno %d)", name, value,
-                    errno);
-        errno = saved_errno;
-        return false;
-    }
-    report->fd = fd;
-    report->owns_fd = true;
-    errno = saved_errno;
-    return true;
 }

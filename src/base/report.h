@@ -12,7 +12,7 @@
 
 struct report {
     int fd;        /* -1: the text is dropped */
-    bool owns_fd;  /* opened by report_open_setting */
+    bool owns_fd;  /* report_close closes it */
     size_t length; /* bytes waiting in text */
     char text[1024];
 };
@@ -22,21 +22,13 @@ struct report {
 void report_open(struct report *report, int fd);
 
 /*
- * Starts a report to where a *_STATS setting says: "1" is standard error, anything else a file name
- * in which each %p becomes the process id. The file is created or emptied, mode 0600, and a
- * symbolic link is not followed. Returns false, after one line on standard error, when it cannot be
- * opened.
- */
-bool report_open_setting(struct report *report, const char *name, const char *value);
-
-/*
  * Formats %s %c %d %u %x %p %% and the l/ll/z forms of d, u, x, each with an optional '-' and width
  * ('0' pads numbers with zeroes). Anything else is copied as it stands.
  */
 void report_format(struct report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Writes what is buffered and closes a file that report_open_setting opened. */
+/* Writes what is buffered and closes a file that it owns. */
 void report_close(struct report *report);
 
 /* One complete line on standard error in a single write, so that lines of threads do not mix. */

@@ -5,8 +5,7 @@
  */
 #include "cia_malloc/statistics.h"
 
-#include "base/report.h"
-#include "base/settings.h"
+#include "base/exit_report.h"
 #include "cia_malloc/heap_table.h"
 #include "cia_malloc/large.h"
 
@@ -86,18 +85,18 @@ void cia_report(struct report *report)
     }
 }
 
-static const char *report_to;
+static struct exit_report exit_report;
 
 void cia_statistics_start(void)
 {
-    report_to = setting_text("CIA_STATS");
+    exit_report_plan(&exit_report, "CIA_STATS");
 }
 
 __attribute__((destructor)) static void report_at_exit(void)
 {
     struct report report;
 
-    if (report_to == NULL || !report_open_setting(&report, "CIA_STATS", report_to))
+    if (!exit_report_open(&exit_report, &report))
         return;
     cia_report(&report);
     report_close(&report);

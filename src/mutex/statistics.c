@@ -5,8 +5,7 @@
  */
 #include "mutex/statistics.h"
 
-#include "base/report.h"
-#include "base/settings.h"
+#include "base/exit_report.h"
 #include "mplace.h"
 
 #include <assert.h>
@@ -27,7 +26,6 @@ enum counter {
 enum {
     SLOTS = 128,
     SLOT_BYTES = 128, /* two lines: processors prefetch lines in pairs */
-    PATH_BYTES = 512,
 };
 
 struct slot {
@@ -47,9 +45,7 @@ static uint32_t slots_given; /* wraps after 2^32 threads, which is harmless: slo
 
 bool statistics_counting;
 
-/* Of the setting, copied: the program may rewrite its environment (setproctitle does). */
-static char report_setting[32];
-static char report_target[PATH_BYTES];
+static struct exit_report exit_report;
 
 /*
  * The calling thread's notes, 16 bytes of it. The notes are written inside
@@ -174,17 +170,9 @@ void statistics_restart_in_child(void)
 
 void statistics_read_setting(const char *name)
 {
-    const char *value = setting_text(name);
-
-    if (value == NULL || strcmp(value, "0") == 0)
-        return;
-    if (strlen(value) >= sizeof report_target) {
-        setting_complain(name, value, "0, 1, or a file name shorter than 512 bytes");
-        return;
-    }
-    memcpy(report_target, value, strlen(value) + 1);
-    memcpy(report_setting, name, strlen(name) + 1);
-    __atomic_store_n(&statistics_counting, true, __ATOMIC_RELAXED);
+    exit_report_plan(&exit_report, name);
+    if (exit_report_wanted(&exit_report))
+        __atomic_store_n(&statistics_counting, true, __ATOMIC_RELAXED);
 }
 
 void statistics_report(const char *library, const char *htm, const char *policy, const char *wait)
@@ -192,7 +180,7 @@ void statistics_report(const char *library, const char *htm, const char *policy,
     struct mplace_lock_statistics totals;
     struct report report;
 
-    if (report_target[0] == '\0' || !report_open_setting(&report, report_setting, report_target))
+    if (!exit_report_open(&exit_report, &report))
         return;
     read_all(&totals);
     report_format(&report, "mplace: locks of process %d under %s\n", (int)getpid(), library);

@@ -77,7 +77,7 @@ static __attribute__((noinline, cold)) bool prepare(void)
 
         jitter_read_settings(&settings);
         jitter = settings;
-        counting = statistics_wanted();
+        counting = statistics_start();
         atomic_store_explicit(&stage, STAGE_READY, memory_order_release);
         errno = saved_errno;
     }

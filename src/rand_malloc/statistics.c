@@ -5,17 +5,19 @@
  */
 #include "rand_malloc/statistics.h"
 
-#include "base/report.h"
-#include "base/settings.h"
+#include "base/exit_report.h"
 
 #include <stdatomic.h>
 
 /* Relaxed: the counts are read at exit, and order nothing. */
 static _Atomic size_t requests, jittered, bytes_added;
 
-bool statistics_wanted(void)
+static struct exit_report exit_report;
+
+bool statistics_start(void)
 {
-    return setting_text("RAND_STATS") != NULL;
+    exit_report_plan(&exit_report, "RAND_STATS");
+    return exit_report_wanted(&exit_report);
 }
 
 void statistics_count(size_t extra)
@@ -37,9 +39,8 @@ void statistics_reset(void)
 void statistics_report(const struct jitter *jitter, const char *next_object)
 {
     struct report report;
-    const char *value = setting_text("RAND_STATS");
 
-    if (value == NULL || !report_open_setting(&report, "RAND_STATS", value))
+    if (!exit_report_open(&exit_report, &report))
         return;
     report_format(&report,
                   "mplace rand: requests %zu, jittered %zu, bytes added %zu, probability %lu%%, "

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether RAND_STATS asks for counts. */
-bool statistics_wanted(void);
+/* Reads RAND_STATS, once; whether it asks for counts. */
+bool statistics_start(void);
 
 /* One request that may be jittered; extra is 0 where it was not. */
 void statistics_count(size_t extra);

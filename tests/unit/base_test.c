@@ -5,6 +5,7 @@
  */
 #include "base/cache_geometry.h"
 #include "base/current_cpu.h"
+#include "base/exit_report.h"
 #include "base/random.h"
 #include "base/report.h"
 #include "base/settings.h"
@@ -69,13 +70,17 @@ START_TEST(a_report_longer_than_its_buffer_loses_nothing)
 }
 END_TEST
 
-START_TEST(a_report_file_name_takes_the_process_id)
+START_TEST(an_exit_report_goes_to_its_file_whatever_became_of_the_environment)
 {
-    char name[128], text[64] = "";
+    char name[128], setting[] = "X_STATS=/tmp/mplace-report-test-%p", text[64] = "";
+    struct exit_report plan = {0};
     struct report report;
 
     snprintf(name, sizeof name, "/tmp/mplace-report-test-%d", getpid());
-    ck_assert(report_open_setting(&report, "X_STATS", "/tmp/mplace-report-test-%p"));
+    putenv(setting);
+    exit_report_plan(&plan, "X_STATS");
+    memset(setting, 'x', sizeof setting - 1); /* as a server does that changes its title */
+    ck_assert(exit_report_open(&plan, &report));
     report_format(&report, "hello");
     report_close(&report);
     int fd = open(name, O_RDONLY);
@@ -87,12 +92,62 @@ START_TEST(a_report_file_name_takes_the_process_id)
 }
 END_TEST
 
-START_TEST(a_report_file_that_cannot_be_opened_is_one_line)
+START_TEST(an_exit_report_reaches_standard_error_that_the_program_has_closed)
 {
+    struct exit_report plan = {0};
     struct report report;
 
+    setenv("X_STATS", "1", 1);
     capture_begin();
-    ck_assert(!report_open_setting(&report, "X_STATS", "/nonexistent/x"));
+    exit_report_plan(&plan, "X_STATS");
+    close(STDERR_FILENO);
+    ck_assert(exit_report_open(&plan, &report));
+    report_format(&report, "hello");
+    report_close(&report);
+    close(plan.stderr_copy);
+    ck_assert_str_eq(capture_end(), "hello");
+}
+END_TEST
+
+START_TEST(an_exit_report_does_not_write_into_a_file_that_took_the_number_of_its_copy)
+{
+    struct exit_report plan = {0};
+    struct report report;
+    int other = open("/dev/null", O_WRONLY);
+
+    setenv("X_STATS", "1", 1);
+    capture_begin();
+    exit_report_plan(&plan, "X_STATS");
+    dup2(other, plan.stderr_copy);
+    ck_assert(exit_report_open(&plan, &report));
+    ck_assert_int_eq(report.fd, STDERR_FILENO);
+    report_close(&report);
+    capture_end();
+}
+END_TEST
+
+START_TEST(an_exit_report_that_nobody_asked_for_is_not_written)
+{
+    struct exit_report plan = {0};
+    struct report report;
+
+    unsetenv("X_STATS");
+    exit_report_plan(&plan, "X_STATS");
+    ck_assert(!exit_report_wanted(&plan));
+    ck_assert(!exit_report_open(&plan, &report));
+}
+END_TEST
+
+START_TEST(an_exit_report_file_that_cannot_be_opened_is_one_line)
+{
+    struct exit_report plan = {0};
+    struct report report;
+
+    setenv("X_STATS", "/nonexistent/x", 1);
+    capture_begin();
+    exit_report_plan(&plan, "X_STATS");
+    ck_assert(!exit_report_open(&plan, &report));
+    close(plan.stderr_copy);
     const char *line = capture_end();
     ck_assert_ptr_nonnull(strstr(line, "X_STATS=/nonexistent/x"));
     ck_assert_ptr_eq(strchr(line, '\n'), line + strlen(line) - 1);
@@ -255,8 +310,12 @@ int main(void)
 
     tcase_add_test(tests, a_report_formats_what_printf_would);
     tcase_add_test(tests, a_report_longer_than_its_buffer_loses_nothing);
-    tcase_add_test(tests, a_report_file_name_takes_the_process_id);
-    tcase_add_test(tests, a_report_file_that_cannot_be_opened_is_one_line);
+    tcase_add_test(tests, an_exit_report_goes_to_its_file_whatever_became_of_the_environment);
+    tcase_add_test(tests, an_exit_report_reaches_standard_error_that_the_program_has_closed);
+    tcase_add_test(tests,
+                   an_exit_report_does_not_write_into_a_file_that_took_the_number_of_its_copy);
+    tcase_add_test(tests, an_exit_report_that_nobody_asked_for_is_not_written);
+    tcase_add_test(tests, an_exit_report_file_that_cannot_be_opened_is_one_line);
     tcase_add_test(tests, a_bad_number_gets_one_line_and_the_default);
     tcase_add_test(tests, a_good_value_is_taken_silently);
     tcase_add_test(tests, a_bad_choice_names_every_choice);

@@ -1,0 +1,110 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Where the report at exit goes; see exit_report.h. errno is preserved.
+ */
+#include "base/exit_report.h"
+
+#include "base/settings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OUT_OF_THE_WAY = 100 }; /* programs count on low descriptors being theirs */
+
+void exit_report_plan(struct exit_report *plan, const char *setting)
+{
+    const char *value = setting_text(setting);
+    int saved_errno = errno;
+
+    if (value == NULL || strcmp(value, "0") == 0)
+        return;
+    if (strlen(value) >= sizeof plan->value) {
+        report_line("mplace: %s: the file name is longer than %zu bytes", setting,
+                    sizeof plan->value - 1);
+        return;
+    }
+    strcpy(plan->value, value);
+    plan->setting = setting;
+    if (fstat(STDERR_FILENO, &plan->stderr_was) == 0) {
+        int copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+        plan->stderr_copy = copy > 0 ? copy : 0;
+    }
+    errno = saved_errno;
+}
+
+/* Standard error as it was at the start, unless the program took the copy's number for something.
+ */
+static int stderr_of(const struct exit_report *plan)
+{
+    struct stat now;
+
+    if (plan->stderr_copy > 0 && fstat(plan->stderr_copy, &now) == 0 &&
+        now.st_dev == plan->stderr_was.st_dev && now.st_ino == plan->stderr_was.st_ino)
+        return plan->stderr_copy;
+    return STDERR_FILENO;
+}
+
+/* The file name with each %p replaced; false when it does not fit. */
+static bool expand(const char *value, char *path, size_t size)
+{
+    size_t length = 0;
+
+    for (const char *at = value; *at != '\0'; at++) {
+        char digits[24];
+        const char *piece = at;
+        size_t piece_length = 1;
+
+        if (at[0] == '%' && at[1] == 'p') {
+            char *digit = digits + sizeof digits;
+
+            for (long pid = getpid(); pid > 0; pid /= 10)
+                *--digit = (char)('0' + pid % 10);
+            piece = digit;
+            piece_length = (size_t)(digits + sizeof digits - digit);
+            at++;
+        }
+        if (length + piece_length >= size)
+            return false;
+        memcpy(path + length, piece, piece_length);
+        length += piece_length;
+    }
+    path[length] = '\0';
+    return true;
+}
+
+static bool open_file(const struct exit_report *plan, struct report *report)
+{
+    char path[1024];
+
+    if (expand(plan->value, path, sizeof path)) {
+        report->fd =
+            open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
+        report->owns_fd = true;
+        if (report->fd >= 0)
+            return true;
+    } else {
+        errno = ENAMETOOLONG;
+    }
+    report_open(report, stderr_of(plan));
+    report_format(report, "mplace: %s=%s: cannot open the file for writing (errno %d)\n",
+                  plan->setting, plan->value, errno);
+    report_close(report);
+    return false;
+}
+
+bool exit_report_open(const struct exit_report *plan, struct report *report)
+{
+    int saved_errno = errno;
+    bool opened = exit_report_wanted(plan);
+
+    if (!opened)
+        return false;
+    report_open(report, stderr_of(plan));
+    if (strcmp(plan->value, "1") != 0)
+        opened = open_file(plan, report);
+    errno = saved_errno;
+    return opened;
+}

@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The report that a *_STATS setting asks for, written when the process ends. Three things about
+ * that moment make it a room of its own: the program may have overwritten its environment (servers
+ * do, to change their title), closed standard error (all of coreutils does), and forked since.
+ */
+#ifndef MPLACE_BASE_EXIT_REPORT_H
+#define MPLACE_BASE_EXIT_REPORT_H
+
+#include "base/report.h"
+
+#include <sys/stat.h>
+
+struct exit_report {
+    const char *setting;    /* NULL: not asked for */
+    char value[512];        /* copied when the process started */
+    int stderr_copy;        /* at 100 or above; 0 when there is none */
+    struct stat stderr_was; /* what it must still be to be used */
+};
+
+/*
+ * Reads the setting: unset or "0" is no report. If it asks for one, standard error is duplicated,
+ * so that there is a place for the report or for the complaint about its file; otherwise nothing is
+ * done. Call it once, from the library's constructor.
+ */
+void exit_report_plan(struct exit_report *plan, const char *setting);
+
+/* Whether the setting asks for a report. */
+static inline bool exit_report_wanted(const struct exit_report *plan)
+{
+    return plan->setting != NULL;
+}
+
+/*
+ * Opens the report where the setting says: "1" is standard error, anything else a file name in
+ * which each %p becomes the process id. The file is created or emptied, mode 0600; a symbolic link
+ * is not followed. False when none is wanted, or, after one line on standard error, when the file
+ * cannot be opened. Close it with report_close.
+ */
+bool exit_report_open(const struct exit_report *plan, struct report *report);
+
+#endif

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# CIA_STATS, MPLACE_L1D: silent unless asked, one line for a bad value, statistics where they were
+# asked for. usage: cia_settings_test.sh LIBCIA
+set -euo pipefail
+
+library=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+    echo "$*" >&2
+    exit 1
+}
+
+# A program that allocates, writes to standard output and, like all of coreutils, closes both streams.
+under() {
+    env "$@" LD_PRELOAD="$library" sort "$work/words" >"$work/out" 2>"$work/err"
+}
+printf '%s\n' c a b >"$work/words"
+
+under A=1
+[[ ! -s $work/err ]] || fail "wrote unasked: $(<"$work/err")"
+[[ $(tr '\n' ' ' <"$work/out") == "a b c " ]] || fail "changed the output"
+
+under CIA_STATS=1
+[[ $(head -n 1 "$work/err") == libcia_malloc* ]] || fail "CIA_STATS=1 wrote no report to stderr"
+grep -q '^allocations *[1-9]' "$work/err" || fail "CIA_STATS=1 counted no allocation"
+[[ $(tr '\n' ' ' <"$work/out") == "a b c " ]] || fail "CIA_STATS=1 wrote to standard output"
+
+under CIA_STATS="$work/stats.%p"
+[[ ! -s $work/err ]] || fail "CIA_STATS=FILE wrote to stderr: $(<"$work/err")"
+grep -q '^allocations *[1-9]' "$work"/stats.[0-9]* || fail "CIA_STATS=FILE wrote no report"
+
+under CIA_STATS="$work/no/such/folder"
+[[ $(wc -l <"$work/err") -eq 1 ]] || fail "an unwritable CIA_STATS must be one line"
+grep -q 'CIA_STATS=.*/no/such/folder' "$work/err" || fail "the line does not name the setting"
+
+under CIA_STATS=1 MPLACE_L1D=128x16
+grep -q '128 L1 colours' "$work/err" || fail "MPLACE_L1D=128x16 was not honoured"
+
+under MPLACE_L1D=63x8
+[[ $(wc -l <"$work/err") -eq 1 ]] || fail "a bad MPLACE_L1D must be one line"
+grep -q 'MPLACE_L1D=63x8' "$work/err" || fail "the line does not name the setting"
+[[ $(tr '\n' ' ' <"$work/out") == "a b c " ]] || fail "a bad setting changed the output"
