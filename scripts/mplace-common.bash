@@ -63,7 +63,7 @@ check_lock_name()
 # An option's argument that must be there: value_of "$@" inside a loop over the options.
 value_of()
 {
-    [[ $# -ge 2 ]] || die "option $1 needs a value"
+    [[ $# -ge 2 && -n $2 ]] || die "option $1 needs a value"
     printf '%s' "$2"
 }
 

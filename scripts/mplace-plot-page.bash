@@ -5,13 +5,15 @@
 # rows that were drawn. Sourced by mplace-plot.
 # shellcheck disable=SC2154 # scratch, files, figures, groups and so on are mplace-plot's
 
+# Text as it stands. The replacements are quoted, for an unquoted & is what was matched.
 html()
 {
-    local text=${1//&/&amp;}
+    local text=${1//&/"&amp;"}
 
-    text=${text//</&lt;}
-    text=${text//>/&gt;}
-    printf '%s' "${text//\"/&quot;}"
+    text=${text//</"&lt;"}
+    text=${text//>/"&gt;"}
+    text=${text//\"/"&quot;"}
+    printf '%s' "$text"
 }
 
 # The descriptions beside the results, each block once; what the rows say where there is none.

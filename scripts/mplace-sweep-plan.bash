@@ -24,7 +24,8 @@ expand_sizes()
 {
     local part first last step field list=()
 
-    [[ $1 != *, && $1 != ,* && $1 != *,,* ]] || die "--sizes '$1' has an empty entry"
+    [[ $1 != *[!0-9a-zA-Z.:,-]* ]] || die "--sizes '$1' is no list of sizes"
+    [[ ,$1, != *,,* ]] || die "--sizes '$1' has an empty entry"
     for part in ${1//,/ }; do
         if [[ $part == *:* ]]; then
             [[ $part =~ ^[^:]+:[^:]+:[^:]+$ ]] || die "--sizes '$part' is not FIRST:LAST:STEP"
@@ -43,7 +44,6 @@ expand_sizes()
             list+=("$part")
         fi
     done
-    [[ ${#list[@]} -gt 0 ]] || die "--sizes is empty"
     printf '%s\n' "${list[@]}" | sort -n -u
 }
 
@@ -52,6 +52,7 @@ expand_combinations()
 {
     local malloc lock pair list=()
 
+    [[ $1$2$3 != *[!0-9a-zA-Z+:,_.-]* ]] || die "--malloc, --lock and --also are lists of names with commas between"
     [[ -n ${1//,/} ]] || die "--malloc is empty"
     [[ -n ${2//,/} ]] || die "--lock is empty"
     for malloc in ${1//,/ }; do
@@ -96,12 +97,13 @@ try_combinations()
     avltree) trial=(--threads 1 --operations 1) ;;
     esac
     [[ -z $counters ]] || trial+=(--counters "$counters")
+    [[ -z $pin || $pin == none ]] || trial+=(--pin "$pin")
     header=
     : >"$scratch/complaints"
     while read -r malloc lock; do
         command=$(run_command "$malloc" "$lock" "$seed" --size 64 "${trial[@]}" --csv --header) || exit
         if [[ -n $hosts ]]; then
-            rows=$("${parallel[@]}" --nonall "$command" </dev/null 2>>"$scratch/complaints") ||
+            rows=$("${on_each_host[@]}" "$command" <"$hosts" 2>>"$scratch/complaints") ||
                 refuse_trial "$malloc" "$lock" " on a host of $hosts"
         else
             rows=$(sh -c "$command" </dev/null 2>>"$scratch/complaints") || refuse_trial "$malloc" "$lock" ''
@@ -362,7 +364,7 @@ describe_machine()
     printf 'sweep_command=%s\n' "${command_line[*]@Q}"
     printf 'sweep_settings=%s\n' "${settings[*]}"
     if [[ -n $hosts ]]; then
-        "${parallel[@]}" --nonall "$(printf '%q ' "$mplace_parts/mplace-cpu" --keys)" </dev/null
+        "${on_each_host[@]}" "$(printf '%q ' "$mplace_parts/mplace-cpu" --keys)" <"$hosts"
     else
         "$mplace_parts/mplace-cpu" --keys
     fi

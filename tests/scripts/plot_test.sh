@@ -1,0 +1,251 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# What "mplace plot" promises: what it refuses, what it draws, and that nothing half-done is left. The
+# rows are made up here: they test the drawing, and are no measurements.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=scripts_common.bash
+source "$(dirname -- "$0")/scripts_common.bash"
+
+header=bench,malloc,lock,htm,size,nodes,threads,seed,rate,unit,sets_used,max_per_set
+header+=,acquisitions,slow_path,tx_started,tx_committed,abort_conflict,abort_capacity
+header+=,abort_explicit,abort_other,host,cpu,date,policy,wait,pinned,counters
+
+# row MALLOC LOCK HTM SIZE SEED RATE [CPU]
+row()
+{
+    echo "ring,$1,$2,$3,$4,128,1,$5,$6,traversals/s,64,2,,,,,,,,,somewhere,${7:-Some CPU},2026-01-0$5T00:00:00Z,,park,1,"
+}
+
+# Two allocators, three sizes, three runs each.
+result()
+{
+    local size
+
+    echo "$header"
+    for size in 64 500 1024; do
+        row glibc tts none $size 1 1000000.0
+        row glibc tts none $size 2 9000000.0
+        row glibc tts none $size 3 2000000.0
+        row cia tts none $size 1 5000000.0
+        row cia tts none $size 2 6000000.0
+        row cia tts none $size 3 7000000.0
+    done
+}
+
+plot()
+{
+    run "$mplace" plot "$@" --out "$scratch/page"
+}
+
+expect_well_formed()
+{
+    /usr/bin/python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$1" 2>/dev/null ||
+        fail "$1 is not well-formed XML"
+}
+
+figures_and_a_page_are_drawn()
+{
+    result >a.csv
+    plot a.csv
+    expect "exit status" 0 "$status"
+    expect_well_formed page/figure1-rate.svg
+    expect_well_formed page/figure2-sets-used.svg
+    expect "PNG signature" "89504e47" "$(od -An -tx1 -N4 page/figure1-rate.png | tr -d ' ')"
+    [[ $(wc -c <page/figure1-rate.png) -gt 10000 ]] || fail "the PNG is empty"
+    for text in 'cia, tts' 'glibc, tts' 'Ring of 128 nodes on Some CPU (somewhere)' \
+        'Million traversals/s' 'Node size in bytes'; do
+        grep -qF "$text" page/figure1-rate.svg || fail "'$text' is not in the figure"
+    done
+    expect "figures in the page" 2 "$(grep -c '<svg' page/index.html)"
+}
+
+the_page_needs_nothing_from_elsewhere()
+{
+    result >a.csv
+    plot a.csv
+    expect "what it loads" "" "$(grep -oE '(src|@import|<script|<link)[^>]*' page/index.html || true)"
+    expect "links out" "" "$(grep -oE 'href=.(https?:)?//[^ >]*' page/index.html || true)"
+    expect "ids that two figures share" "" "$(grep -oE " id=[\"'][^\"']*" page/index.html | sort | uniq -d)"
+}
+
+the_points_are_medians()
+{
+    result >a.csv
+    plot a.csv
+    # Of 1, 9 and 2 the median is 2 (the mean would be 4): glibc is then at a third of cia's 6.
+    expect "points of glibc in the table" 3 "$(grep -c '<td>glibc</td><td>tts</td>.*2.00 M/s.*33 %' page/index.html)"
+    grep -q 'glibc, tts</b> falls below half of the best allocator at 3 of 3 sizes, to 33 % of it' page/index.html ||
+        fail "the finding is wrong"
+}
+
+ttstle_that_did_not_elide_is_no_series()
+{
+    {
+        result
+        row cia ttstle none 64 1 5500000.0
+    } >a.csv
+    plot a.csv
+    expect "exit status" 0 "$status"
+    if grep -q 'cia, ttstle' page/figure1-rate.svg; then
+        fail "it is drawn"
+    fi
+    grep -q 'No ttstle: it did not elide' page/figure1-rate.svg || fail "the figure does not say why it is missing"
+    grep -q '1 rows of ttstle are not drawn' page/index.html || fail "the page does not say why it is missing"
+    {
+        result
+        row cia ttstle native 64 1 5500000.0
+    } >b.csv
+    plot b.csv
+    grep -q 'cia, ttstle' page/figure1-rate.svg || fail "a ttstle that did elide is not drawn"
+    if grep -q 'No ttstle' page/figure1-rate.svg; then
+        fail "the figure says that it is missing"
+    fi
+    { echo "$header"; row cia ttstle none 64 1 5500000.0; } >c.csv
+    plot c.csv
+    expect_refusal "nothing to draw"
+}
+
+several_results_are_drawn_together()
+{
+    result >a.csv
+    { echo "$header"; row jemalloc tts none 64 1 3000000.0; } >"b c.csv"
+    plot a.csv "b c.csv"
+    expect "exit status" 0 "$status"
+    for text in 'cia, tts' 'jemalloc, tts'; do
+        grep -qF "$text" page/figure1-rate.svg || fail "'$text' is not in the figure"
+    done
+    plot a.csv a.csv
+    grep -q '18 runs' page/index.html || fail "a row that is there twice counts twice"
+}
+
+different_processors_get_figures_of_their_own()
+{
+    {
+        result
+        row cia tts none 64 1 1000.0 'Other CPU'
+    } >a.csv
+    plot a.csv
+    expect "exit status" 0 "$status"
+    cat page/figure1-rate.svg page/figure1-rate-2.svg >both
+    grep -q 'on Other CPU' both || fail "Other CPU has no figure"
+    grep -q 'on Some CPU' both || fail "Some CPU has no figure"
+}
+
+a_malformed_result_is_one_line_and_nothing_is_left()
+{
+    plot missing.csv
+    expect_refusal "missing.csv is not a readable file"
+    : >empty.csv
+    plot empty.csv
+    expect_refusal "empty.csv is empty"
+    echo "$header" >header.csv
+    plot header.csv
+    expect_refusal "header.csv: no rows"
+    result | tail -n +2 >headless.csv
+    plot headless.csv
+    expect_refusal "headless.csv, line 1: not the header"
+    result | head -c -20 >half.csv
+    plot half.csv
+    expect_refusal "half.csv: the last row is incomplete"
+    { result; echo 'ring,cia,tts'; } >short.csv
+    plot short.csv
+    expect_refusal "short.csv, line 20: a row of 3 fields instead of 27"
+    { result; row cia tts none 64 1 fast; } >text.csv
+    plot text.csv
+    expect_refusal "text.csv, line 20: the rate is not a number: fast"
+    { result; row cia tts none 64 1 ''; } >rateless.csv
+    plot rateless.csv
+    expect_refusal "rateless.csv, line 20: the rate is missing"
+    { result; row cia tts none big 1 1.0; } >size.csv
+    plot size.csv
+    expect_refusal "size.csv, line 20: size, nodes, threads or seed is not a number"
+    { result; row 'c<ia' tts none 64 1 1.0; } >name.csv
+    plot name.csv
+    expect_refusal "name.csv, line 20: not an allocator name"
+    { result; row cia tts some 64 1 1.0; } >htm.csv
+    plot htm.csv
+    expect_refusal "htm.csv, line 20: not a lock and its htm"
+    head -c 3000 /dev/urandom >noise.csv
+    plot noise.csv
+    expect "exit status for noise" 2 "$status"
+    plot .
+    expect_refusal ". is not a readable file"
+    result >good.csv
+    plot good.csv short.csv
+    expect_refusal "short.csv, line 20"
+    run "$mplace" plot good.csv
+    expect_refusal "--out FOLDER is missing"
+    run "$mplace" plot --out page
+    expect_refusal "which result?"
+    run "$mplace" plot good.csv --out good.csv
+    expect_refusal "it is not a folder"
+    plot good.csv --sets-size 64
+    expect_refusal "--sets-size 64: no file.csv.sets has this size"
+    [[ ! -e page ]] || fail "a folder was left: $(ls page)"
+    [[ -z $(find "$scratch" -name 'mplace-plot*') ]] || fail "a scratch folder was left"
+}
+
+an_earlier_page_stays_when_the_next_cannot_be_drawn()
+{
+    result >a.csv
+    plot a.csv
+    cp -r page before
+    touch page/mine
+    { result; echo rubbish; } >b.csv
+    plot b.csv
+    expect_refusal "b.csv, line 20"
+    diff -r -x mine before page || fail "the page has changed"
+    plot a.csv
+    [[ -e page/mine ]] || fail "a file of somebody else was removed"
+}
+
+a_name_with_markup_stays_text()
+{
+    { result; row cia tts none 64 1 5000000.0 "A & B <CPU> @ 2^3 {x}_y %d's"; } >a.csv
+    plot a.csv
+    expect "exit status" 0 "$status"
+    for figure in page/*.svg; do
+        expect_well_formed "$figure"
+    done
+    grep -qF 'A &amp; B &lt;CPU&gt; @ 2^3 {x}_y %d' page/index.html || fail "the name is not in the page as text"
+    if grep -qF '<CPU>' page/index.html; then
+        fail "the name is markup"
+    fi
+    cat page/figure1-rate*.svg | grep -qF '@ 2^3 {x}_y %d' || fail "the name is not in the figure as it stands"
+}
+
+the_sets_of_a_chosen_size_are_drawn()
+{
+    result >a.csv
+    {
+        echo "glibc,64,64,8,64,$(seq 64 | sed 's/.*/2/' | paste -sd ' ')"
+        echo "cia,64,64,8,64,128$(seq 63 | sed 's/.*/0/' | paste -sd ' ' | sed 's/^/ /')"
+        echo "cia,500,64,12,64,$(seq 64 | sed 's/.*/2/' | paste -sd ' ')"
+    } >a.csv.sets
+    plot a.csv --sets-size 64,500
+    expect "exit status" 0 "$status"
+    expect_well_formed page/figure3-sets-64.svg
+    grep -q 'Nodes of 64 B that begin in each of the 64 sets of the L1 data cache (8 ways)' page/figure3-sets-64.svg ||
+        fail "the title is missing"
+    grep -q '12 ways' page/figure3-sets-500.svg || fail "the ways are not those of the data"
+    grep -q '>128<' page/figure3-sets-64.svg || fail "the overfull set is not numbered"
+    echo 'cia,1024,64,8,64,1 2 3' >>a.csv.sets
+    rm -r page
+    plot a.csv
+    expect_refusal "a.csv.sets, line 4: not a row of set counts"
+}
+
+the_machine_and_its_warnings_are_in_the_page()
+{
+    result >a.csv
+    printf '%s\n' "sweep_command='mplace' 'sweep' 'ring' '--quick'" 'host=somewhere' 'cpu=Some CPU' 'l1d=64x12x64' \
+        'rtm=always-abort' 'warning=Turbo is on & hot.' >a.csv.machine
+    plot a.csv
+    grep -q 'Turbo is on &amp; hot.' page/index.html || fail "the warning is missing"
+    grep -q '64 × 12 × 64' page/index.html || fail "the cache is missing"
+    grep -q "sweep' 'ring' '--quick'" page/index.html || fail "the command is missing"
+    grep -q 'aborts every hardware transaction' page/figure1-rate.svg || fail "the reason is not in the figure"
+}
+
+run_claim

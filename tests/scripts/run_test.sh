@@ -1,0 +1,195 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# What "mplace run" promises.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=scripts_common.bash
+source "$(dirname -- "$0")/scripts_common.bash"
+
+the_exit_status_is_the_programs()
+{
+    for expected in 0 1 2 77 126 255; do
+        run "$mplace" run --malloc cia --lock tts -- sh -c "exit $expected"
+        expect "exit status" "$expected" "$status"
+    done
+    # A program that a signal ended is seen as such by who waits for it.
+    run "$mplace" run -- sh -c 'kill -TERM $$'
+    expect "exit status after a signal" 143 "$status"
+}
+
+arguments_and_standard_input_reach_the_program()
+{
+    expect "arguments" '[a b][][*][--malloc]' "$("$mplace" run -- printf '[%s]' 'a b' '' '*' --malloc)"
+    expect "standard input" "text" "$(echo text | "$mplace" run --malloc cia -- cat)"
+    # shellcheck disable=SC2016 # the program's shell expands it
+    expect "the program's own name" sh "$("$mplace" run -- sh -c 'echo "$0"')"
+}
+
+nothing_is_printed_but_what_the_program_prints()
+{
+    run "$mplace" run --malloc cia --lock ttstle -- true
+    [[ ! -s $scratch/out && ! -s $scratch/err ]] || fail "something was printed: $(cat "$scratch/out")"
+}
+
+# The names of what LD_PRELOAD has in a program that was started with these options.
+preloaded()
+{
+    # shellcheck disable=SC2016 # the program's shell expands it
+    "$mplace" run "$@" -- /bin/sh -c 'echo "$LD_PRELOAD"' | tr ':' '\n' | sed 's|.*/||' | paste -sd ' '
+}
+
+the_lock_comes_before_rand_before_the_allocator_before_the_callers_own()
+{
+    [[ -e /usr/lib/x86_64-linux-gnu/libjemalloc.so.2 ]] || skip "libjemalloc2 is not installed"
+    export LD_PRELOAD=libm.so.6
+    expect "order" "libtts_lock.so librand_malloc.so libjemalloc.so.2 libm.so.6" \
+        "$(preloaded --malloc rand+jemalloc --lock tts)"
+    expect "order" "libttstle_lock.so libcia_malloc.so libm.so.6" "$(preloaded --malloc cia --lock ttstle)"
+    expect "glibc and pthread" "libm.so.6" "$(preloaded)"
+}
+
+what_is_asked_for_is_what_is_loaded()
+{
+    local malloc lock row
+
+    for malloc in glibc cia rand jemalloc mimalloc tcmalloc rand+cia rand+jemalloc; do
+        for lock in pthread tts ttstle; do
+            run "$mplace" run --malloc $malloc --lock $lock -- "$build_folder/bin/ring" --size 64 --traversals 1 --csv
+            if [[ $status -eq 2 ]] && grep -q 'is not installed' "$scratch/err"; then
+                continue
+            fi
+            expect "exit status with $malloc and $lock" 0 "$status"
+            row=$(cut -d, -f1-3 "$scratch/out")
+            expect "label" "ring,$malloc,$lock" "$row"
+        done
+    done
+}
+
+a_folder_with_a_blank_in_its_name_is_no_obstacle()
+{
+    mkdir -p "$scratch/a build/lib" "$scratch/a build/bin"
+    cp "$build_folder"/lib/*.so "$scratch/a build/lib/"
+    export MPLACE_BUILD="$scratch/a build"
+    expect "label" "ring,cia,tts" \
+        "$("$mplace" run --malloc cia --lock tts -- "$build_folder/bin/ring" --size 64 --traversals 1 --csv | cut -d, -f1-3)"
+}
+
+a_bad_option_is_one_line_and_exit_2()
+{
+    run "$mplace" run --malloc dlmalloc -- true
+    expect_refusal "unknown allocator 'dlmalloc'"
+    run "$mplace" run --malloc '' -- true
+    expect_refusal "--malloc needs a value"
+    run "$mplace" run --malloc 'glibc cia' -- true
+    expect_refusal "unknown allocator 'glibc cia'"
+    run "$mplace" run --malloc -- true
+    expect_refusal "unknown allocator"
+    run "$mplace" run --lock spin -- true
+    expect_refusal "unknown lock 'spin'"
+    run "$mplace" run --htm sometimes -- true
+    expect_refusal "unknown --htm 'sometimes'"
+    run "$mplace" run --l1d 64 -- true
+    expect_refusal "--l1d '64'"
+    run "$mplace" run --l1d 0x8 -- true
+    expect_refusal "--l1d '0x8'"
+    run "$mplace" run --fast -- true
+    expect_refusal "unknown option '--fast'"
+    run "$mplace" run --malloc
+    expect_refusal "needs a value"
+    run "$mplace" run --malloc cia --
+    expect_refusal "which program?"
+}
+
+a_missing_library_says_how_to_get_it()
+{
+    private_build
+    rm "$scratch/build/lib/libcia_malloc.so"
+    run "$mplace" run --malloc cia -- true
+    expect_refusal "libcia_malloc.so is missing; build it with: cmake"
+    run "$mplace" run --malloc rand+cia -- true
+    expect_refusal "libcia_malloc.so is missing"
+}
+
+a_program_that_is_not_there_is_127_and_one_that_cannot_run_126()
+{
+    run "$mplace" run --malloc cia -- no-such-program
+    expect "exit status" 127 "$status"
+    echo text >"$scratch/file"
+    run "$mplace" run --malloc cia -- "$scratch/file"
+    expect "exit status" 126 "$status"
+}
+
+a_static_program_is_refused()
+{
+    printf 'int main(void) { return 0; }\n' >"$scratch/one.c"
+    gcc -static -o "$scratch/static" "$scratch/one.c" 2>/dev/null || skip "no static C library"
+    gcc -o "$scratch/dynamic" "$scratch/one.c"
+    run "$mplace" run --malloc cia -- "$scratch/static"
+    expect_refusal "statically linked"
+    run "$mplace" run --malloc cia -- "$scratch/dynamic"
+    expect "exit status of the dynamic one" 0 "$status"
+    run "$mplace" run -- "$scratch/static"
+    expect "exit status when nothing is preloaded" 0 "$status"
+    # The line that names an interpreter knows no quoting, hence a folder without a blank.
+    interpreter=$(TMPDIR=/tmp mktemp)
+    cp "$scratch/static" "$interpreter"
+    chmod +x "$interpreter"
+    printf '#!%s\n' "$interpreter" >"$scratch/script"
+    chmod +x "$scratch/script"
+    run "$mplace" run --malloc cia -- "$scratch/script"
+    rm -f -- "$interpreter"
+    expect_refusal "statically linked"
+}
+
+a_setuid_program_is_refused()
+{
+    cp /bin/true "$scratch/true"
+    chmod u+s "$scratch/true"
+    [[ -u $scratch/true ]] || skip "this file system has no setuid"
+    run "$mplace" run --malloc cia -- "$scratch/true"
+    expect_refusal "setuid"
+}
+
+a_script_runs_in_its_interpreter()
+{
+    # shellcheck disable=SC2016 # the script's shell expands it
+    printf '#!/bin/sh\necho "$1" "$LD_PRELOAD"\n' >"$scratch/script"
+    chmod +x "$scratch/script"
+    run "$mplace" run --malloc cia -- "$scratch/script" argument
+    grep -q '^argument .*libcia_malloc.so$' "$scratch/out" || fail "got: $(cat "$scratch/out")"
+}
+
+native_transactions_are_refused_where_none_commits()
+{
+    if transactions_commit; then
+        skip "transactions commit here"
+    fi
+    run "$mplace" run --lock ttstle --htm native -- true
+    expect_refusal "no transaction commits on this processor"
+}
+
+emulation_is_refused_without_the_emulator()
+{
+    private_build
+    run "$mplace" run --lock ttstle --htm emulated -- true
+    expect_refusal "is not built"
+}
+
+statistics_are_on_standard_error_only_when_asked_for()
+{
+    run "$mplace" run --malloc cia --lock ttstle --stats -- "$build_folder/bin/ring" --size 64 --traversals 10 --csv
+    expect "lines on standard output" 1 "$(wc -l <"$scratch/out")"
+    grep -q libttstle_lock "$scratch/err" || fail "the lock told nothing"
+    grep -q libcia_malloc "$scratch/err" || fail "the allocator told nothing"
+}
+
+settings_reach_the_program()
+{
+    # shellcheck disable=SC2016 # the program's shell expands it
+    expect "settings" "64x12 none" \
+        "$("$mplace" run --l1d 64x12 --lock ttstle --htm none -- sh -c 'echo "$MPLACE_L1D $TTSTLE_HTM"')"
+    # shellcheck disable=SC2016
+    expect "the policy, which run never sets" "" "$("$mplace" run --lock ttstle -- sh -c 'echo "${TTSTLE_POLICY-}"')"
+}
+
+run_claim

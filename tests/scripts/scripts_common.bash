@@ -1,0 +1,78 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+#
+# What the tests of the scripts share. Usage of each: NAME_test.sh SOURCE BUILD CLAIM, where CLAIM is
+# a function of the file. Exit status: 0 the claim holds, 1 it does not, 77 this machine cannot tell.
+# shellcheck disable=SC2034 # the tests read what is set here
+
+if [[ $# -ne 3 ]]; then
+    echo "usage: $0 SOURCE BUILD CLAIM" >&2
+    exit 2
+fi
+source_folder=$1
+build_folder=$2
+claim=$3
+mplace=$source_folder/scripts/mplace
+
+# A blank in the name on purpose: no script may trip over it.
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/mplace test.XXXXXX")
+trap 'rm -rf -- "$scratch"' EXIT
+export TMPDIR=$scratch MPLACE_BUILD=$build_folder
+unset LD_PRELOAD LD_LIBRARY_PATH TTS_WAIT TTSTLE_POLICY TTSTLE_HTM MPLACE_HTM MPLACE_L1D MPLACE_L2 RAND_SEED \
+    CIA_STATS RAND_STATS TTS_STATS TTSTLE_STATS
+cd -- "$scratch"
+
+fail()
+{
+    echo "$claim: $*" >&2
+    [[ ! -s $scratch/err ]] || sed 's/^/  stderr: /' "$scratch/err" >&2
+    exit 1
+}
+
+# Runs a command; leaves status, $scratch/out and $scratch/err.
+run()
+{
+    status=0
+    "$@" >"$scratch/out" 2>"$scratch/err" </dev/null || status=$?
+}
+
+expect()
+{
+    [[ $2 == "$3" ]] || fail "$1: expected '$2', got '$3'"
+}
+
+# The command must have been refused: exit 2, one line on standard error with this text, no output.
+expect_refusal()
+{
+    expect "exit status" 2 "$status"
+    expect "lines on standard error" 1 "$(wc -l <"$scratch/err")"
+    grep -qF -- "$1" "$scratch/err" || fail "'$1' is not said"
+    [[ ! -s $scratch/out ]] || fail "something was printed: $(head -n 3 "$scratch/out")"
+}
+
+# A build folder of its own, with the real parts but for what a test replaces.
+private_build()
+{
+    mkdir -p "$scratch/build/bin" "$scratch/build/lib"
+    ln -sf "$build_folder"/bin/* "$scratch/build/bin/"
+    ln -sf "$build_folder"/lib/*.so "$scratch/build/lib/"
+    export MPLACE_BUILD=$scratch/build
+}
+
+transactions_commit()
+{
+    [[ $("$build_folder/bin/mplace-probe" --rtm) == usable ]]
+}
+
+skip()
+{
+    echo "$claim: skipped: $*"
+    exit 77
+}
+
+# The claim is looked up last, when all functions are there.
+run_claim()
+{
+    declare -F "$claim" >/dev/null || fail "there is no such claim"
+    "$claim"
+}

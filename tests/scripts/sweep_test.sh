@@ -1,0 +1,444 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# What "mplace sweep" promises: what it refuses, in which order it measures, and that no finished row
+# is ever lost, repeated or cut. The times in the rows decide nothing here.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=scripts_common.bash
+source "$(dirname -- "$0")/scripts_common.bash"
+
+# Short runs; three combinations and two sizes where a test does not say otherwise.
+sweep()
+{
+    run "$mplace" sweep ring --traversals 100 --malloc glibc,cia --lock pthread --also cia:tts "$@"
+}
+
+expect_nothing_written()
+{
+    [[ -z $(find "$scratch" -name 'new*') ]] || fail "written: $(find "$scratch" -name 'new*')"
+}
+
+# Each planned row exactly once, whole, and nothing else: expect_complete FILE ROWS
+expect_complete()
+{
+    expect "rows of $1" "$2" "$(($(wc -l <"$1") - 1))"
+    expect "rows that are not whole" "" "$(awk -F, 'NF != 27' "$1")"
+    expect "repeated rows" "" "$(cut -d, -f2,3,5,8 "$1" | sort | uniq -d)"
+    expect "rows missing from the plan" "" \
+        "$(comm -3 <(grep '^row' "$1.plan" | cut -f 2-5 | sort) \
+            <(tail -n +2 "$1" | awk -F, -v OFS='\t' '{print $5, $2, $3, $8}' | sort))"
+    expect "last byte" 1 "$(tail -c 1 "$1" | wc -l)"
+}
+
+bad_sizes_are_one_line_and_nothing_is_written()
+{
+    local sizes
+
+    for sizes in 0 15 -5 abc 1e3 64.5 512:64:64 64:128 64:128:0 64:128:x 64:128:64:1 ',' 64,,128 '64,' ',64' '' \
+        99999999999999999999 2000000000 0x40 '64 128' '*' 064; do
+        sweep --sizes "$sizes" --out "$scratch/new.csv"
+        expect_refusal "--sizes"
+    done
+    expect_nothing_written
+}
+
+other_bad_options_are_one_line_and_nothing_is_written()
+{
+    run "$mplace" sweep ring --malloc glibc,dlmalloc --out new.csv
+    expect_refusal "unknown allocator 'dlmalloc'"
+    run "$mplace" sweep ring --lock tts,mcs --out new.csv
+    expect_refusal "unknown lock 'mcs'"
+    sweep --also jemalloc --out new.csv
+    expect_refusal "--also 'jemalloc' is not MALLOC:LOCK"
+    sweep --also jemalloc:mcs --out new.csv
+    expect_refusal "unknown lock 'mcs'"
+    sweep --malloc '' --out new.csv
+    expect_refusal "--malloc needs a value"
+    sweep --malloc , --out new.csv
+    expect_refusal "--malloc is empty"
+    sweep --runs 0 --out new.csv
+    expect_refusal "--runs '0'"
+    sweep --traversals many --out new.csv
+    expect_refusal "--traversals 'many'"
+    sweep --seed -1 --out new.csv
+    expect_refusal "--seed '-1'"
+    sweep --pin x --out new.csv
+    expect_refusal "--pin 'x'"
+    sweep --quick --paper --out new.csv
+    expect_refusal "exclude each other"
+    sweep --threads 2 --out new.csv
+    expect_refusal "--threads is for avltree"
+    sweep --htm often --out new.csv
+    expect_refusal "unknown --htm 'often'"
+    sweep --hosts no-such-file --out new.csv
+    expect_refusal "--hosts no-such-file"
+    sweep
+    expect_refusal "--out FILE.csv is missing"
+    run "$mplace" sweep --out new.csv
+    expect_refusal "which benchmark"
+    run "$mplace" sweep tree --out new.csv
+    expect_refusal "which benchmark"
+    run "$mplace" sweep ring ring --out new.csv
+    expect_refusal "one benchmark at a time"
+    sweep --no-such-option --out new.csv
+    expect_refusal "unknown option '--no-such-option'"
+    sweep --sizes 64 --pin 4095 --out new.csv
+    expect_refusal "a trial run"
+    expect_nothing_written
+}
+
+a_missing_part_is_refused_before_anything_runs()
+{
+    private_build
+    rm "$scratch/build/lib/libtts_lock.so"
+    sweep --sizes 64 --out new.csv
+    expect_refusal "libtts_lock.so is missing; build it with: cmake"
+    private_build
+    rm -f "$scratch/build/bin/avltree"
+    run "$mplace" sweep avltree --out new.csv
+    expect_refusal "avltree is missing"
+    rm "$scratch/build/bin/ring"
+    sweep --sizes 64 --out new.csv
+    expect_refusal "ring is missing"
+    expect_nothing_written
+}
+
+an_output_that_cannot_be_written_is_refused()
+{
+    sweep --sizes 64 --out "$scratch/no such folder/new.csv"
+    expect_refusal "there is no folder"
+    mkdir folder
+    sweep --sizes 64 --out folder
+    expect_refusal "it is a folder"
+    sweep --sizes 64 --out /proc/new.csv
+    expect_refusal "cannot write /proc/new.csv"
+    expect_nothing_written
+}
+
+an_existing_result_is_never_overwritten()
+{
+    echo precious >old.csv
+    sweep --sizes 64 --out old.csv
+    expect_refusal "old.csv exists"
+    sweep --sizes 64 --resume --out old.csv
+    expect_refusal "old.csv.plan, the plan of the earlier sweep, is missing"
+    expect "the file" precious "$(cat old.csv)"
+}
+
+every_combination_has_one_row_for_each_size_and_repetition()
+{
+    sweep --sizes 64:192:64,500,64 --runs 2 --out "a result.csv"
+    expect "exit status" 0 "$status"
+    expect_complete "a result.csv" $((3 * 4 * 2))
+    expect "header" "$("$build_folder/bin/ring" --size 64 --traversals 1 --csv --header | head -n 1)" "$(head -n 1 "a result.csv")"
+    expect "set pictures" $((2 * 4)) "$(wc -l <"a result.csv.sets")"
+    expect "nodes in a picture" 128 "$(head -n 1 "a result.csv.sets" | cut -d, -f6 | tr ' ' '\n' | awk '{n += $1} END {print n}')"
+    grep -q '^l1d=' "a result.csv.machine" || fail "the machine is not described"
+    grep -q "^sweep_command=.*'--runs' '2'" "a result.csv.machine" || fail "the command is not recorded"
+}
+
+repetitions_are_outermost_and_combinations_follow_each_other()
+{
+    sweep --sizes 64,128,192,256 --runs 3 --out a.csv
+    expect "seeds and sizes in order" "$(for s in 1 2 3; do for b in 64 128 192 256; do echo "$s $b"; done; done)" \
+        "$(tail -n +2 a.csv | awk -F, '{print $8, $5}' | uniq)"
+    # Twelve times the same three: were the order never shuffled, one sequence would be all there is.
+    [[ $(tail -n +2 a.csv | cut -d, -f2,3 | paste -d ' ' - - - | sort -u | wc -l) -gt 1 ]] ||
+        fail "the combinations always come in the same order"
+}
+
+the_same_seed_gives_the_same_plan()
+{
+    sweep --sizes 64,128 --runs 3 --seed 7 --out a.csv
+    sweep --sizes 64,128 --runs 3 --seed 7 --out b.csv
+    sweep --sizes 64,128 --runs 3 --seed 8 --out c.csv
+    cmp a.csv.plan b.csv.plan || fail "two plans of one seed differ"
+    if cmp -s <(grep ^row a.csv.plan | cut -f 1-4) <(grep ^row c.csv.plan | cut -f 1-4); then
+        fail "two seeds give the same order"
+    fi
+    expect "seeds" "7 8 9" "$(tail -n +2 a.csv | cut -d, -f8 | sort -un | paste -sd ' ')"
+}
+
+rows_in_result()
+{
+    if [[ -f a.csv ]]; then wc -l <a.csv; else echo 0; fi
+}
+
+# Starts a sweep in the background, and ends it by this signal once it has written a few rows more.
+interrupted_sweep()
+{
+    local signal=$1 before rows
+    shift
+
+    before=$(rows_in_result)
+    # perl undoes the shell's "ignore SIGINT in the background".
+    perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$mplace" sweep ring "$@" >out 2>err </dev/null &
+    sweep_id=$!
+    for ((i = 0; i < 600; i++)); do
+        rows=$(rows_in_result)
+        [[ $rows -lt $((before + 4)) ]] || break
+        sleep 0.05
+    done
+    kill -"$signal" $sweep_id 2>/dev/null || true
+    status=0
+    wait $sweep_id 2>/dev/null || status=$?
+}
+
+an_interrupted_sweep_resumes_and_no_row_is_lost_or_repeated()
+{
+    local options=(--traversals 20000 --malloc 'glibc,cia' --lock tts --runs 2 --sizes 64:960:64 --out a.csv)
+
+    interrupted_sweep KILL "${options[@]}"
+    expect "exit status of the killed one" 137 "$status"
+    cp a.csv before.csv
+    interrupted_sweep TERM "${options[@]}" --resume
+    expect "exit status of the ended one" 143 "$status"
+    grep -q 'go on with the same options and --resume' err || fail "how to go on is not said"
+    interrupted_sweep INT "${options[@]}" --resume
+    expect "exit status of the interrupted one" 130 "$status"
+    expect "rows that are not whole" "" "$(awk -F, 'NF != 27' a.csv)"
+    [[ $(wc -l <a.csv) -lt 61 ]] || fail "it was complete before it was interrupted"
+    run "$mplace" sweep ring "${options[@]}" --resume
+    expect "exit status" 0 "$status"
+    expect_complete a.csv 60
+    expect "the rows of before the kill" "$(cat before.csv)" "$(head -n "$(wc -l <before.csv)" a.csv)"
+    expect "set pictures" 30 "$(wc -l <a.csv.sets)"
+}
+
+a_finished_sweep_is_left_alone()
+{
+    sweep --sizes 64,128 --runs 2 --out a.csv
+    cp a.csv before.csv
+    sweep --sizes 64,128 --runs 2 --resume --out a.csv
+    expect "exit status" 0 "$status"
+    cmp a.csv before.csv || fail "the result has changed"
+}
+
+a_half_row_is_measured_again()
+{
+    sweep --sizes 64,128 --runs 2 --out a.csv
+    truncate -s -20 a.csv
+    sweep --sizes 64,128 --runs 2 --resume --out a.csv
+    expect "exit status" 0 "$status"
+    grep -q 'incomplete' "$scratch/err" || fail "nothing is said of it"
+    expect_complete a.csv 12
+}
+
+a_row_that_the_log_of_jobs_has_but_the_result_lacks_is_measured()
+{
+    sweep --sizes 64,128 --runs 2 --out a.csv
+    sed -i '3,6d' a.csv
+    sweep --sizes 64,128 --runs 2 --resume --out a.csv
+    expect "exit status" 0 "$status"
+    expect_complete a.csv 12
+    rm a.csv.joblog
+    sed -i '2d' a.csv
+    sweep --sizes 64,128 --runs 2 --resume --out a.csv
+    expect_complete a.csv 12
+}
+
+resuming_with_other_options_is_refused()
+{
+    local option
+
+    sweep --sizes 64,128 --runs 2 --out a.csv
+    cp a.csv before.csv
+    for option in '--sizes 64' '--runs 3' '--seed 2' '--traversals 101' '--also cia:tts,glibc:tts'; do
+        # shellcheck disable=SC2086 # an option and its value
+        sweep --sizes 64,128 --runs 2 $option --resume --out a.csv
+        expect_refusal "cannot resume: a.csv was begun with other options"
+    done
+    export TTS_WAIT=spin
+    sweep --sizes 64,128 --runs 2 --resume --out a.csv
+    expect_refusal "cannot resume: a.csv was begun with other options"
+    cmp a.csv before.csv || fail "the result has changed"
+}
+
+a_foreign_row_in_the_result_is_refused()
+{
+    sweep --sizes 64,128 --runs 2 --out a.csv
+    row=$(sed -n 2p a.csv)
+    echo "$row" >>a.csv
+    sweep --sizes 64,128 --runs 2 --resume --out a.csv
+    expect_refusal "repeats an earlier row"
+}
+
+# A ring that fails with 512 B while the file "broken" is there.
+breakable_ring()
+{
+    private_build
+    rm "$scratch/build/bin/ring"
+    cat >"$scratch/build/bin/ring" <<END
+#!/bin/sh
+case "\$*" in
+*'--size 512'*) [ ! -e '$scratch/broken' ] || { $1; } ;;
+esac
+exec '$build_folder/bin/ring' "\$@"
+END
+    chmod +x "$scratch/build/bin/ring"
+    touch broken
+}
+
+a_failed_run_is_reported_the_others_kept_and_resume_tries_again()
+{
+    breakable_ring 'echo "ring: it broke" >&2; exit 1'
+    sweep --sizes 64,512 --runs 2 --out a.csv
+    expect "exit status" 1 "$status"
+    grep -q '8 of 16 runs failed' "$scratch/err" || fail "the count is not said"
+    grep -q 'failed (exit 1, ring: it broke): .*--size 512' "$scratch/err" || fail "the command is not said"
+    expect "rows" 6 "$(($(wc -l <a.csv) - 1))"
+    expect "rows of the size that failed" 0 "$(cut -d, -f5 a.csv | grep -cx 512 || true)"
+    rm broken
+    sweep --sizes 64,512 --runs 2 --resume --out a.csv
+    expect "exit status" 0 "$status"
+    expect_complete a.csv 12
+}
+
+a_row_printed_by_a_run_that_failed_is_not_taken()
+{
+    breakable_ring "'$build_folder/bin/ring' \"\$@\"; exit 1"
+    sweep --sizes 64,512 --runs 1 --out a.csv
+    expect "exit status" 1 "$status"
+    expect "rows of the size that failed" 0 "$(cut -d, -f5 a.csv | grep -cx 512 || true)"
+}
+
+a_row_of_something_else_is_not_taken()
+{
+    breakable_ring "LD_PRELOAD= exec '$build_folder/bin/ring' \"\$@\""
+    sweep --sizes 64,512 --runs 1 --out a.csv
+    expect "exit status" 1 "$status"
+    grep -q 'a row of something else: ring,glibc,pthread' "$scratch/err" || fail "the row is not shown"
+    expect "rows" "glibc,pthread" "$(awk -F, '$5 == 512 {print $2 "," $3}' a.csv)"
+}
+
+a_label_that_is_not_what_was_asked_for_ends_the_sweep()
+{
+    private_build
+    rm "$scratch/build/lib/libcia_malloc.so"
+    cp "$build_folder/lib/libtts_lock.so" "$scratch/build/lib/libcia_malloc.so"
+    sweep --sizes 64 --out new.csv
+    expect_refusal "asked for cia and"
+    expect_nothing_written
+}
+
+two_sweeps_never_write_one_result()
+{
+    sweep --sizes 64 --runs 1 --out a.csv
+    sed -i '2d' a.csv
+    # Somebody holds the file as a running sweep does.
+    exec 8>>a.csv.plan
+    flock 8
+    sweep --sizes 64 --runs 1 --resume --out a.csv
+    expect_refusal "another sweep is writing a.csv"
+    exec 8>&-
+    sweep --sizes 64 --runs 1 --resume --out a.csv
+    expect "exit status" 0 "$status"
+}
+
+a_full_disk_leaves_no_half_row()
+{
+    # The limit on a file's size stands for the disk: the write that crosses it is cut short. Only
+    # the result is to meet it, hence the one function that writes the result, by itself.
+    # shellcheck disable=SC2094 # the result is read when the subshell has ended
+    (
+        # shellcheck source-path=SCRIPTDIR/../../scripts source=mplace-common.bash
+        source "$source_folder/scripts/mplace-common.bash"
+        # shellcheck source-path=SCRIPTDIR/../../scripts source=mplace-sweep-plan.bash
+        source "$source_folder/scripts/mplace-sweep-plan.bash"
+        # What ends the sweep after a failed write.
+        stop()
+        {
+            echo "stopped with $1"
+        }
+        row=$(seq -s, 27)
+        length=0
+        trap '' XFSZ
+        ulimit -f 1
+        exec 5>>result
+        for ((i = 0; i < 100; i++)); do
+            append 5 result "$length" "$row" || break
+            length=$((length + ${#row} + 1))
+        done
+        echo "$i rows"
+    ) >said 2>complaints || true
+    grep -qx 'stopped with 1' said || fail "the sweep goes on: $(cat said)"
+    grep -q 'cannot write result: is the disk full?' complaints || fail "nothing is said of it"
+    expect "rows" "$(sed -n 's/ rows//p' said)" "$(wc -l <result)"
+    expect "rows that are not whole" "" "$(awk -F, 'NF != 27' result)"
+    expect "last byte" 1 "$(tail -c 1 result | wc -l)"
+}
+
+ttstle_that_cannot_elide_is_left_out_with_a_note()
+{
+    if transactions_commit; then
+        skip "transactions commit here"
+    fi
+    run "$mplace" sweep ring --traversals 100 --malloc cia --sizes 64 --runs 1 --out a.csv
+    expect "exit status" 0 "$status"
+    expect "locks" tts "$(tail -n +2 a.csv | cut -d, -f3 | sort -u)"
+    grep -q 'ttstle is left out' "$scratch/err" || fail "nothing is said of it"
+    run "$mplace" sweep ring --traversals 100 --malloc cia --lock ttstle --sizes 64 --runs 1 --out new.csv
+    expect "exit status with nothing left" 2 "$status"
+    run "$mplace" sweep ring --traversals 100 --malloc cia --lock ttstle --htm native --sizes 64 --runs 1 --out new.csv
+    expect_refusal "no transaction commits"
+    expect_nothing_written
+    run "$mplace" sweep ring --traversals 100 --malloc cia --htm none --sizes 64 --runs 1 --out b.csv
+    expect "locks when asked for" "tts,none ttstle,none" "$(tail -n +2 b.csv | cut -d, -f3,4 | sort -u | paste -sd ' ')"
+}
+
+settings_of_the_caller_are_kept_and_the_papers_policy_is_the_default()
+{
+    run "$mplace" sweep ring --traversals 100 --malloc cia --lock ttstle --htm none --sizes 64 --runs 1 --out a.csv
+    expect "policy and wait" "paper,park" "$(tail -n +2 a.csv | cut -d, -f24,25)"
+    export TTSTLE_POLICY=adaptive TTS_WAIT=yield
+    run "$mplace" sweep ring --traversals 100 --malloc cia --lock ttstle --htm none --sizes 64 --runs 1 --out b.csv
+    expect "policy and wait" "adaptive,yield" "$(tail -n +2 b.csv | cut -d, -f24,25)"
+    unset TTS_WAIT
+    run "$mplace" sweep ring --paper --traversals 100 --malloc cia --lock tts --sizes 64 --out c.csv
+    expect "wait and runs of --paper" "5 spin" "$(tail -n +2 c.csv | cut -d, -f25 | uniq -c | sed 's/^ *//')"
+    run "$mplace" sweep ring --quick --traversals 100 --malloc cia --lock tts --sizes 64 --out d.csv
+    expect "runs of --quick" "3" "$(tail -n +2 d.csv | wc -l)"
+}
+
+a_preloaded_library_of_the_caller_is_left_out()
+{
+    export LD_PRELOAD=$build_folder/lib/libcia_malloc.so
+    sweep --sizes 64 --runs 1 --out a.csv
+    expect "exit status" 0 "$status"
+    grep -q 'LD_PRELOAD is left out' "$scratch/err" || fail "nothing is said of it"
+    expect_complete a.csv 3
+}
+
+hosts_share_the_runs()
+{
+    # A ssh that runs the command here; what is proved is that rows come back over it.
+    cat >"$scratch/ssh" <<'END'
+#!/bin/sh
+while [ "${1#-}" != "$1" ]; do shift; done
+echo "$1" >>"$HOSTS_SEEN"
+shift
+[ "$1" != -- ] || shift
+unset TTS_WAIT TTSTLE_POLICY RAND_SEED
+exec sh -c "$*"
+END
+    chmod +x "$scratch/ssh"
+    ln -s "$scratch" /tmp/mplace-hosts-$$
+    export HOSTS_SEEN=$scratch/seen PARALLEL_SSH=/tmp/mplace-hosts-$$/ssh
+    printf 'first\nsecond\n' >hosts
+    sweep --sizes 64,128,192 --runs 2 --hosts hosts --out a.csv
+    rm -f /tmp/mplace-hosts-$$
+    expect "exit status" 0 "$status"
+    expect_complete a.csv 18
+    expect "hosts that ran something" "first second" "$(sort -u seen | paste -sd ' ')"
+    expect "policy, which the remote shell did not have" "" "$(awk -F, '$3 == "ttstle" && $24 != "paper"' a.csv)"
+}
+
+progress_is_shown_on_request_and_not_in_a_log()
+{
+    sweep --sizes 64 --runs 1 --out a.csv
+    expect "lines without progress" 1 "$(wc -l <"$scratch/err")"
+    sweep --sizes 64 --runs 1 --progress --out b.csv
+    grep -q '] 5 of 5, 0 s left' <(tr '\r' '\n' <"$scratch/err") || fail "no progress"
+}
+
+run_claim

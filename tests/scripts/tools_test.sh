@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# What the scripts promise apart from run, sweep and plot.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=scripts_common.bash
+source "$(dirname -- "$0")/scripts_common.bash"
+
+every_script_passes_shellcheck()
+{
+    local scripts
+
+    command -v shellcheck >/dev/null || skip "shellcheck is not installed"
+    mapfile -t scripts <<<"$(find "$source_folder/scripts" "$source_folder/.ci" "$source_folder/tests/scripts" \
+        -type f -exec grep -lE '^#!/usr/bin/env bash' {} +)"
+    expect "scripts found" yes "$([[ ${#scripts[@]} -ge 12 ]] && echo yes)"
+    shellcheck -x "${scripts[@]}" >&2 || fail "shellcheck complains"
+}
+
+help_lists_every_subcommand_and_each_has_help()
+{
+    local name
+
+    run "$mplace" help
+    expect "exit status" 0 "$status"
+    for name in run sweep plot cpu; do
+        grep -q "^  $name  *[a-z]" "$scratch/out" || fail "help does not list $name"
+        run "$mplace" $name --help
+        expect "exit status of $name --help" 0 "$status"
+        grep -q "^usage: mplace $name" "$scratch/out" || fail "$name --help shows no usage"
+        run "$mplace" help $name
+        grep -q "^usage: mplace $name" "$scratch/out" || fail "help $name shows no usage"
+        run "$mplace" help
+    done
+}
+
+an_unknown_subcommand_is_one_line_and_exit_2()
+{
+    run "$mplace" frobnicate
+    expect_refusal "no subcommand 'frobnicate'"
+    run "$mplace" ../mplace-run
+    expect_refusal "no subcommand '../mplace-run'"
+    run "$mplace" common.bash
+    expect_refusal "no subcommand"
+    run "$mplace" cpu --fast
+    expect_refusal "unknown option '--fast'"
+}
+
+it_works_through_a_link_and_from_any_folder()
+{
+    mkdir "$scratch/some bin"
+    ln -s "$mplace" "$scratch/some bin/mplace"
+    cd /
+    run "$scratch/some bin/mplace" cpu --keys
+    expect "exit status" 0 "$status"
+    cd "$scratch"
+    PATH="$scratch/some bin:$PATH" run mplace run -- true
+    expect "exit status" 0 "$status"
+}
+
+an_installed_mplace_finds_its_parts()
+{
+    cmake --install "$build_folder" --prefix "$scratch/a prefix" >/dev/null
+    unset MPLACE_BUILD
+    run "$scratch/a prefix/bin/mplace" cpu --keys
+    expect "exit status of cpu" 0 "$status"
+    run "$scratch/a prefix/bin/mplace" sweep ring --traversals 100 --malloc glibc --lock pthread --sizes 64 --runs 1 --out a.csv
+    expect "exit status of sweep" 0 "$status"
+    run "$scratch/a prefix/bin/mplace" plot a.csv --out page
+    expect "exit status of plot" 0 "$status"
+}
+
+cpu_tells_all_its_keys()
+{
+    local key
+
+    run "$mplace" cpu --keys
+    expect "exit status" 0 "$status"
+    for key in host cpu cpus cpus_allowed l1d l2 rtm emulator counters rseq numa_nodes huge_pages turbo governor smt hypervisor \
+        load kernel libc; do
+        grep -q "^$key=." "$scratch/out" || fail "$key is missing"
+    done
+    expect "lines that are not key=value" "" "$(grep -v '^[a-z0-9_]*=' "$scratch/out" || true)"
+    expect "rtm" yes "$(grep -qE '^rtm=(usable|absent|always-abort)$' "$scratch/out" && echo yes)"
+}
+
+cpu_names_the_processor_as_the_rows_do()
+{
+    expect "processor" "$("$build_folder/bin/ring" --size 64 --traversals 1 --csv | cut -d, -f22)" \
+        "$("$mplace" cpu --keys | sed -n 's/^cpu=//p')"
+}
+
+cpu_says_when_the_cache_is_a_setting()
+{
+    export MPLACE_L1D=64x12
+    run "$mplace" cpu
+    grep -q '^L1 data cache  *48 KiB: 64 sets, 12 ways, lines of 64 B (from the setting MPLACE_L1D)$' "$scratch/out" ||
+        fail "got: $(grep '^L1' "$scratch/out")"
+}
+
+cpu_warns_of_what_spoils_a_measurement()
+{
+    run "$mplace" cpu --keys
+    if grep -qx 'hypervisor=none' "$scratch/out"; then
+        expect "warning of a hypervisor" 0 "$(grep -c '^warning=A hypervisor' "$scratch/out" || true)"
+    else
+        expect "warning of a hypervisor" 1 "$(grep -c '^warning=A hypervisor' "$scratch/out" || true)"
+    fi
+    case $(sed -n 's/^governor=//p' "$scratch/out") in
+    performance) expect "warning of the governor" 0 "$(grep -c '^warning=The frequency governor' "$scratch/out" || true)" ;;
+    *) expect "warning of the governor" 1 "$(grep -c '^warning=The frequency governor' "$scratch/out" || true)" ;;
+    esac
+    case $(sed -n 's/^smt=//p' "$scratch/out") in
+    on) expect "warning of SMT" 1 "$(grep -c '^warning=SMT' "$scratch/out" || true)" ;;
+    *) expect "warning of SMT" 0 "$(grep -c '^warning=SMT' "$scratch/out" || true)" ;;
+    esac
+}
+
+# A PATH of its own, with a few programs of the system and whatever the test puts beside them.
+private_path()
+{
+    local name
+
+    mkdir -p "$scratch/bin"
+    for name in bash env sh tr id cat rm tee chmod; do
+        ln -sf "$(type -P "$name")" "$scratch/bin/$name"
+    done
+}
+
+install_deps_installs_nothing_where_all_is_there()
+{
+    private_path
+    printf '#!/bin/sh\necho installed\n' >"$scratch/bin/dpkg-query"
+    # shellcheck disable=SC2016 # the fake's shell expands it
+    printf '#!/bin/sh\necho apt-get "$@" >>"$CALLED"\nexit 1\n' >"$scratch/bin/apt-get"
+    chmod +x "$scratch/bin/dpkg-query" "$scratch/bin/apt-get"
+    CALLED=$scratch/called PATH=$scratch/bin run bash "$source_folder/scripts/install-deps.sh" --build --test --apps
+    expect "exit status" 0 "$status"
+    [[ ! -e $scratch/called ]] || fail "apt-get was called: $(cat "$scratch/called")"
+}
+
+install_deps_says_in_one_line_what_it_cannot_do()
+{
+    run bash "$source_folder/scripts/install-deps.sh" --everything
+    expect_refusal "unknown option '--everything'"
+    private_path
+    PATH=$scratch/bin run bash "$source_folder/scripts/install-deps.sh" --build
+    expect_refusal "this is not Debian"
+    printf '#!/bin/sh\nexit 1\n' >"$scratch/bin/dpkg-query"
+    printf '#!/bin/sh\nexit 1\n' >"$scratch/bin/apt-get"
+    rm "$scratch/bin/id"
+    printf '#!/bin/sh\necho 1000\n' >"$scratch/bin/id"
+    chmod +x "$scratch/bin/dpkg-query" "$scratch/bin/apt-get" "$scratch/bin/id"
+    PATH=$scratch/bin run bash "$source_folder/scripts/install-deps.sh" --build
+    expect_refusal "neither root nor sudo; as root: apt-get install gcc"
+}
+
+bad_options_of_test_and_reproduce_are_one_line_and_exit_2()
+{
+    run "$source_folder/scripts/test.sh" --fast
+    expect_refusal "unknown option '--fast'"
+    run "$source_folder/scripts/test.sh" -L slow
+    expect_refusal "unknown label 'slow'"
+    run "$source_folder/scripts/test.sh" -L
+    expect_refusal "option -L needs a value"
+    run "$source_folder/scripts/reproduce.sh" --fast
+    expect_refusal "unknown option '--fast'"
+    run "$source_folder/scripts/reproduce.sh" --no-install --out /proc/out
+    expect_refusal "cannot write to /proc/out"
+}
+
+run_claim
