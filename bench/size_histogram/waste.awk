@@ -23,6 +23,6 @@ BEGIN {
 }
 END {
     if (blocks > 0)
-        printf "%d requests, %d B asked, %d B in blocks, %.1f %% wasted\n", requests, asked, blocks,
+        printf "%.0f requests, %.0f B asked, %.0f B in blocks, %.1f %% wasted\n", requests, asked, blocks,
             100 * (blocks - asked) / blocks
 }
