@@ -9,6 +9,8 @@
 #include "cia_malloc/heap_table.h"
 #include "cia_malloc/large.h"
 
+#include <unistd.h>
+
 /* By class, over all sub-heaps. */
 struct class_totals {
     uint64_t allocations, live, capacity;
@@ -63,23 +65,23 @@ void cia_report(struct report *report)
     struct class_totals classes[SIZE_CLASS_COUNT];
 
     read_all(&totals, classes);
-    report_format(report, "libcia_malloc statistics\n");
-    report_format(report, "allocations     %lu\n", totals.allocations);
-    report_format(report, "live blocks     %lu\n", totals.live_blocks);
-    report_format(report, "live bytes      %zu\n", totals.live_bytes);
-    report_format(report, "run bytes       %zu\n", totals.run_bytes);
-    report_format(report, "dirty bytes     %zu\n", totals.dirty_bytes);
-    report_format(report, "mapped bytes    %zu\n", totals.mapped_bytes);
-    report_format(report, "huge blocks     %zu (%zu bytes)\n", totals.huge_blocks,
+    report_format(report, "mplace: malloc of process %d under libcia_malloc\n", (int)getpid());
+    report_format(report, "  allocations     %lu\n", totals.allocations);
+    report_format(report, "  live blocks     %lu\n", totals.live_blocks);
+    report_format(report, "  live bytes      %zu\n", totals.live_bytes);
+    report_format(report, "  run bytes       %zu\n", totals.run_bytes);
+    report_format(report, "  dirty bytes     %zu\n", totals.dirty_bytes);
+    report_format(report, "  mapped bytes    %zu\n", totals.mapped_bytes);
+    report_format(report, "  huge blocks     %zu (%zu bytes)\n", totals.huge_blocks,
                   totals.huge_bytes);
-    report_format(report, "sub-heaps       %u with %u chunks of 4 MiB, %u L1 colours\n",
+    report_format(report, "  sub-heaps       %u with %u chunks of 4 MiB, %u L1 colours\n",
                   totals.subheaps, totals.chunks, colours);
     if (totals.passed_over > 0)
-        report_format(report, "not counted     %u sub-heaps in use\n", totals.passed_over);
-    report_format(report, "%10s %14s %10s %10s\n", "block B", "blocks served", "live", "free");
+        report_format(report, "  not counted     %u sub-heaps in use\n", totals.passed_over);
+    report_format(report, "  %10s %14s %10s %10s\n", "block B", "blocks served", "live", "free");
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
         if (classes[i].allocations > 0)
-            report_format(report, "%10u %14lu %10lu %10lu\n", size_class_lines[i] * LINE_BYTES,
+            report_format(report, "  %10u %14lu %10lu %10lu\n", size_class_lines[i] * LINE_BYTES,
                           classes[i].allocations, classes[i].live,
                           classes[i].capacity - classes[i].live);
     }
