@@ -1,0 +1,66 @@
+# The malloc family as glibc promises it: each program without a library, under cia, and, where it
+# runs threads, under cia + ttstle. The program is the same; only what serves it differs.
+add_library(malloc_plugin MODULE malloc_plugin.c)
+target_compile_options(malloc_plugin PRIVATE -fno-builtin)
+set_target_properties(malloc_plugin PROPERTIES PREFIX "" C_VISIBILITY_PRESET default
+                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/plugins)
+
+function(mplace_malloc_test claim program threaded)
+    set(runs glibc cia)
+    if(threaded)
+        list(APPEND runs cia+ttstle)
+    endif()
+    foreach(run ${runs})
+        set(name preload.malloc.${claim}.${run})
+        if(run STREQUAL "glibc")
+            set(preload "")
+        elseif(run STREQUAL "cia")
+            set(preload $<TARGET_FILE:cia_malloc>)
+        else()
+            set(preload $<TARGET_FILE:cia_malloc>:$<TARGET_FILE:ttstle_lock>)
+        endif()
+        add_test(NAME ${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/malloc_test.sh "${preload}"
+                                      $<TARGET_FILE:${program}> ${ARGN})
+        set_tests_properties(${name} PROPERTIES LABELS preload TIMEOUT 60 SKIP_RETURN_CODE 77)
+    endforeach()
+endfunction()
+
+foreach(program impossible errno alignment blocks threads fork limit introspection sized lifetime)
+    add_executable(malloc_${program} malloc_${program}.c)
+    # The compiler must not judge by what it knows of malloc: these programs ask for the impossible.
+    target_compile_options(malloc_${program} PRIVATE -fno-builtin)
+    target_link_libraries(malloc_${program} PRIVATE pthread ${CMAKE_DL_LIBS})
+    set_target_properties(malloc_${program} PROPERTIES
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endforeach()
+
+mplace_malloc_test(impossible_requests_fail_with_enomem_and_change_nothing malloc_impossible OFF)
+mplace_malloc_test(success_leaves_errno_alone malloc_errno OFF)
+mplace_malloc_test(blocks_are_aligned_to_16_bytes_and_to_what_was_asked malloc_alignment OFF)
+mplace_malloc_test(blocks_have_their_bytes_and_realloc_keeps_them malloc_blocks OFF)
+mplace_malloc_test(blocks_belong_to_the_process_and_not_to_a_thread malloc_threads ON)
+mplace_malloc_test(fork_at_any_moment_leaves_an_allocator_that_works malloc_fork ON)
+mplace_malloc_test(a_limit_of_the_address_space_is_enomem_and_passes malloc_limit ON)
+mplace_malloc_test(introspection_answers_and_advice_is_taken malloc_introspection ON)
+mplace_malloc_test(sized_frees_free malloc_sized OFF)
+mplace_malloc_test(allocation_works_from_first_constructor_to_last_destructor malloc_lifetime ON
+                   $<TARGET_FILE:malloc_plugin>)
+
+include(CheckLanguage)
+check_language(CXX)
+if(CMAKE_CXX_COMPILER)
+    enable_language(CXX)
+    add_executable(malloc_new malloc_new.cpp)
+    target_compile_features(malloc_new PRIVATE cxx_std_17)
+    # The warnings of the tree name some that are for C alone.
+    set_target_properties(malloc_new PROPERTIES COMPILE_OPTIONS
+                          "-Wall;-Wextra;$<$<BOOL:${MPLACE_WERROR}>:-Werror>;-fno-builtin"
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    target_link_libraries(malloc_new PRIVATE pthread)
+    mplace_malloc_test(operator_new_aligns_and_throws malloc_new ON)
+else()
+    add_test(NAME preload.malloc.operator_new_aligns_and_throws
+             COMMAND sh -c "echo 'skipped: there was no C++ compiler to build it; install g++'; exit 77")
+    set_tests_properties(preload.malloc.operator_new_aligns_and_throws
+                         PROPERTIES LABELS preload SKIP_RETURN_CODE 77)
+endif()

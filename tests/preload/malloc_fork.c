@@ -1,0 +1,290 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * fork at any moment leaves an allocator that works in the child and in the parent: with threads in
+ * the middle of allocating, with threads inside stdio that allocates, and from a signal handler
+ * that interrupted malloc itself in a program of one thread, which is as far as glibc's promise
+ * goes.
+ */
+#include "expect.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { THREADS = 4, CHILD_SECONDS = 20 };
+
+static atomic_bool stop;
+
+/* A child that hangs dies by SIGALRM, and with its parent: either is seen as a failure. */
+static void begin_child(void)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGALRM, SIG_DFL);
+    alarm(CHILD_SECONDS);
+}
+
+static void expect_clean_end(pid_t child)
+{
+    int status;
+
+    EXPECT(child > 0);
+    while (waitpid(child, &status, 0) < 0)
+        EXPECT(errno == EINTR);
+    EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void use_the_allocator(uint64_t seed)
+{
+    char *blocks[64];
+    size_t sizes[64];
+
+    for (int i = 0; i < 64; i++) {
+        sizes[i] = 1 + next_random(&seed) % ((size_t)1 << (1 + next_random(&seed) % 17));
+        blocks[i] = malloc(sizes[i]);
+        EXPECT(blocks[i] != NULL);
+        fill_pattern(blocks[i], 0, sizes[i], (uint64_t)i);
+    }
+    for (int i = 0; i < 64; i++) {
+        blocks[i] = realloc(blocks[i], sizes[i] * 2);
+        EXPECT(blocks[i] != NULL && holds_pattern(blocks[i], 0, sizes[i], (uint64_t)i));
+        free(blocks[i]);
+    }
+}
+
+/* Threads that never sleep would leave the forking thread one time slice in five. */
+static void let_others_run(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+}
+
+static void *allocate_until_stopped(void *argument)
+{
+    uint64_t seed = (uintptr_t)argument;
+
+    for (int round = 1; !atomic_load_explicit(&stop, memory_order_relaxed); round++) {
+        if (round % 50 == 0)
+            let_others_run();
+        void *blocks[16];
+        for (int i = 0; i < 16; i++)
+            blocks[i] = malloc(next_random(&seed) % (i == 0 ? 200000 : 2000));
+        for (int i = 0; i < 16; i++)
+            free(blocks[i]);
+    }
+    return NULL;
+}
+
+static void start_threads(pthread_t *threads, int count, void *(*body)(void *))
+{
+    atomic_store(&stop, false);
+    for (int i = 0; i < count; i++)
+        EXPECT(pthread_create(&threads[i], NULL, body, (void *)(uintptr_t)(i + 1)) == 0);
+}
+
+static void join_threads(pthread_t *threads, int count)
+{
+    atomic_store(&stop, true);
+    for (int i = 0; i < count; i++)
+        EXPECT(pthread_join(threads[i], NULL) == 0);
+}
+
+static void two_hundred_children_of_a_busy_process_allocate_and_free_what_they_inherited(void)
+{
+    pthread_t threads[THREADS];
+
+    start_threads(threads, THREADS, allocate_until_stopped);
+    for (int i = 0; i < 200; i++) {
+        char *inherited = malloc(100 + (size_t)i * 50);
+        fill_pattern(inherited, 0, 100, (uint64_t)i);
+        pid_t child = fork();
+        if (child == 0) {
+            begin_child();
+            EXPECT(holds_pattern(inherited, 0, 100, (uint64_t)i));
+            free(inherited);
+            use_the_allocator((uint64_t)i);
+            if (i % 2)
+                exit(0); /* exit handlers and stdio clean-up allocate and free, too */
+            _exit(0);
+        }
+        use_the_allocator((uint64_t)i);
+        expect_clean_end(child);
+        free(inherited);
+    }
+    join_threads(threads, THREADS);
+}
+
+static void *child_thread(void *argument)
+{
+    use_the_allocator((uintptr_t)argument);
+    return NULL;
+}
+
+static void a_child_may_start_threads_and_fork_again(void)
+{
+    pthread_t threads[THREADS];
+
+    start_threads(threads, THREADS, allocate_until_stopped);
+    for (int i = 0; i < 20; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            pthread_t mine[2];
+            begin_child();
+            start_threads(mine, 2, child_thread);
+            pid_t grandchild = fork();
+            if (grandchild == 0) {
+                begin_child();
+                use_the_allocator(5);
+                _exit(0);
+            }
+            join_threads(mine, 2);
+            expect_clean_end(grandchild);
+            _exit(0);
+        }
+        expect_clean_end(child);
+    }
+    join_threads(threads, THREADS);
+}
+
+/*
+ * Flushing all streams holds stdio's list lock and calls a stream that allocates; fork takes
+ * stdio's list lock as well. An allocator that takes its locks in a handler of pthread_atfork,
+ * before fork takes stdio's, and then waits for them, has the two locks in two orders: sooner or
+ * later a dead lock.
+ */
+static ssize_t write_that_allocates(void *cookie, const char *text, size_t size)
+{
+    (void)cookie;
+    char *copy = malloc(size + 1000);
+    EXPECT(copy != NULL);
+    memcpy(copy, text, size);
+    free(copy);
+    return (ssize_t)size;
+}
+
+static void *flush_until_stopped(void *argument)
+{
+    cookie_io_functions_t functions = {.write = write_that_allocates};
+
+    while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
+        FILE *stream = fopencookie(argument, "w", functions);
+        EXPECT(stream != NULL);
+        for (int i = 0; i < 20; i++) {
+            fprintf(stream, "line %d of a stream that allocates\n", i);
+            fflush(NULL);
+        }
+        fclose(stream);
+        let_others_run();
+    }
+    return NULL;
+}
+
+static void fork_and_streams_that_allocate_do_not_wait_for_each_other(void)
+{
+    pthread_t threads[THREADS];
+
+    start_threads(threads, 2, flush_until_stopped);
+    start_threads(threads + 2, THREADS - 2, allocate_until_stopped);
+    for (int i = 0; i < 150; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            begin_child();
+            use_the_allocator((uint64_t)i);
+            FILE *stream = fopen("/dev/null", "w");
+            EXPECT(stream != NULL && fprintf(stream, "%d", i) > 0 && fclose(stream) == 0);
+            _exit(0);
+        }
+        expect_clean_end(child);
+    }
+    join_threads(threads, THREADS);
+}
+
+enum { FORKS_IN_HANDLER = 100 };
+static volatile sig_atomic_t forks_done, child_returned;
+
+static void fork_in_handler(int signal_number)
+{
+    int saved = errno;
+    (void)signal_number;
+
+    if (child_returned || forks_done == FORKS_IN_HANDLER)
+        return;
+    pid_t child = fork();
+    if (child == 0) {
+        /* Back into the malloc that was interrupted: it must be able to finish in the child. */
+        begin_child();
+        child_returned = 1;
+    } else {
+        expect_clean_end(child);
+        forks_done++;
+    }
+    errno = saved;
+}
+
+static void a_handler_may_fork_out_of_malloc_and_the_child_go_on(void)
+{
+    struct sigaction action = {.sa_handler = fork_in_handler, .sa_flags = SA_RESTART};
+    struct itimerval period = {{0, 1500}, {0, 1500}}, none = {{0, 0}, {0, 0}};
+    uint64_t seed = 1;
+
+    forks_done = 0;
+    EXPECT(sigaction(SIGALRM, &action, NULL) == 0);
+    EXPECT(setitimer(ITIMER_REAL, &period, NULL) == 0);
+    while (forks_done < FORKS_IN_HANDLER && !child_returned) {
+        for (int i = 0; i < 50; i++)
+            free(malloc(next_random(&seed) % 5000));
+    }
+    if (child_returned) {
+        for (int i = 0; i < 10; i++)
+            use_the_allocator((uint64_t)i);
+        _exit(0);
+    }
+    EXPECT(setitimer(ITIMER_REAL, &none, NULL) == 0);
+    signal(SIGALRM, SIG_DFL);
+}
+
+static void fork_and_allocate_in_handler(int signal_number)
+{
+    (void)signal_number;
+    pid_t child = fork();
+    if (child == 0) {
+        begin_child();
+        use_the_allocator(9);
+        exit(0);
+    }
+    expect_clean_end(child);
+}
+
+/* The handler runs between two calls here, so its child may allocate at once. */
+static void the_child_of_a_fork_in_a_handler_may_allocate(void)
+{
+    pthread_t threads[THREADS];
+
+    signal(SIGUSR1, fork_and_allocate_in_handler);
+    for (int i = 0; i < 20; i++)
+        raise(SIGUSR1);
+    start_threads(threads, THREADS, allocate_until_stopped);
+    for (int i = 0; i < 20; i++)
+        EXPECT(pthread_kill(pthread_self(), SIGUSR1) == 0);
+    join_threads(threads, THREADS);
+    signal(SIGUSR1, SIG_DFL);
+}
+
+int main(void)
+{
+    alarm(25);
+    a_handler_may_fork_out_of_malloc_and_the_child_go_on(); /* first: it needs a single thread */
+    alarm(25);
+    two_hundred_children_of_a_busy_process_allocate_and_free_what_they_inherited();
+    a_child_may_start_threads_and_fork_again();
+    fork_and_streams_that_allocate_do_not_wait_for_each_other();
+    the_child_of_a_fork_in_a_handler_may_allocate();
+    return 0;
+}

@@ -1,0 +1,147 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Requests that cannot be met: NULL, the right errno, and nothing changed.
+ */
+#include "expect.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+
+/* Volatile: the compiler warns of impossible sizes that it can see. */
+static volatile const size_t impossible[] = {
+    (size_t)PTRDIFF_MAX + 1, SIZE_MAX,        SIZE_MAX - 1,    SIZE_MAX - 15,   SIZE_MAX - 63,
+    SIZE_MAX - 4095,         SIZE_MAX - 4096, SIZE_MAX - 8192, SIZE_MAX / 2 + 2};
+enum { COUNT = sizeof impossible / sizeof impossible[0] };
+
+#define EXPECT_ENOMEM(call)                                                                        \
+    do {                                                                                           \
+        errno = 0;                                                                                 \
+        EXPECT((call) == NULL);                                                                    \
+        EXPECT(errno == ENOMEM);                                                                   \
+    } while (0)
+
+static void requests_beyond_the_address_space_are_enomem_at_every_entry(void)
+{
+    for (int i = 0; i < COUNT; i++) {
+        size_t size = impossible[i];
+        EXPECT_ENOMEM(malloc(size));
+        EXPECT_ENOMEM(calloc(1, size));
+        EXPECT_ENOMEM(calloc(size, 1));
+        EXPECT_ENOMEM(realloc(NULL, size));
+        EXPECT_ENOMEM(reallocarray(NULL, 1, size));
+        EXPECT_ENOMEM(valloc(size));
+        EXPECT_ENOMEM(pvalloc(size));
+        for (size_t alignment = 16; alignment <= 1 << 21; alignment *= 2) {
+            EXPECT_ENOMEM(memalign(alignment, size));
+            EXPECT_ENOMEM(aligned_alloc(alignment, size));
+        }
+    }
+}
+
+/* 128 TiB is all there is for user space on x86-64: the kernel refuses, not the arithmetic. */
+static void requests_that_the_kernel_refuses_are_enomem_too(void)
+{
+    volatile size_t size = (size_t)1 << 47;
+
+    EXPECT_ENOMEM(malloc(size));
+    EXPECT_ENOMEM(calloc(1, size));
+    EXPECT_ENOMEM(realloc(NULL, size));
+    EXPECT_ENOMEM(memalign(4096, size));
+    EXPECT_ENOMEM(aligned_alloc(64, size));
+    EXPECT_ENOMEM(valloc(size));
+    EXPECT_ENOMEM(pvalloc(size));
+}
+
+static void products_that_overflow_are_enomem_and_not_small_blocks(void)
+{
+    static volatile const size_t factors[][2] = {
+        {SIZE_MAX, 2},      {2, SIZE_MAX},
+        {SIZE_MAX, 16},     {(size_t)1 << 32, (size_t)1 << 32},
+        {SIZE_MAX / 2, 3},  {((size_t)1 << 32) + 1, ((size_t)1 << 32) - 1},
+        {SIZE_MAX / 16, 17}};
+
+    for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++) {
+        EXPECT_ENOMEM(calloc(factors[i][0], factors[i][1]));
+        EXPECT_ENOMEM(reallocarray(NULL, factors[i][0], factors[i][1]));
+
+        char *block = malloc(100);
+        fill_pattern(block, 0, 100, i);
+        EXPECT_ENOMEM(reallocarray(block, factors[i][0], factors[i][1]));
+        EXPECT(holds_pattern(block, 0, 100, i));
+        free(block);
+    }
+}
+
+static void a_realloc_that_fails_leaves_the_block_as_it_was(void)
+{
+    static const size_t sizes[] = {1, 40, 1000, 5000, 70000, 300000, 3 << 20};
+
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        char *block = malloc(sizes[s]);
+        EXPECT(block != NULL);
+        fill_pattern(block, 0, sizes[s], s);
+        for (int i = 0; i < COUNT; i++)
+            EXPECT_ENOMEM(realloc(block, impossible[i]));
+        EXPECT(malloc_usable_size(block) >= sizes[s]);
+        EXPECT(holds_pattern(block, 0, sizes[s], s));
+        free(block);
+    }
+}
+
+/* POSIX says nothing of errno here; glibc leaves it alone or sets it to the error it returns. */
+static void posix_memalign_returns_its_error_and_does_not_touch_the_pointer(void)
+{
+    static const size_t bad_alignments[] = {0, 1, 2, 3, 4, 7, 12, 24, 48, 4095, 4097};
+    void *const unset = (void *)0x5a5a;
+    void *block = unset;
+
+    for (size_t i = 0; i < sizeof bad_alignments / sizeof bad_alignments[0]; i++) {
+        errno = 12345;
+        EXPECT(posix_memalign(&block, bad_alignments[i], 64) == EINVAL);
+        EXPECT(errno == 12345 && block == unset);
+    }
+    for (int i = 0; i < COUNT; i++)
+        for (size_t alignment = 8; alignment <= 1 << 21; alignment *= 2) {
+            errno = 12345;
+            EXPECT(posix_memalign(&block, alignment, impossible[i]) == ENOMEM);
+            EXPECT((errno == 12345 || errno == ENOMEM) && block == unset);
+        }
+}
+
+static void an_alignment_that_no_address_can_have_is_an_error(void)
+{
+    volatile size_t alignment = ((size_t)1 << 63) + 1;
+
+    errno = 0;
+    EXPECT(memalign(alignment, 64) == NULL);
+    EXPECT(errno == EINVAL || errno == ENOMEM);
+    errno = 0;
+    alignment = (size_t)1 << 63;
+    EXPECT(memalign(alignment, 64) == NULL);
+    EXPECT(errno == EINVAL || errno == ENOMEM);
+}
+
+static void what_was_refused_does_not_spoil_what_follows(void)
+{
+    for (size_t size = 1; size < 1 << 20; size = size * 3 + 1) {
+        char *block = malloc(size);
+        EXPECT(block != NULL);
+        fill_pattern(block, 0, size, size);
+        EXPECT(holds_pattern(block, 0, size, size));
+        free(block);
+    }
+}
+
+int main(void)
+{
+    requests_beyond_the_address_space_are_enomem_at_every_entry();
+    requests_that_the_kernel_refuses_are_enomem_too();
+    products_that_overflow_are_enomem_and_not_small_blocks();
+    a_realloc_that_fails_leaves_the_block_as_it_was();
+    posix_memalign_returns_its_error_and_does_not_touch_the_pointer();
+    an_alignment_that_no_address_can_have_is_an_error();
+    what_was_refused_does_not_spoil_what_follows();
+    return 0;
+}

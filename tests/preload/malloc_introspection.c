@@ -1,0 +1,179 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The calls that look into the allocator or advise it: they answer sensibly, write where they
+ * should and nowhere else, and leave the allocator usable, also when the thread that asks is
+ * cancelled.
+ */
+#include "expect.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { BLOCKS = 20000, BLOCK_BYTES = 1000 };
+
+static void mallinfo2_follows_what_is_in_use(void)
+{
+    static void *blocks[BLOCKS];
+    struct mallinfo2 before = mallinfo2(), full, after;
+
+    for (int i = 0; i < BLOCKS; i++)
+        EXPECT((blocks[i] = malloc(BLOCK_BYTES)) != NULL);
+    full = mallinfo2();
+    for (int i = 0; i < BLOCKS; i++)
+        free(blocks[i]);
+    after = mallinfo2();
+
+    size_t asked = (size_t)BLOCKS * BLOCK_BYTES;
+    EXPECT(full.uordblks >= before.uordblks + asked);
+    EXPECT(full.uordblks <= before.uordblks + 2 * asked);
+    EXPECT(full.arena + full.hblkhd >= full.uordblks);
+    EXPECT(after.uordblks < before.uordblks + asked / 10);
+
+    void *large = malloc(50 << 20);
+    struct mallinfo2 with = mallinfo2();
+    free(large);
+    EXPECT(with.uordblks + with.hblkhd >= after.uordblks + after.hblkhd + (50 << 20));
+}
+
+static void mallinfo_answers_too(void)
+{
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* old programs call it */
+    void *block = malloc(100000);
+    struct mallinfo info = mallinfo();
+    EXPECT(info.uordblks >= 100000);
+    free(block);
+#pragma GCC diagnostic pop
+}
+
+static void malloc_info_writes_xml_and_knows_no_options(void)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+
+    EXPECT(stream != NULL);
+    EXPECT(malloc_info(0, stream) == 0);
+    EXPECT(fclose(stream) == 0);
+    EXPECT(strncmp(text, "<malloc version=", 16) == 0);
+    EXPECT(strstr(text, "</malloc>") != NULL);
+    free(text);
+    /* The manual says -1 and errno, the library returns the error: both are not 0. */
+    EXPECT(malloc_info(1, stderr) != 0);
+}
+
+/* Runs call with both output streams sent to a pipe each; says how much arrived. */
+static void output_of(void (*call)(void), size_t *to_stdout, size_t *to_stderr)
+{
+    int pipes[2][2], saved[2];
+    size_t *counts[2] = {to_stdout, to_stderr};
+
+    fflush(NULL);
+    for (int i = 0; i < 2; i++) {
+        EXPECT(pipe2(pipes[i], O_NONBLOCK) == 0);
+        EXPECT(fcntl(pipes[i][1], F_SETPIPE_SZ, 1 << 20) > 0);
+        saved[i] = dup(1 + i);
+        dup2(pipes[i][1], 1 + i);
+    }
+    call();
+    fflush(NULL);
+    for (int i = 0; i < 2; i++) {
+        char buffer[4096];
+        ssize_t length;
+        dup2(saved[i], 1 + i);
+        close(saved[i]);
+        close(pipes[i][1]);
+        *counts[i] = 0;
+        while ((length = read(pipes[i][0], buffer, sizeof buffer)) > 0)
+            *counts[i] += (size_t)length;
+        close(pipes[i][0]);
+    }
+}
+
+static void malloc_stats_writes_to_stderr_alone(void)
+{
+    size_t to_stdout, to_stderr;
+
+    output_of(malloc_stats, &to_stdout, &to_stderr);
+    EXPECT(to_stdout == 0);
+    EXPECT(to_stderr > 0);
+}
+
+/* glibc holds its locks here and so puts cancellation off; a thread that died inside would keep
+ * them.
+ */
+static void *be_cancelled_in_malloc_stats(void *argument)
+{
+    EXPECT(pthread_cancel(pthread_self()) == 0);
+    malloc_stats();
+    malloc_info(0, stderr);
+    pthread_testcancel();
+    return argument;
+}
+
+static void start_a_thread_that_is_cancelled(void)
+{
+    pthread_t thread;
+    void *result;
+
+    EXPECT(pthread_create(&thread, NULL, be_cancelled_in_malloc_stats, NULL) == 0);
+    EXPECT(pthread_join(thread, &result) == 0);
+    EXPECT(result == PTHREAD_CANCELED);
+    malloc_stats();
+}
+
+static void a_thread_cancelled_in_malloc_stats_leaves_no_lock_behind(void)
+{
+    size_t to_stdout, to_stderr;
+
+    output_of(start_a_thread_that_is_cancelled, &to_stdout, &to_stderr);
+    EXPECT(to_stderr > 0);
+    for (int i = 0; i < 1000; i++)
+        free(malloc((size_t)i * 10));
+}
+
+static void malloc_trim_says_whether_it_gave_something_back(void)
+{
+    static void *blocks[BLOCKS];
+
+    for (int i = 0; i < BLOCKS; i++) {
+        blocks[i] = malloc(BLOCK_BYTES);
+        memset(blocks[i], 1, BLOCK_BYTES);
+    }
+    for (int i = 0; i < BLOCKS; i++)
+        if (i % 16 != 0)
+            free(blocks[i]);
+    int first = malloc_trim(0);
+    EXPECT(first == 0 || first == 1);
+    for (int i = 0; i < BLOCKS; i += 16) {
+        EXPECT(((char *)blocks[i])[0] == 1 && ((char *)blocks[i])[BLOCK_BYTES - 1] == 1);
+        free(blocks[i]);
+    }
+    EXPECT(malloc_trim(0) == 1); /* 20 MB were in use and are not: some must go back */
+}
+
+static void mallopt_accepts_what_programs_pass_to_it(void)
+{
+    EXPECT(mallopt(M_MMAP_THRESHOLD, 1 << 20) == 1);
+    EXPECT(mallopt(M_TRIM_THRESHOLD, 1 << 20) == 1);
+    EXPECT(mallopt(M_TOP_PAD, 1 << 16) == 1);
+    EXPECT(mallopt(M_MMAP_MAX, 1000) == 1);
+    EXPECT(mallopt(M_ARENA_MAX, 2) == 1);
+    EXPECT(mallopt(M_PERTURB, 0) == 1);
+    free(malloc(2 << 20));
+}
+
+int main(void)
+{
+    mallinfo2_follows_what_is_in_use();
+    mallinfo_answers_too();
+    malloc_info_writes_xml_and_knows_no_options();
+    malloc_stats_writes_to_stderr_alone();
+    a_thread_cancelled_in_malloc_stats_leaves_no_lock_behind();
+    malloc_trim_says_whether_it_gave_something_back();
+    mallopt_accepts_what_programs_pass_to_it();
+    return 0;
+}
