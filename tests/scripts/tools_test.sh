@@ -111,8 +111,8 @@ cpu_warns_of_what_spoils_a_measurement()
     *) expect "warning of the governor" 1 "$(grep -c '^warning=The frequency governor' "$scratch/out" || true)" ;;
     esac
     case $(sed -n 's/^smt=//p' "$scratch/out") in
-    on) expect "warning of SMT" 1 "$(grep -c '^warning=SMT' "$scratch/out" || true)" ;;
-    *) expect "warning of SMT" 0 "$(grep -c '^warning=SMT' "$scratch/out" || true)" ;;
+    off) expect "warning of SMT" 0 "$(grep -c '^warning=.*SMT is on' "$scratch/out" || true)" ;;
+    *) expect "warning of SMT" 1 "$(grep -c '^warning=.*SMT is on' "$scratch/out" || true)" ;;
     esac
 }
 
