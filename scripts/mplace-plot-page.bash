@@ -183,7 +183,7 @@ machine_list()
 # Distinct values of a column of the drawn rows, for people.
 values_of()
 {
-    cut -f "$1" -- "$scratch/drawn.tsv" | grep -vx -- - | sort -u -V | paste -sd ' ' | sed 's/ /, /g'
+    cut -f "$1" -- "$scratch/drawn.tsv" | sort -u -V | awk '$0 != "-" {text = text (text == "" ? "" : ", ") $0} END {print text}'
 }
 
 settings_list()

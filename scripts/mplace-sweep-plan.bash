@@ -361,7 +361,14 @@ report_failures()
 # What the rows were measured on and with: the report tells it. One block a host.
 describe_machine()
 {
-    printf 'sweep_command=%s\n' "${command_line[*]@Q}"
+    local word
+
+    printf 'sweep_command='
+    for word in "${command_line[@]}"; do
+        # Quoted only where a shell would need it: people read this line.
+        if [[ $word =~ ^[A-Za-z0-9_./,:=+-]+$ ]]; then printf '%s ' "$word"; else printf '%s ' "${word@Q}"; fi
+    done
+    printf '\n'
     printf 'sweep_settings=%s\n' "${settings[*]}"
     if [[ -n $hosts ]]; then
         "${on_each_host[@]}" "$(printf '%q ' "$mplace_parts/mplace-cpu" --keys)" <"$hosts"

@@ -134,7 +134,7 @@ every_combination_has_one_row_for_each_size_and_repetition()
     expect "set pictures" $((2 * 4)) "$(wc -l <"a result.csv.sets")"
     expect "nodes in a picture" 128 "$(head -n 1 "a result.csv.sets" | cut -d, -f6 | tr ' ' '\n' | awk '{n += $1} END {print n}')"
     grep -q '^l1d=' "a result.csv.machine" || fail "the machine is not described"
-    grep -q "^sweep_command=.*'--runs' '2'" "a result.csv.machine" || fail "the command is not recorded"
+    grep -q "^sweep_command=mplace sweep ring .* --runs 2 --out 'a result.csv'" "a result.csv.machine" || fail "the command is not recorded"
 }
 
 repetitions_are_outermost_and_combinations_follow_each_other()
