@@ -204,8 +204,8 @@ void *cia_reallocate(void *block, size_t bytes)
     size_t usable = cia_usable(block);
     void *owner = page_source_owner(block);
 
-    /* In place while at least half of the block stays in use. */
-    if (bytes <= usable && bytes >= usable / 2)
+    /* In place while at least half of the block stays in use, or none could be shorter. */
+    if (bytes <= usable && (bytes >= usable / 2 || usable <= LINE_BYTES))
         return block;
     if (owner_kind_of(owner) == OWNER_HUGE && bytes > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES) {
         void *resized = huge_resize(owner, bytes);

@@ -97,9 +97,9 @@ static bool lock_patiently(struct subheap *heap)
     return false;
 }
 
-struct subheap *heap_lock_next(uint32_t *index, uint32_t *passed_over)
+struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_over)
 {
-    while (*index < ALL_HEAPS) {
+    while (*index < end) {
         struct subheap *heap = atomic_load_explicit(&heap_table[(*index)++], memory_order_acquire);
 
         if (heap == NULL)
@@ -113,12 +113,17 @@ struct subheap *heap_lock_next(uint32_t *index, uint32_t *passed_over)
 
 /*
  * Fork. The child has one thread; a sub-heap whose holder was another thread would stay locked in
- * it for ever, and be in the middle of a change. So the forking thread holds all of them across
- * fork. It gives up on a holder that does not move (stopped, or itself, interrupted by the signal
- * handler that forks): in the child such a sub-heap is finished by the interrupted code or stays
- * locked, and a locked sub-heap is one that everybody passes by.
+ * it for ever, and be in the middle of a change. So the forking thread holds the CPUs' sub-heaps
+ * across fork, and in the child they are whole. It must not hold the spare ones: between our
+ * handler and the fork proper libc takes locks of its own (stdio's), and a thread that holds one of
+ * those may want memory before it lets go. Such a thread finds a spare sub-heap.
+ *
+ * The forking thread gives up on a holder that does not move: one that is stopped, or itself,
+ * interrupted by the signal handler that forks. In the child, what is still locked by then (such a
+ * one, or a spare one in use) is taken out of the table: its blocks stay valid, what is freed to it
+ * is not used again.
  */
-static uint64_t held_for_fork[ALL_HEAPS / 64];
+static uint64_t held_for_fork[CPU_HEAPS / 64];
 /* The thread between before_fork and after_fork, by its thread pointer, which the child shares.
    Claimed by compare-and-swap from NULL; the two words after it belong to that thread. */
 static _Atomic(void *) fork_holder;
@@ -151,11 +156,11 @@ static void before_fork(void)
 
     if (!claim_fork(__builtin_thread_pointer()))
         return;
-    while ((heap = heap_lock_next(&index, &passed_over)) != NULL)
+    while ((heap = heap_lock_next(&index, CPU_HEAPS, &passed_over)) != NULL)
         held_for_fork[heap->number / 64] |= (uint64_t)1 << heap->number % 64;
 }
 
-static void after_fork(void)
+static void release_after_fork(void)
 {
     if (atomic_load_explicit(&fork_holder, memory_order_relaxed) != __builtin_thread_pointer())
         return;
@@ -163,16 +168,35 @@ static void after_fork(void)
         forks_inside--;
         return;
     }
-    for (uint32_t i = 0; i < ALL_HEAPS; i++) {
+    for (uint32_t i = 0; i < CPU_HEAPS; i++) {
         if ((held_for_fork[i / 64] >> i % 64 & 1) != 0)
             subheap_unlock(atomic_load_explicit(&heap_table[i], memory_order_relaxed));
     }
-    for (uint32_t i = 0; i < ALL_HEAPS / 64; i++)
+    for (uint32_t i = 0; i < CPU_HEAPS / 64; i++)
         held_for_fork[i] = 0;
     atomic_store_explicit(&fork_holder, NULL, memory_order_release);
 }
 
+static void after_fork_in_child(void)
+{
+    bool nested = forks_inside > 0;
+
+    release_after_fork();
+    if (nested)
+        return; /* the code that this handler interrupted still holds the others */
+    /* Another thread may have been forking: it is not here, and what it held is dropped below. */
+    for (uint32_t i = 0; i < CPU_HEAPS / 64; i++)
+        held_for_fork[i] = 0;
+    atomic_store_explicit(&fork_holder, NULL, memory_order_relaxed);
+    for (uint32_t i = 0; i < ALL_HEAPS; i++) {
+        struct subheap *heap = atomic_load_explicit(&heap_table[i], memory_order_relaxed);
+
+        if (heap != NULL && atomic_load_explicit(&heap->lock, memory_order_relaxed) != 0)
+            atomic_store_explicit(&heap_table[i], NULL, memory_order_relaxed);
+    }
+}
+
 void heap_table_register_fork(void)
 {
-    pthread_atfork(before_fork, after_fork, after_fork);
+    pthread_atfork(before_fork, release_after_fork, after_fork_in_child);
 }

@@ -17,8 +17,8 @@ enum {
 };
 
 /*
- * NULL until first used; then constant, for ever: a sub-heap is never destroyed. Published by
- * compare-and-swap (release), read with acquire.
+ * NULL until first used; then constant, for ever (but see fork in heap_table.c): a sub-heap is
+ * never destroyed. Published by compare-and-swap (release), read with acquire.
  */
 extern _Atomic(struct subheap *) heap_table[ALL_HEAPS];
 
@@ -36,11 +36,11 @@ static inline struct subheap *heap_acquire(void)
 }
 
 /*
- * The next existing sub-heap from number *index on, locked, waiting a bounded time for its holder;
- * *index is moved behind it. NULL at the end. One whose holder does not let go is passed over and
- * counted in *passed_over.
+ * The next existing sub-heap from number *index on and before end, locked, waiting a bounded time
+ * for its holder; *index is moved behind it. NULL when there is none. One whose holder does not let
+ * go is passed over and counted in *passed_over.
  */
-struct subheap *heap_lock_next(uint32_t *index, uint32_t *passed_over);
+struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_over);
 
 /* Registers what fork needs. Called from the constructor. */
 void heap_table_register_fork(void);

@@ -165,7 +165,7 @@ EXPORT int malloc_trim(size_t keep)
     struct subheap *heap;
 
     (void)keep; /* there is no top of the heap to keep */
-    while ((heap = heap_lock_next(&index, &passed_over)) != NULL) {
+    while ((heap = heap_lock_next(&index, ALL_HEAPS, &passed_over)) != NULL) {
         trimmed |= subheap_trim(heap);
         subheap_unlock(heap);
     }

@@ -59,8 +59,8 @@ static uint32_t set_of(const void *block)
 }
 
 /*
- * For each set and each pair of its blocks, the run of allocations from one to the other: k blocks in
- * a set need a run of N with k <= ceil(N / sets) + 1.
+ * For each set and each pair of its blocks, the run of allocations from one to the other: k blocks
+ * in a set need a run of N with k <= ceil(N / sets) + 1.
  */
 static void check_every_run(void *const *block, uint32_t count, size_t bytes)
 {
@@ -78,8 +78,7 @@ static void check_every_run(void *const *block, uint32_t count, size_t bytes)
                 uint32_t run = at[b] - at[a] + 1;
 
                 EXPECT(b - a + 1 <= (run + sets - 1) / sets + 1,
-                              "%u blocks of %zu bytes in set %u within %u", b - a + 1, bytes, set,
-                              run);
+                       "%u blocks of %zu bytes in set %u within %u", b - a + 1, bytes, set, run);
             }
         }
     }
@@ -152,8 +151,8 @@ static void churn(size_t bytes, uint32_t live, uint32_t steps, uint64_t seed)
             uint32_t most = fullest_set(blocks, live);
 
             EXPECT(most * sets <= 2 * live,
-                          "%u of %u live blocks of %zu bytes in one set after %u steps", most,
-                          live, bytes, step);
+                   "%u of %u live blocks of %zu bytes in one set after %u steps", most, live, bytes,
+                   step);
         }
     }
     for (uint32_t n = 0; n < live; n++)
@@ -194,8 +193,8 @@ START_TEST(random_growth_and_shrinking_leaves_no_set_above_twice_its_share)
             while (live < wanted)
                 blocks[live++] = cia_allocate(bytes);
             uint32_t most = fullest_set(blocks, live);
-            EXPECT(most * sets <= 2 * live, "%u of %u blocks of %zu bytes in one set", most,
-                          live, bytes);
+            EXPECT(most * sets <= 2 * live, "%u of %u blocks of %zu bytes in one set", most, live,
+                   bytes);
         }
         while (live > 0)
             cia_free(blocks[--live]);
@@ -258,14 +257,15 @@ START_TEST(blocks_of_any_size_to_64_KiB_use_half_of_the_L2_sets_they_could)
         for (uint32_t n = 0; n < 512; n++)
             blocks[n] = cia_allocate(bytes);
         EXPECT(l2_sets_used(blocks, 512, 1) >= 256, "%zu bytes: %u of %u L2 sets", bytes,
-                      l2_sets_used(blocks, 512, 1), l2_sets);
+               l2_sets_used(blocks, 512, 1), l2_sets);
         for (uint32_t n = 0; n < 512; n++)
             cia_free(blocks[n]);
     }
 }
 END_TEST
 
-/* Runs of 11 and 21 pages in turn are 32 pages a turn: each would fall into the same L2 sets again. */
+/* Runs of 11 and 21 pages in turn are 32 pages a turn: each would fall into the same L2 sets again.
+ */
 START_TEST(two_classes_in_turn_each_keep_their_spread)
 {
     use_geometry(_i);
@@ -280,7 +280,7 @@ START_TEST(two_classes_in_turn_each_keep_their_spread)
         check_every_run(evens, 512, (size_t)size_class_lines[a] * LINE_BYTES);
         check_every_run(odds, 512, (size_t)size_class_lines[b] * LINE_BYTES);
         EXPECT(l2_sets_used(blocks, 512, 2) >= 256, "class %u beside %u: %u L2 sets", a, b,
-                      l2_sets_used(blocks, 512, 2));
+               l2_sets_used(blocks, 512, 2));
         /* Together they are within one block a set and class of even. */
         ck_assert_uint_le(fullest_set(blocks, 1024), 2 * (512 / sets + 1));
         for (uint32_t n = 0; n < 1024; n++)
@@ -300,7 +300,7 @@ END_TEST
 
 START_TEST(large_blocks_take_the_sets_in_turn)
 {
-    static const size_t lengths[] = {65985,  70000,  98304,   131072,  200000,
+    static const size_t lengths[] = {65985,  70000,  98304,   131072, 200000,
                                      262144, 524288, 1 << 20, 3000000};
 
     use_geometry(_i);
@@ -333,7 +333,7 @@ START_TEST(the_allocators_own_structures_begin_in_different_sets)
     use_geometry(_i);
     cia_free(cia_allocate(1));
     uint32_t index = 0, passed_over = 0;
-    struct subheap *heap = heap_lock_next(&index, &passed_over);
+    struct subheap *heap = heap_lock_next(&index, ALL_HEAPS, &passed_over);
     ck_assert_ptr_nonnull(heap);
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
         blocks[i] = &heap->classes[i];
@@ -354,13 +354,12 @@ int main(void)
     TCase *tests = tcase_create("placement");
 
     tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests,
-                        never_used_blocks_of_every_class_fill_the_sets_evenly_in_every_run, 0,
-                        GEOMETRIES);
+    tcase_add_loop_test(tests, never_used_blocks_of_every_class_fill_the_sets_evenly_in_every_run,
+                        0, GEOMETRIES);
     tcase_add_loop_test(tests, blocks_never_overlap, 0, 3);
     tcase_add_loop_test(tests, replacing_blocks_one_by_one_keeps_the_sets_even, 0, 3);
-    tcase_add_loop_test(tests,
-                        random_growth_and_shrinking_leaves_no_set_above_twice_its_share, 0, 3);
+    tcase_add_loop_test(tests, random_growth_and_shrinking_leaves_no_set_above_twice_its_share, 0,
+                        3);
     tcase_add_loop_test(tests, blocks_taken_from_a_used_heap_spread_as_new_ones_do, 0, 3);
     tcase_add_loop_test(tests, blocks_of_any_size_to_64_KiB_use_half_of_the_L2_sets_they_could, 0,
                         GEOMETRIES);

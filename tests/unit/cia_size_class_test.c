@@ -47,8 +47,8 @@ START_TEST(a_request_gets_the_smallest_class_that_holds_it)
 
         bool fits = size_class < SIZE_CLASS_COUNT &&
                     (size_t)size_class_lines[size_class] * LINE_BYTES >= bytes;
-        bool smallest = size_class == 0 ||
-                        (size_t)size_class_lines[size_class - 1] * LINE_BYTES < bytes;
+        bool smallest =
+            size_class == 0 || (size_t)size_class_lines[size_class - 1] * LINE_BYTES < bytes;
 
         if (!fits || !smallest) /* ck_assert would tell its parent process 65,985 times */
             ck_abort_msg("%zu bytes get class %u", bytes, size_class);
@@ -90,7 +90,8 @@ START_TEST(locating_a_line_is_the_inverse_of_placing_a_block)
 }
 END_TEST
 
-/* A block's line modulo the colours must be what its slot says, for every type a run begins with. */
+/* A block's line modulo the colours must be what its slot says, for every type a run begins with.
+ */
 START_TEST(a_slot_has_one_colour)
 {
     size_class_initialise(64u << _i);
@@ -167,8 +168,7 @@ int main(void)
     Suite *suite = suite_create("cia size classes");
     TCase *tests = tcase_create("size_class");
 
-    tcase_add_test(tests,
-                   a_class_is_one_line_a_prime_or_one_of_the_three_named_odd_numbers);
+    tcase_add_test(tests, a_class_is_one_line_a_prime_or_one_of_the_three_named_odd_numbers);
     tcase_add_test(tests, every_prime_up_to_31_lines_is_a_class);
     tcase_add_test(tests, a_request_gets_the_smallest_class_that_holds_it);
     tcase_add_test(tests, rounding_wastes_at_most_an_eighth_of_the_block_beyond_2_KiB);

@@ -47,7 +47,7 @@ static void drain_all(void)
     uint32_t index = 0, passed_over = 0;
     struct subheap *heap;
 
-    while ((heap = heap_lock_next(&index, &passed_over)) != NULL) {
+    while ((heap = heap_lock_next(&index, ALL_HEAPS, &passed_over)) != NULL) {
         subheap_drain(heap);
         subheap_unlock(heap);
     }
@@ -194,7 +194,7 @@ START_TEST(trim_gives_back_everything_that_is_not_in_use)
     cia_totals_read(&full);
     for (int i = 0; i < 20000; i++)
         cia_free(blocks[i]);
-    while ((heap = heap_lock_next(&index, &passed_over)) != NULL) {
+    while ((heap = heap_lock_next(&index, ALL_HEAPS, &passed_over)) != NULL) {
         trimmed |= subheap_trim(heap);
         subheap_unlock(heap);
     }
@@ -318,6 +318,16 @@ START_TEST(reallocation_keeps_the_contents_at_every_size)
         cia_free(block);
     }
     ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
+START_TEST(the_shortest_block_is_never_moved_to_another_as_short)
+{
+    void *block = cia_allocate(64);
+
+    ck_assert_ptr_eq(cia_reallocate(block, 1), block);
+    ck_assert_ptr_eq(cia_reallocate(block, 64), block);
+    cia_free(block);
 }
 END_TEST
 
@@ -465,6 +475,7 @@ int main(void)
     tcase_add_test(tests, aligned_blocks_are_aligned_and_free_like_others);
     tcase_add_test(tests, aligned_blocks_spread_over_the_sets_that_their_alignment_leaves);
     tcase_add_test(tests, reallocation_keeps_the_contents_at_every_size);
+    tcase_add_test(tests, the_shortest_block_is_never_moved_to_another_as_short);
     tcase_add_test(tests, a_block_is_not_moved_within_its_usable_size);
     tcase_add_test(tests, a_signal_handler_may_allocate_at_any_point_of_an_allocation);
     tcase_add_test(tests, a_child_of_fork_allocates_although_a_holder_never_lets_go);
