@@ -111,7 +111,7 @@ machine_text()
     local hosts
 
     hosts=$(awk -F '\t' -v cpu="$1" '$2 == cpu {print $13}' "$scratch/drawn.tsv" | sort -u | paste -sd, | sed 's/,/, /g')
-    echo "$1 ($hosts)"
+    echo "${1/#unknown/a processor without a name} ($hosts)"
 }
 
 # Why there is no ttstle in a figure, or nothing.
