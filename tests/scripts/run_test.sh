@@ -175,6 +175,20 @@ emulation_is_refused_without_the_emulator()
     expect_refusal "is not built"
 }
 
+an_emulated_run_is_the_program_under_the_tool_with_the_libraries()
+{
+    # The tool itself is not the subject: a valgrind that tells how it was called stands for it.
+    private_build
+    mkdir -p "$scratch/build/lib/mplace/valgrind" "$scratch/bin"
+    printf '#!/bin/sh\n' >"$scratch/build/lib/mplace/valgrind/rtmgrind-amd64-linux"
+    # shellcheck disable=SC2016 # the fake's shell expands it
+    printf '#!/bin/sh\necho "$*|$VALGRIND_LIB|$MPLACE_HTM|$LD_LIBRARY_PATH|$LD_PRELOAD"\n' >"$scratch/bin/valgrind"
+    chmod +x "$scratch/build/lib/mplace/valgrind/rtmgrind-amd64-linux" "$scratch/bin/valgrind"
+    PATH=$scratch/bin:$PATH run "$mplace" run --lock ttstle --htm emulated -- /bin/true 'a b'
+    expect "call" "--tool=rtmgrind /bin/true a b|$scratch/build/lib/mplace/valgrind|emulated|$scratch/build/lib|libttstle_lock.so" \
+        "$(cat "$scratch/out")"
+}
+
 statistics_are_on_standard_error_only_when_asked_for()
 {
     run "$mplace" run --malloc cia --lock ttstle --stats -- "$build_folder/bin/ring" --size 64 --traversals 10 --csv
