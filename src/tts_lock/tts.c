@@ -142,14 +142,14 @@ int tts_acquire_contended_until(pthread_mutex_t *mutex, clockid_t clock,
     return 0;
 }
 
-bool tts_wait_until_free(pthread_mutex_t *mutex)
+bool tts_wait_until_free(pthread_mutex_t *mutex, bool unbounded)
 {
     for (int looks = 0; looks < SPINS_FOR_ELISION; looks++) {
         if (mutex_is_free(mutex))
             return true;
         spin_pause();
     }
-    if (tts_wait == TTS_WAIT_PARK)
+    if (tts_wait == TTS_WAIT_PARK && !unbounded)
         return false;
     while (!mutex_is_free(mutex)) {
         if (tts_wait == TTS_WAIT_SPIN)

@@ -39,10 +39,10 @@ int tts_acquire_contended_until(pthread_mutex_t *mutex, clockid_t clock,
 
 /*
  * Waits until the word was seen free, without taking it. False: it waited as long as makes sense
- * without sleeping (TTS_WAIT_PARK only). Whoever sleeps for a lock must take it, so the caller has
- * to go on to tts_acquire_contended.
+ * without sleeping (TTS_WAIT_PARK only, and never when the wait is to be unbounded). Whoever sleeps
+ * for a lock must take it, so the caller has to go on to tts_acquire_contended.
  */
-bool tts_wait_until_free(pthread_mutex_t *mutex);
+bool tts_wait_until_free(pthread_mutex_t *mutex, bool unbounded);
 
 /* Wakes one sleeper of a word that was freed. */
 void tts_wake_one(int *word);

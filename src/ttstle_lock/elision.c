@@ -112,8 +112,8 @@ bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience)
     }
 
     for (unsigned failures = 1;; failures++) {
-        if (!mutex_is_free(mutex) &&
-            (patience == ELISION_NEVER_WAIT || !tts_wait_until_free(mutex)))
+        if (!mutex_is_free(mutex) && (patience == ELISION_NEVER_WAIT ||
+                                      !tts_wait_until_free(mutex, elision_policy == POLICY_PAPER)))
             return false;
 
         unsigned status = htm_begin();
