@@ -24,8 +24,9 @@ struct location {
     const struct page_info *info;
     uint32_t span; /* index in chunk->spans */
     uint64_t bit;
-    char *block;  /* its first byte; the address looked up may lie behind it */
-    size_t bytes; /* from block on */
+    char *block;         /* its first byte; the address looked up may lie behind it */
+    size_t bytes;        /* from block on */
+    uint32_t span_pages; /* of the span, rounded down */
 };
 
 static _Noreturn void wrong_address(const void *address, const char *what)
@@ -56,6 +57,7 @@ static inline __attribute__((always_inline)) struct location locate(struct chunk
         at.span = info->run_page;
         at.bit = 1;
         at.block = span->base;
+        at.span_pages = span->run_pages;
         at.bytes = (size_t)span->run_pages * PAGE_BYTES - (size_t)info->first_line * LINE_BYTES;
         return at;
     }
@@ -71,6 +73,7 @@ static inline __attribute__((always_inline)) struct location locate(struct chunk
                  layout, span_phase(layout, info->run_type, position.span), position.block);
     at.block = chunk->base + (size_t)(first + block_line) * LINE_BYTES;
     at.bytes = (size_t)layout->lines * LINE_BYTES;
+    at.span_pages = layout->span_lines / LINES_PER_PAGE;
     return at;
 }
 
@@ -182,7 +185,7 @@ void cia_free(void *address)
         subheap_free_local(owner, span, at.bit);
         subheap_unlock(owner);
     } else {
-        subheap_free_remote(chunk, at.span, at.bit);
+        subheap_free_remote(chunk, at.span, at.bit, at.span_pages);
     }
 }
 
@@ -204,15 +207,16 @@ void *cia_reallocate(void *block, size_t bytes)
     size_t usable = cia_usable(block);
     void *owner = page_source_owner(block);
 
-    /* In place while at least half of the block stays in use, or none could be shorter. */
-    if (bytes <= usable && (bytes >= usable / 2 || usable <= LINE_BYTES))
-        return block;
+    /* A mapping follows its block's length to the page. */
     if (owner_kind_of(owner) == OWNER_HUGE && bytes > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES) {
         void *resized = huge_resize(owner, bytes);
 
         if (resized != NULL)
             return resized;
     }
+    /* In place while at least half of the block stays in use, or none could be shorter. */
+    if (bytes <= usable && (bytes >= usable / 2 || usable <= LINE_BYTES))
+        return block;
     void *moved = cia_allocate(bytes);
     if (moved == NULL)
         return bytes <= usable ? block : NULL; /* shrinking never fails */

@@ -80,6 +80,20 @@ static void set_range(uint64_t *bits, uint32_t first, uint32_t pages, bool value
     }
 }
 
+/* The first page from the given one on whose bit has the value, or CHUNK_PAGES. */
+static uint32_t next_page(const uint64_t *map, uint32_t from, bool value)
+{
+    for (uint32_t w = from / 64; w < CHUNK_WORDS; w++) {
+        uint64_t bits = value ? map[w] : ~map[w];
+
+        if (w == from / 64)
+            bits &= ~(uint64_t)0 << (from % 64);
+        if (bits != 0)
+            return w * 64 + (uint32_t)__builtin_ctzll(bits);
+    }
+    return CHUNK_PAGES;
+}
+
 int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint32_t residue,
                      bool *clean)
 {
@@ -101,11 +115,13 @@ int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint
             chunk->dirty_pages -= dirty;
             return (int)first;
         }
-        /* The next page behind the obstacle with the right residue. */
-        first += ((uint32_t)obstacle + 1 - first + modulus - 1) & ~(modulus - 1);
+        /* The next free page behind the obstacle, and from there the right residue. */
+        uint32_t next = next_page(chunk->used, (uint32_t)obstacle + 1, false);
+        first += (next - first + modulus - 1) & ~(modulus - 1);
     }
-    if (modulus == 1)
-        chunk->longest_free = pages - 1;
+    /* A longer run could only have been missed for its residue. */
+    if (chunk->longest_free > pages + modulus - 2)
+        chunk->longest_free = pages + modulus - 2;
     return -1;
 }
 
@@ -120,27 +136,13 @@ void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages)
     chunk->longest_free = CHUNK_PAGES; /* unknown: the run may have joined others */
 }
 
-/* The first page from the given one on whose dirty bit has the value, or CHUNK_PAGES. */
-static uint32_t next_dirty(const struct chunk *chunk, uint32_t from, bool value)
-{
-    for (uint32_t w = from / 64; w < CHUNK_WORDS; w++) {
-        uint64_t bits = value ? chunk->dirty[w] : ~chunk->dirty[w];
-
-        if (w == from / 64)
-            bits &= ~(uint64_t)0 << (from % 64);
-        if (bits != 0)
-            return w * 64 + (uint32_t)__builtin_ctzll(bits);
-    }
-    return CHUNK_PAGES;
-}
-
-uint32_t chunk_purge(struct chunk *chunk)
+uint32_t chunk_purge(struct chunk *chunk, uint32_t most)
 {
     uint32_t purged = 0;
     uint32_t first = 0;
 
-    while ((first = next_dirty(chunk, first, true)) < CHUNK_PAGES) {
-        uint32_t end = next_dirty(chunk, first, false);
+    while (purged < most && (first = next_page(chunk->dirty, first, true)) < CHUNK_PAGES) {
+        uint32_t end = next_page(chunk->dirty, first, false);
 
         if (page_source_purge(chunk->base + (size_t)first * PAGE_BYTES,
                               (size_t)(end - first) * PAGE_BYTES)) {

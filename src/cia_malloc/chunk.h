@@ -81,7 +81,8 @@ struct chunk {
     uint32_t longest_free;         /* an upper bound of the longest free run, in pages */
     struct subheap *owner;         /* constant */
     char *base;                    /* constant */
-    struct chunk *next, *previous; /* all chunks of the sub-heap, those with room first */
+    struct chunk *next, *previous; /* a circle of the sub-heap's chunks, see struct subheap */
+    bool has_room;                 /* which of the two circles */
     uint64_t used[CHUNK_WORDS];
     uint64_t dirty[CHUNK_WORDS];
     struct page_info pages[CHUNK_PAGES];
@@ -112,8 +113,11 @@ int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint
 /* Gives a run back; its pages count as dirty. */
 void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages);
 
-/* Purges every dirty page; returns how many there were. */
-uint32_t chunk_purge(struct chunk *chunk);
+/*
+ * Purges dirty pages, run by run, until that are at least so many or there are no more. Returns how
+ * many; 0 also when the kernel refuses (it does for memory that is locked).
+ */
+uint32_t chunk_purge(struct chunk *chunk, uint32_t most);
 
 /* A span and its remote words have the same index in their chunk. */
 static inline struct span *span_of_remote(struct span_remote *remote)

@@ -9,6 +9,7 @@ enum {
     /* Spans looked at, a type, before any free block will do. A span has a given slot free as often
        as blocks are free at all, and half of the slots are below on average: eight fail rarely. */
     PROBES = 8,
+    IDLE_RUN_PAGES = 64, /* a run longer than this does not stay when it is idle */
 };
 
 void class_heap_initialise(struct class_heap *heap, unsigned size_class)
@@ -109,6 +110,43 @@ static void *take_due_block(struct class_heap *heap, bool *untouched)
     return NULL;
 }
 
+/*
+ * No block of a colour that is due: frees have left them in spans that were not looked at, or one
+ * type with fewer runs than another. The least filled slot that can be had is the next best, and
+ * the target goes up to it, so that the blocks after this one are found at once. Unless that slot
+ * has twice its share already: then there is memory to be carved first, if there is any.
+ */
+static void *take_least_filled(struct class_heap *heap, bool at_any_price, bool *untouched)
+{
+    struct span *best = NULL;
+    uint64_t best_bit = 0;
+    uint32_t least = UINT32_MAX;
+
+    for (uint32_t type = 0; type < heap->types; type++) {
+        struct span *span = heap->partial[type];
+
+        for (uint32_t probe = 0; span != NULL && probe < PROBES; probe++) {
+            for (uint64_t left = span->free; left != 0; left &= left - 1) {
+                uint32_t bit = (uint32_t)__builtin_ctzll(left);
+                uint32_t count = heap->count[type << heap->span_shift | bit];
+
+                if (count < least) {
+                    least = count;
+                    best = span;
+                    best_bit = left & -left;
+                }
+            }
+            span = span->next;
+            if (span == heap->partial[type])
+                break;
+        }
+    }
+    if (best == NULL || (!at_any_price && least >= 2 * (heap->live / colours + 1)))
+        return NULL;
+    class_heap_set_target(heap, least + 1);
+    return make_current_and_take(heap, best, best_bit, untouched);
+}
+
 static bool some_slot_is_below(const struct class_heap *heap)
 {
     for (uint32_t type = 0; type < heap->types; type++) {
@@ -118,7 +156,7 @@ static bool some_slot_is_below(const struct class_heap *heap)
     return false;
 }
 
-void *class_heap_allocate_slow(struct class_heap *heap, bool *untouched)
+void *class_heap_allocate_slow(struct class_heap *heap, bool at_any_price, bool *untouched)
 {
     if (!some_slot_is_below(heap))
         class_heap_set_target(heap, heap->target + 1);
@@ -128,20 +166,13 @@ void *class_heap_allocate_slow(struct class_heap *heap, bool *untouched)
         return block;
     class_heap_retire_current(heap);
     block = take_due_block(heap, untouched);
-    if (block != NULL)
-        return block;
-    for (uint32_t type = 0; type < heap->types; type++) {
-        struct span *span = heap->partial[type];
-
-        if (span != NULL)
-            return make_current_and_take(heap, span, span->free, untouched);
-    }
-    return NULL;
+    return block != NULL ? block : take_least_filled(heap, at_any_price, untouched);
 }
 
 uint32_t class_heap_wanted_type(struct class_heap *heap)
 {
-    uint32_t wanted = heap->next_type;
+    /* Behind the type that was last carved or used, so that no type gets ahead of the others. */
+    uint32_t wanted = (heap->next_type + heap->has_runs) & (heap->types - 1u);
 
     for (uint32_t i = 0; i < heap->types && heap->below[wanted] == 0; i++)
         wanted = (wanted + 1) & (heap->types - 1u);
@@ -232,8 +263,9 @@ bool class_heap_settle(struct class_heap *heap, struct span *span)
 
     if (!span->listed)
         list_append(heap, span);
-    /* One idle run stays, so that a program at the edge does not carve and release in turn. */
+    /* One idle run stays, so that a program at the edge does not carve and release in turn; but not
+       a long one: all classes together would keep 14 MiB. */
     return span->free == class_layout_all_bits(layout) &&
-           heap->capacity - heap->live >= 2 * run_blocks &&
+           (heap->capacity - heap->live >= 2 * run_blocks || span->run_pages > IDLE_RUN_PAGES) &&
            class_heap_run_is_idle(heap, span->chunk, span->run_page);
 }

@@ -105,10 +105,11 @@ static inline void *class_heap_allocate_fast(struct class_heap *heap, bool *unto
 }
 
 /*
- * Finds another span with a block whose colour is due and makes it current; failing that, any
- * block. NULL when every block is handed out: then carve a run.
+ * Finds another span with a block whose colour is due and makes it current; failing that, the block
+ * whose colour has the fewest live ones. NULL when every block is handed out, or, unless
+ * at_any_price, when a colour would get more than twice its share: then carve a run.
  */
-void *class_heap_allocate_slow(struct class_heap *heap, bool *untouched);
+void *class_heap_allocate_slow(struct class_heap *heap, bool at_any_price, bool *untouched);
 
 /* The type that a new run should begin with: one with slots below. */
 uint32_t class_heap_wanted_type(struct class_heap *heap);
@@ -127,7 +128,8 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
 static inline void class_heap_put(struct class_heap *heap, struct span *span, uint64_t bit)
 {
     span->free |= bit;
-    span->interior &= ~bit;
+    /* Relaxed, not plain: free() reads other bits of the word without the lock. */
+    __atomic_store_n(&span->interior, span->interior & ~bit, __ATOMIC_RELAXED);
     class_heap_count_returned(heap, span->type, (uint32_t)__builtin_ctzll(bit));
 }
 

@@ -59,7 +59,11 @@ static struct subheap *try_number(uint32_t number, bool make)
 
 struct subheap *heap_acquire_slow(void)
 {
-    for (;;) {
+    /* How often to look again when every sub-heap is taken and there is no memory for another. */
+    enum { TRIES_WITHOUT_MEMORY = 1000 };
+
+    for (uint32_t tries = 0;;) {
+        bool out_of_memory = false;
         struct subheap *heap = try_number(current_cpu() % CPU_HEAPS, true);
 
         /* Obstructed: the holder was preempted or stopped, or is below us in a signal handler. The
@@ -67,8 +71,10 @@ struct subheap *heap_acquire_slow(void)
            once. */
         for (uint32_t i = CPU_HEAPS; heap == NULL && i < ALL_HEAPS; i++) {
             heap = try_number(i, true);
-            if (heap == NULL && atomic_load_explicit(&heap_table[i], memory_order_relaxed) == NULL)
-                break; /* out of memory */
+            out_of_memory =
+                heap == NULL && atomic_load_explicit(&heap_table[i], memory_order_relaxed) == NULL;
+            if (out_of_memory)
+                break;
         }
         /* Out of memory for a new sub-heap, or hundreds of threads stopped: any other will do. */
         bool exists = false;
@@ -78,6 +84,10 @@ struct subheap *heap_acquire_slow(void)
         }
         if (heap != NULL || !exists)
             return heap;
+        /* The holder may be this very thread, below us in a signal handler: waiting would not end.
+         */
+        if (out_of_memory && ++tries == TRIES_WITHOUT_MEMORY)
+            return NULL;
         sched_yield();
     }
 }
@@ -179,11 +189,14 @@ static void release_after_fork(void)
 
 static void after_fork_in_child(void)
 {
-    bool nested = forks_inside > 0;
+    bool mine =
+        atomic_load_explicit(&fork_holder, memory_order_relaxed) == __builtin_thread_pointer();
+    bool nested = mine && forks_inside > 0;
 
     release_after_fork();
     if (nested)
         return; /* the code that this handler interrupted still holds the others */
+    forks_inside = 0;
     /* Another thread may have been forking: it is not here, and what it held is dropped below. */
     for (uint32_t i = 0; i < CPU_HEAPS / 64; i++)
         held_for_fork[i] = 0;

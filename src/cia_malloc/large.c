@@ -5,10 +5,7 @@
  */
 #include "cia_malloc/large.h"
 
-#include "base/report.h"
 #include "cia_malloc/heap_table.h"
-
-#include <stdlib.h>
 
 enum { HUGE_RECORDS_A_PAGE = 16 };
 
@@ -78,9 +75,17 @@ static void *run_allocate(struct subheap *heap, size_t bytes, size_t alignment, 
     return chunk->spans[page].base;
 }
 
-/* Records come a page at a time and are kept for ever: a few bytes for each half MiB in use. */
+/*
+ * Unused records of mappings that were freed, on any CPU: pushed by compare-and-swap, taken whole
+ * by exchange, so that there is no ABA. Records are kept for ever: a few bytes for each half MiB
+ * that was ever in use at once.
+ */
+static _Atomic(struct huge *) unused_records;
+
 static struct huge *record_take(struct subheap *heap)
 {
+    if (heap->huge_records == NULL) /* acquire pairs with the release in record_put */
+        heap->huge_records = atomic_exchange_explicit(&unused_records, NULL, memory_order_acquire);
     if (heap->huge_records == NULL) {
         struct huge *fresh = page_source_map_metadata(HUGE_RECORDS_A_PAGE * sizeof *fresh);
 
@@ -97,13 +102,12 @@ static struct huge *record_take(struct subheap *heap)
 
 static void record_put(struct huge *record)
 {
-    struct subheap *heap = heap_acquire();
+    struct huge *head = atomic_load_explicit(&unused_records, memory_order_relaxed);
 
-    if (heap == NULL)
-        return; /* cannot be: the record came from one */
-    record->next = heap->huge_records;
-    heap->huge_records = record;
-    subheap_unlock(heap);
+    do
+        record->next = head;
+    while (!atomic_compare_exchange_weak_explicit(&unused_records, &head, record,
+                                                  memory_order_release, memory_order_relaxed));
 }
 
 static void *huge_map(struct huge *record, size_t bytes, size_t alignment, uint32_t colour)
@@ -174,12 +178,16 @@ void *huge_resize(struct huge *huge, size_t new_bytes)
             page_source_unmap(base, total);
             return NULL;
         }
+        /* Forget the old place while it is still ours: once the pages have moved, another thread
+           may map it and register it. */
+        page_source_forget(huge->block);
         if (!page_source_move(huge->base, huge->mapped_bytes, base, total)) {
+            (void)page_source_register(huge->block, huge); /* the leaf is there: cannot fail */
             page_source_forget(base + offset);
-            page_source_unmap(base, total);
+            /* The kernel may have unmapped the new place before it failed, and given it to another
+               thread since: leave it alone. It costs addresses, not memory. */
             return NULL;
         }
-        page_source_forget(huge->block);
         huge->base = base;
         huge->block = base + offset;
     }

@@ -12,13 +12,15 @@
 
 enum {
     CHUNK_PROBES = 8, /* chunks with room looked at before a new one is mapped */
-    /* A chunk with fewer free pages than this moves behind those with room, so that it is not
-       looked at again and again; it moves to the front when it has four times as many. */
+    /* A chunk with fewer free pages than this is not looked at until it has four times as many. */
     ROOM_PAGES = 16,
-    /* Free pages kept populated for the next run: 2 MiB, or an eighth of what is in use. */
-    DIRTY_PAGES_LEAST = 512,
-    /* Spans with remote frees that may wait before the freeing thread sees to it. */
-    INBOX_GREATEST = 256,
+    /* Free pages kept populated for the next run: 8 MiB, or an eighth of what is in use. */
+    DIRTY_PAGES_LEAST = 2048,
+    /* Pages purged in one call: 4 MiB take the kernel some hundred microseconds. */
+    PURGE_PAGES_MOST = 1024,
+    /* Pages of spans with remote frees that may wait, in units of 4, before a freeing thread sees
+       to it: 4 MiB. */
+    INBOX_WEIGHT_GREATEST = 256,
 };
 
 /* L2 sets in pages: runs of one class go on through the L2 sets where the one before ended. */
@@ -39,36 +41,44 @@ struct subheap *subheap_create(uint32_t number)
     if (heap == NULL)
         return NULL;
     heap->number = number;
+    heap->purge_at = DIRTY_PAGES_LEAST;
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
         class_heap_initialise(&heap->classes[i], i);
     return heap;
 }
 
-static void chunks_insert(struct subheap *heap, struct chunk *chunk, bool in_front)
+static struct chunk **circle_of(struct subheap *heap, const struct chunk *chunk)
 {
-    if (heap->chunks == NULL) {
+    return chunk->has_room ? &heap->roomy : &heap->full;
+}
+
+static void chunks_insert(struct subheap *heap, struct chunk *chunk, bool has_room)
+{
+    chunk->has_room = has_room;
+    struct chunk **first = circle_of(heap, chunk);
+    if (*first == NULL) {
         chunk->next = chunk->previous = chunk;
-        heap->chunks = chunk;
-        return;
+    } else {
+        chunk->next = *first;
+        chunk->previous = (*first)->previous;
+        chunk->previous->next = chunk;
+        (*first)->previous = chunk;
     }
-    chunk->next = heap->chunks;
-    chunk->previous = heap->chunks->previous;
-    chunk->previous->next = chunk;
-    heap->chunks->previous = chunk;
-    if (in_front)
-        heap->chunks = chunk;
+    *first = chunk;
 }
 
 static void chunks_remove(struct subheap *heap, struct chunk *chunk)
 {
+    struct chunk **first = circle_of(heap, chunk);
+
     if (chunk->next == chunk) {
-        heap->chunks = NULL;
+        *first = NULL;
         return;
     }
     chunk->previous->next = chunk->next;
     chunk->next->previous = chunk->previous;
-    if (heap->chunks == chunk)
-        heap->chunks = chunk->next;
+    if (*first == chunk)
+        *first = chunk->next;
 }
 
 /* Takes pages from one chunk and keeps the sub-heap's sums. */
@@ -83,28 +93,48 @@ static bool take_from_chunk(struct subheap *heap, struct chunk *chunk, uint32_t 
     *page = (uint32_t)first;
     heap->used_pages += pages;
     heap->dirty_pages -= dirty_before - chunk->dirty_pages;
-    if (CHUNK_PAGES - chunk->used_pages < ROOM_PAGES && chunk->next != chunk) {
+    if (chunk->has_room && CHUNK_PAGES - chunk->used_pages < ROOM_PAGES) {
         chunks_remove(heap, chunk);
         chunks_insert(heap, chunk, false);
     }
     return true;
 }
 
+/* Goes round a circle for so many chunks. */
+static struct chunk *take_from_circle(struct subheap *heap, struct chunk **circle, uint32_t probes,
+                                      uint32_t pages, uint32_t modulus, uint32_t residue,
+                                      uint32_t *page, bool *clean)
+{
+    struct chunk *begin = *circle;
+    struct chunk *chunk = begin;
+
+    for (; chunk != NULL && probes > 0; probes--) {
+        if (take_from_chunk(heap, chunk, pages, modulus, residue, page, clean))
+            return chunk;
+        chunk = chunk->next;
+        if (chunk == begin)
+            break;
+    }
+    *circle = chunk; /* the next search begins with others */
+    return NULL;
+}
+
 static struct chunk *take_from_chunks(struct subheap *heap, uint32_t pages, uint32_t modulus,
                                       uint32_t residue, uint32_t *page, bool *clean)
 {
-    struct chunk *chunk = heap->chunks;
+    return take_from_circle(heap, &heap->roomy, CHUNK_PROBES, pages, modulus, residue, page, clean);
+}
 
-    for (uint32_t probe = 0; chunk != NULL && probe < CHUNK_PROBES; probe++) {
-        struct chunk *next = chunk->next;
+/* For when no more chunks are to be had: looks at all of them. */
+static struct chunk *take_from_any_chunk(struct subheap *heap, uint32_t pages, uint32_t modulus,
+                                         uint32_t residue, uint32_t *page, bool *clean)
+{
+    struct chunk *chunk = take_from_circle(heap, &heap->roomy, heap->chunk_count, pages, modulus,
+                                           residue, page, clean);
 
-        if (take_from_chunk(heap, chunk, pages, modulus, residue, page, clean))
-            return chunk;
-        if (next == heap->chunks)
-            break;
-        chunk = next;
-    }
-    return NULL;
+    return chunk != NULL ? chunk
+                         : take_from_circle(heap, &heap->full, heap->chunk_count, pages, modulus,
+                                            residue, page, clean);
 }
 
 static struct chunk *take_from_new_chunk(struct subheap *heap, uint32_t pages, uint32_t modulus,
@@ -124,15 +154,45 @@ struct chunk *subheap_take_pages(struct subheap *heap, uint32_t pages, uint32_t 
 {
     struct chunk *chunk = take_from_chunks(heap, pages, modulus, residue, page, clean);
 
-    return chunk != NULL ? chunk : take_from_new_chunk(heap, pages, modulus, residue, page, clean);
+    if (chunk == NULL)
+        chunk = take_from_new_chunk(heap, pages, modulus, residue, page, clean);
+    if (chunk == NULL)
+        chunk = take_from_any_chunk(heap, pages, modulus, residue, page, clean);
+    return chunk;
 }
 
-static void purge(struct subheap *heap)
+static uint32_t purge_circle(struct subheap *heap, struct chunk *chunk, uint32_t most)
 {
-    struct chunk *chunk = heap->chunks;
+    struct chunk *begin = chunk;
+    uint32_t purged = 0;
 
-    for (uint32_t i = 0; i < heap->chunk_count; i++, chunk = chunk->next)
-        heap->dirty_pages -= chunk_purge(chunk);
+    while (chunk != NULL && purged < most) {
+        if (chunk->dirty_pages > 0)
+            purged += chunk_purge(chunk, most - purged);
+        chunk = chunk->next;
+        if (chunk == begin)
+            break;
+    }
+    heap->dirty_pages -= purged;
+    return purged;
+}
+
+static uint32_t purge(struct subheap *heap, uint32_t most)
+{
+    uint32_t purged = purge_circle(heap, heap->roomy, most);
+
+    if (purged < most)
+        purged += purge_circle(heap, heap->full, most - purged);
+    return purged;
+}
+
+/* Keeps the dirty pages within bounds, a bounded number of them a call. */
+static void purge_some(struct subheap *heap)
+{
+    if (purge(heap, PURGE_PAGES_MOST) == 0) /* the program has locked its memory: do not insist */
+        heap->purge_at = 2 * heap->dirty_pages;
+    else
+        heap->purge_at = DIRTY_PAGES_LEAST;
 }
 
 static void return_pages(struct subheap *heap, struct chunk *chunk, uint32_t page, uint32_t pages)
@@ -146,12 +206,12 @@ static void return_pages(struct subheap *heap, struct chunk *chunk, uint32_t pag
         heap->chunk_count--;
         heap->dirty_pages -= chunk->dirty_pages;
         chunk_destroy(chunk);
-    } else if (CHUNK_PAGES - chunk->used_pages >= 4 * ROOM_PAGES) {
+    } else if (!chunk->has_room && CHUNK_PAGES - chunk->used_pages >= 4 * ROOM_PAGES) {
         chunks_remove(heap, chunk);
         chunks_insert(heap, chunk, true);
     }
-    if (heap->dirty_pages > DIRTY_PAGES_LEAST && heap->dirty_pages > heap->used_pages / 8)
-        purge(heap);
+    if (heap->dirty_pages > heap->purge_at && heap->dirty_pages > heap->used_pages / 8)
+        purge_some(heap);
 }
 
 static bool add_run(struct subheap *heap, struct class_heap *class_heap)
@@ -174,6 +234,8 @@ static bool add_run(struct subheap *heap, struct class_heap *class_heap)
             chunk = take_from_chunks(heap, pages, colour_pages, colour_page, &page, &clean);
         if (chunk == NULL)
             chunk = take_from_new_chunk(heap, pages, l2_pages, l2_page, &page, &clean);
+        if (chunk == NULL)
+            chunk = take_from_any_chunk(heap, pages, colour_pages, colour_page, &page, &clean);
     } else {
         chunk = subheap_take_pages(heap, pages, colour_pages, colour_page, &page, &clean);
     }
@@ -189,15 +251,18 @@ void *subheap_allocate_slow(struct subheap *heap, unsigned size_class, bool *unt
     void *block;
 
     subheap_drain(heap);
-    block = class_heap_allocate_slow(class_heap, untouched);
+    block = class_heap_allocate_slow(class_heap, false, untouched);
     if (block != NULL)
         return block;
     if (!add_run(heap, class_heap)) {
+        block = class_heap_allocate_slow(class_heap, true, untouched);
+        if (block != NULL)
+            return block;
         subheap_trim(heap); /* other classes may hold idle pages */
         if (!add_run(heap, class_heap))
             return NULL;
     }
-    return class_heap_allocate_slow(class_heap, untouched);
+    return class_heap_allocate_slow(class_heap, true, untouched);
 }
 
 static void release_run(struct subheap *heap, struct class_heap *class_heap, struct chunk *chunk,
@@ -243,7 +308,7 @@ void subheap_drain(struct subheap *heap)
     /* Most slow paths find it empty: read before taking the line for writing. */
     if (atomic_load_explicit(&heap->inbox, memory_order_relaxed) == NULL)
         return;
-    atomic_store_explicit(&heap->inbox_pushes, 0, memory_order_relaxed);
+    atomic_store_explicit(&heap->inbox_weight, 0, memory_order_relaxed);
 
     /* Acquire pairs with the release of each push: the spans' next words are there. */
     struct span_remote *remote = atomic_exchange_explicit(&heap->inbox, NULL, memory_order_acquire);
@@ -263,7 +328,8 @@ void subheap_drain(struct subheap *heap)
     }
 }
 
-void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bit)
+void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bit,
+                         uint32_t span_pages)
 {
     struct span_remote *remote = &chunk->remotes[span_index];
     struct subheap *heap = chunk->owner;
@@ -282,14 +348,16 @@ void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bit)
                                                   memory_order_relaxed));
 
     /* The owner may never come back to this CPU: whoever fills the inbox empties it. */
-    if (atomic_fetch_add_explicit(&heap->inbox_pushes, 1, memory_order_relaxed) >= INBOX_GREATEST &&
+    if (atomic_fetch_add_explicit(&heap->inbox_weight, 1 + span_pages / 4, memory_order_relaxed) >=
+            INBOX_WEIGHT_GREATEST &&
         subheap_try_lock(heap)) {
         subheap_drain(heap);
         subheap_unlock(heap);
     }
 }
 
-static void release_idle_runs(struct subheap *heap, struct chunk *chunk)
+/* The chunk may be gone afterwards. */
+static void release_idle_runs_of(struct subheap *heap, struct chunk *chunk)
 {
     uint32_t page = 0;
 
@@ -305,31 +373,44 @@ static void release_idle_runs(struct subheap *heap, struct chunk *chunk)
 
             release_run(heap, &heap->classes[size_class], chunk, page);
             if (last)
-                return; /* the chunk is gone */
+                return;
         }
         page += pages;
+    }
+}
+
+/* Chunks leave the circle or change it meanwhile: count them first, and go on from the next one. */
+static void release_idle_runs(struct subheap *heap, struct chunk *chunk)
+{
+    struct chunk *begin = chunk;
+    uint32_t count = 0;
+
+    for (; chunk != NULL; chunk = chunk->next) {
+        count++;
+        if (chunk->next == begin)
+            break;
+    }
+    for (chunk = begin; count > 0; count--) {
+        struct chunk *next = chunk->next;
+
+        release_idle_runs_of(heap, chunk);
+        chunk = next;
     }
 }
 
 bool subheap_trim(struct subheap *heap)
 {
     size_t mapped_before = page_source_mapped_bytes();
-    uint32_t dirty_before;
+    uint32_t purged;
 
     subheap_drain(heap);
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
         class_heap_retire_current(&heap->classes[i]);
 
-    struct chunk *chunk = heap->chunks;
-    for (uint32_t left = heap->chunk_count; left > 0; left--) {
-        struct chunk *next = chunk->next;
-
-        release_idle_runs(heap, chunk);
-        chunk = next;
-    }
-    dirty_before = heap->dirty_pages;
-    purge(heap);
-    return heap->dirty_pages < dirty_before || page_source_mapped_bytes() < mapped_before;
+    release_idle_runs(heap, heap->roomy);
+    release_idle_runs(heap, heap->full);
+    purged = purge(heap, UINT32_MAX);
+    return purged > 0 || page_source_mapped_bytes() < mapped_before;
 }
 
 _Noreturn void subheap_double_free(const struct span *span, uint64_t bits)

@@ -29,11 +29,14 @@ struct subheap {
      * all that the holder before it wrote.
      */
     _Alignas(LINE_BYTES) _Atomic uint32_t lock;
-    uint32_t number;      /* constant: its place in the heap table */
-    struct chunk *chunks; /* with room first; circular */
+    uint32_t number; /* constant: its place in the heap table */
     uint32_t chunk_count;
+    /* Circles: chunks that have room for a run, looked at in turn, and those that are nearly full.
+     */
+    struct chunk *roomy, *full;
     uint32_t used_pages; /* in all chunks */
     uint32_t dirty_pages;
+    uint32_t purge_at;   /* purge when there are more dirty pages than this */
     uint32_t large_live; /* large blocks handed out */
     uint64_t large_allocations;
     uint64_t large_pages_live;
@@ -44,7 +47,7 @@ struct subheap {
      * whole by exchange under the lock. Taking everything at once leaves no ABA problem.
      */
     _Alignas(LINE_BYTES) _Atomic(struct span_remote *) inbox;
-    _Atomic uint32_t inbox_pushes; /* since the last drain, roughly: bounds what waits here */
+    _Atomic uint32_t inbox_weight; /* of what was pushed since the last drain: bounds what waits */
 
     _Alignas(LINE_BYTES) uint8_t large_colour[LARGE_CURSORS];
     struct class_heap classes[SIZE_CLASS_COUNT];
@@ -119,8 +122,10 @@ bool subheap_trim(struct subheap *heap);
 /*
  * Without the lock: gives one block back to the sub-heap that owns the chunk. Lock-free: one atomic
  * or on a line that the owner does not work on; a push besides for the first of a span's batch.
+ * span_pages: how much memory may wait with the span.
  */
-void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bit);
+void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bit,
+                         uint32_t span_pages);
 
 /* Once, before the first sub-heap: how far runs go through the L2 before they repeat. Idempotent.
  */
