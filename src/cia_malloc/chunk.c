@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+bool chunk_huge_pages;
+
 struct chunk *chunk_create(struct subheap *owner)
 {
     struct chunk *chunk = page_source_map_metadata(sizeof *chunk);
@@ -19,6 +21,8 @@ struct chunk *chunk_create(struct subheap *owner)
         page_source_unmap_metadata(chunk, sizeof *chunk);
         return NULL;
     }
+    if (chunk_huge_pages)
+        page_source_prefer_huge_pages(chunk->base, CHUNK_BYTES);
     chunk->kind = OWNER_CHUNK;
     chunk->owner = owner;
     chunk->longest_free = CHUNK_PAGES;

@@ -96,6 +96,12 @@ static_assert(sizeof(struct span) == LINE_BYTES, "a span's words are one line");
 static_assert(sizeof(struct span_remote) == LINE_BYTES, "remote words do not share a line");
 static_assert(sizeof(struct page_info) == 8, "eight pages a line");
 
+/*
+ * Whether new chunks ask for huge pages: CIA_HUGE_PAGES, off by default, because a program that
+ * uses a few blocks would hold 2 MiB for them. Written before the first chunk.
+ */
+extern bool chunk_huge_pages;
+
 /* NULL when out of memory. The chunk is registered and belongs to owner. */
 struct chunk *chunk_create(struct subheap *owner);
 

@@ -6,6 +6,7 @@
 #include "cia_malloc/heap_table.h"
 
 #include "base/cache_geometry.h"
+#include "base/settings.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -27,6 +28,7 @@ static void initialise_once(void)
         cache_geometry_read(&geometry);
         size_class_initialise(geometry.l1d.sets);
         subheap_initialise(geometry.l2.sets);
+        chunk_huge_pages = setting_switch("CIA_HUGE_PAGES", 0);
         atomic_store_explicit(&done, true, memory_order_release);
     }
 }

@@ -29,27 +29,37 @@ static uint32_t next_colour(struct subheap *heap, size_t pages)
     return colour;
 }
 
+/* Pages for a block whose first line lies first_line lines behind a page's beginning. */
+static uint32_t pages_of(size_t bytes, uint32_t first_line)
+{
+    return (uint32_t)(round_up_to_pages(bytes + (size_t)first_line * LINE_BYTES) / PAGE_BYTES);
+}
+
 /* In a chunk: a run that is one span with one block. */
 static void *run_allocate(struct subheap *heap, size_t bytes, size_t alignment, bool *zeroed)
 {
-    uint32_t pages = (uint32_t)(round_up_to_pages(bytes) / PAGE_BYTES);
-    uint32_t modulus = colours / LINES_PER_PAGE, residue = 0, first_line = 0, page;
+    uint32_t modulus = 1, residue = 0, first_line = 0, page;
 
     if (alignment <= LINE_BYTES) {
-        uint32_t colour = next_colour(heap, pages);
+        uint32_t colour = next_colour(heap, pages_of(bytes, 0));
 
+        modulus = colours / LINES_PER_PAGE;
         first_line = colour % LINES_PER_PAGE;
         residue = colour / LINES_PER_PAGE;
-        pages = (uint32_t)(round_up_to_pages(bytes + first_line * LINE_BYTES) / PAGE_BYTES);
     } else if (alignment > PAGE_BYTES) {
         modulus = (uint32_t)(alignment / PAGE_BYTES);
-    } else {
-        modulus = 1;
     }
+    uint32_t pages = pages_of(bytes, first_line);
     struct chunk *chunk = subheap_take_pages(heap, pages, modulus, residue, &page, zeroed);
     if (chunk == NULL) {
         subheap_trim(heap);
         chunk = subheap_take_pages(heap, pages, modulus, residue, &page, zeroed);
+    }
+    if (chunk == NULL && alignment <= LINE_BYTES) {
+        /* A hole that a block of this length left may be a page too short for this colour. */
+        pages = pages_of(bytes, 0);
+        first_line %= (uint32_t)(((size_t)pages * PAGE_BYTES - bytes) / LINE_BYTES + 1);
+        chunk = subheap_take_pages(heap, pages, 1, 0, &page, zeroed);
     }
     if (chunk == NULL)
         return NULL;

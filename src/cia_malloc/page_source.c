@@ -66,6 +66,14 @@ void *page_source_map(size_t bytes, size_t alignment)
     return address + head;
 }
 
+void page_source_prefer_huge_pages(void *address, size_t bytes)
+{
+    int saved_errno = errno;
+
+    (void)madvise(address, bytes, MADV_HUGEPAGE);
+    errno = saved_errno;
+}
+
 bool page_source_purge(void *address, size_t bytes)
 {
     int saved_errno = errno;

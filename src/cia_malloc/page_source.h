@@ -27,6 +27,12 @@ enum {
  */
 void *page_source_map(size_t bytes, size_t alignment);
 
+/*
+ * Asks for huge pages for a mapping of chunks. Whether there are any is the kernel's affair, so
+ * there is nothing to return.
+ */
+void page_source_prefer_huge_pages(void *address, size_t bytes);
+
 /* Returns whole mapped pages to the kernel; the addresses are free for others. */
 void page_source_unmap(void *address, size_t bytes);
 

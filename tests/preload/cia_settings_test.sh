@@ -44,3 +44,18 @@ under MPLACE_L1D=63x8
 [[ $(wc -l <"$work/err") -eq 1 ]] || fail "a bad MPLACE_L1D must be one line"
 grep -q 'MPLACE_L1D=63x8' "$work/err" || fail "the line does not name the setting"
 [[ $(tr '\n' ' ' <"$work/out") == "a b c " ]] || fail "a bad setting changed the output"
+
+under CIA_HUGE_PAGES=1
+[[ ! -s $work/err ]] || fail "CIA_HUGE_PAGES=1 wrote: $(<"$work/err")"
+under CIA_HUGE_PAGES=yes
+[[ $(<"$work/err") == "mplace: CIA_HUGE_PAGES=yes is not allowed (0|1); using 0" ]] ||
+    fail "a bad CIA_HUGE_PAGES got: $(<"$work/err")"
+# Where the kernel grants them on request, a chunk in use is backed by them.
+if grep -q '\[madvise\]\|\[always\]' /sys/kernel/mm/transparent_hugepage/enabled 2>/dev/null; then
+    huge_kib() {
+        CIA_HUGE_PAGES=$1 LD_PRELOAD=$library awk '
+            BEGIN { while ((getline line < "/proc/self/smaps_rollup") > 0)
+                        if (line ~ /^AnonHugePages/) { split(line, field, " "); print field[2] } }'
+    }
+    [[ $(huge_kib 1) -gt 0 ]] || fail "CIA_HUGE_PAGES=1 gave no huge page"
+fi

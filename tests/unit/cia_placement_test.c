@@ -235,6 +235,38 @@ START_TEST(blocks_taken_from_a_used_heap_spread_as_new_ones_do)
 }
 END_TEST
 
+/*
+ * Two half-cycles of a class freed differently: one loses whole batches, the other single blocks.
+ * What is due then lies in spans that have nothing free, and what is free is not due.
+ */
+START_TEST(after_uneven_frees_no_set_is_filled_on_and_on)
+{
+    enum { BATCH = 32, BATCHES = 80, MORE = 160 };
+
+    use_geometry(_i);
+    memset(blocks, 0, sizeof blocks);
+    for (uint32_t n = 0; n < BATCHES * BATCH; n++)
+        blocks[n] = cia_allocate(4096);
+    uint32_t live = BATCHES * BATCH;
+    for (uint32_t n = 0; n < BATCHES * BATCH; n++) {
+        uint32_t batch = n / BATCH, item = n % BATCH;
+        bool whole_batches = batch % 4 == 1 || batch % 4 == 2;
+
+        if (whole_batches ? batch / 4 % 5 != 0 : (item + batch) % 5 != 0) {
+            cia_free(blocks[n]);
+            blocks[n] = NULL;
+            live--;
+        }
+    }
+    for (uint32_t n = 0; n < MORE; n++) {
+        blocks[BATCHES * BATCH + n] = cia_allocate(4096);
+        live++;
+        uint32_t most = fullest_set(blocks, BATCHES * BATCH + n + 1);
+        EXPECT(most * sets <= 2 * live, "%u of %u blocks in one set after %u more", most, live, n);
+    }
+}
+END_TEST
+
 static uint32_t l2_sets_used(void *const *block, uint32_t count, uint32_t stride)
 {
     static unsigned char used[1 << 13];
@@ -361,6 +393,7 @@ int main(void)
     tcase_add_loop_test(tests, random_growth_and_shrinking_leaves_no_set_above_twice_its_share, 0,
                         3);
     tcase_add_loop_test(tests, blocks_taken_from_a_used_heap_spread_as_new_ones_do, 0, 3);
+    tcase_add_loop_test(tests, after_uneven_frees_no_set_is_filled_on_and_on, 0, 2);
     tcase_add_loop_test(tests, blocks_of_any_size_to_64_KiB_use_half_of_the_L2_sets_they_could, 0,
                         GEOMETRIES);
     tcase_add_loop_test(tests, two_classes_in_turn_each_keep_their_spread, 0, GEOMETRIES);

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -211,16 +212,23 @@ START_TEST(trim_gives_back_everything_that_is_not_in_use)
 }
 END_TEST
 
-/* A sanitizer's shadow memory stays resident when the memory that it shadows goes. */
+/* A sanitizer's shadow memory stays resident when the memory that it shadows goes, and needs more
+   address space than a limit would leave. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-static size_t resident_pages(void)
+static void read_statm(unsigned long *total, unsigned long *resident)
 {
-    unsigned long total, resident;
     FILE *file = fopen("/proc/self/statm", "r");
 
     ck_assert_ptr_nonnull(file);
-    ck_assert_int_eq(fscanf(file, "%lu %lu", &total, &resident), 2);
+    ck_assert_int_eq(fscanf(file, "%lu %lu", total, resident), 2);
     fclose(file);
+}
+
+static size_t resident_pages(void)
+{
+    unsigned long total, resident;
+
+    read_statm(&total, &resident);
     return resident;
 }
 
@@ -238,7 +246,132 @@ START_TEST(freed_memory_leaves_the_process_without_a_trim)
     ck_assert_uint_lt(resident_pages() - before, COUNT * BYTES / PAGE_BYTES / 8);
 }
 END_TEST
+
+START_TEST(with_no_memory_left_freed_blocks_of_every_length_can_be_had_again)
+{
+    static const size_t lengths[] = {500, 5000, 65000, 100000, 300000, 500000};
+    enum { MOST = 400000 };
+    static void *blocks[MOST];
+
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        struct rlimit limit, old;
+        unsigned long total, resident;
+        int count = 0, freed = 0;
+
+        cia_free(cia_allocate(lengths[i]));
+        getrlimit(RLIMIT_AS, &old);
+        limit = old;
+        read_statm(&total, &resident);
+        limit.rlim_cur = total * PAGE_BYTES + ((size_t)60 << 20);
+        setrlimit(RLIMIT_AS, &limit);
+        while (count < MOST && (blocks[count] = cia_allocate(lengths[i])) != NULL)
+            count++;
+        for (int n = 0; n < count; n += 4, freed++)
+            cia_free(blocks[n]);
+        for (int n = 0; n < count; n += 4) {
+            blocks[n] = cia_allocate(lengths[i]);
+            freed -= blocks[n] != NULL;
+        }
+        setrlimit(RLIMIT_AS, &old);
+        ck_assert_int_gt(count, 16);
+        ck_assert_msg(freed == 0, "%d blocks of %zu bytes not to be had again", freed, lengths[i]);
+        for (int n = 0; n < count; n++)
+            cia_free(blocks[n]);
+    }
+}
+END_TEST
 #endif
+
+static void *grow_huge_blocks(void *argument)
+{
+    (void)argument;
+    for (int round = 0; round < 300; round++) {
+        char *block = cia_allocate(1 << 20);
+
+        for (size_t bytes = 2 << 20; bytes <= 40u << 20; bytes += 6 << 20) {
+            block = cia_reallocate(block, bytes);
+            if (block == NULL)
+                return "out of memory";
+            block[bytes - 1] = 1;
+        }
+        cia_free(block);
+    }
+    return NULL;
+}
+
+static void *map_huge_blocks(void *argument)
+{
+    (void)argument;
+    for (int round = 0; round < 1500; round++) {
+        void *blocks[8];
+
+        for (size_t i = 0; i < 8; i++)
+            blocks[i] = cia_allocate((600 << 10) + i * 900000);
+        for (size_t i = 0; i < 8; i++)
+            cia_free(blocks[i]);
+    }
+    return NULL;
+}
+
+/* A place that one block leaves may be another's a moment later: cia_free finds out whose it is. */
+START_TEST(huge_blocks_that_move_do_not_disturb_those_that_come)
+{
+    pthread_t threads[8];
+
+    for (int i = 0; i < 8; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL,
+                                        i % 2 == 0 ? grow_huge_blocks : map_huge_blocks, NULL),
+                         0);
+    for (int i = 0; i < 8; i++) {
+        void *complaint;
+
+        pthread_join(threads[i], &complaint);
+        ck_assert_ptr_null(complaint);
+    }
+    ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
+static void *free_from_another_sub_heap(void *block)
+{
+    cia_free(block);
+    return NULL;
+}
+
+START_TEST(huge_blocks_freed_by_other_threads_leave_nothing_behind)
+{
+    struct cia_totals early, late;
+
+    stay_on_one_cpu();
+    for (int round = 0; round < 400; round++) {
+        pthread_t thread;
+        void *block = cia_allocate(1 << 20);
+        struct subheap *heap = heap_here();
+        bool locked = subheap_try_lock(heap); /* the other thread uses another sub-heap */
+
+        ck_assert_int_eq(pthread_create(&thread, NULL, free_from_another_sub_heap, block), 0);
+        pthread_join(thread, NULL);
+        if (locked)
+            subheap_unlock(heap);
+        if (round == 50)
+            cia_totals_read(&early);
+    }
+    cia_totals_read(&late);
+    ck_assert_uint_le(late.mapped_bytes, early.mapped_bytes + (1 << 16));
+}
+END_TEST
+
+START_TEST(shrinking_a_huge_block_gives_its_tail_back)
+{
+    void *block = cia_allocate(64 << 20);
+    struct cia_totals totals;
+
+    block = cia_reallocate(block, 40 << 20);
+    cia_totals_read(&totals);
+    ck_assert_uint_le(totals.huge_bytes, (40 << 20) + 4 * PAGE_BYTES);
+    cia_free(block);
+}
+END_TEST
 
 START_TEST(recycled_memory_is_zeroed_and_fresh_memory_reads_as_zero)
 {
@@ -472,7 +605,11 @@ int main(void)
     tcase_add_test(tests, trim_gives_back_everything_that_is_not_in_use);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     tcase_add_test(tests, freed_memory_leaves_the_process_without_a_trim);
+    tcase_add_test(tests, with_no_memory_left_freed_blocks_of_every_length_can_be_had_again);
 #endif
+    tcase_add_test(tests, huge_blocks_that_move_do_not_disturb_those_that_come);
+    tcase_add_test(tests, huge_blocks_freed_by_other_threads_leave_nothing_behind);
+    tcase_add_test(tests, shrinking_a_huge_block_gives_its_tail_back);
     tcase_add_test(tests, recycled_memory_is_zeroed_and_fresh_memory_reads_as_zero);
     tcase_add_test(tests, aligned_blocks_are_aligned_and_free_like_others);
     tcase_add_test(tests, aligned_blocks_spread_over_the_sets_that_their_alignment_leaves);
