@@ -292,7 +292,10 @@ static void *grow_huge_blocks(void *argument)
             block = cia_reallocate(block, bytes);
             if (block == NULL)
                 return "out of memory";
+#ifndef __SANITIZE_THREAD__ /* it does not follow mremap, and takes the pages for another thread's \
+                             */
             block[bytes - 1] = 1;
+#endif
         }
         cia_free(block);
     }
