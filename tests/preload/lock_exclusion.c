@@ -6,6 +6,7 @@
  */
 #include "lock_check.h"
 
+#include <sched.h>
 #include <sys/mman.h>
 
 enum { THREADS = 6, ROUNDS = 1500, LINKS = 4 };
@@ -137,18 +138,74 @@ static void *use_and_leave(void *argument)
     return NULL;
 }
 
+static struct object *new_object(void)
+{
+    struct object *object =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    CHECK(object != MAP_FAILED);
+    CHECK_EQUAL(pthread_mutex_init(&object->mutex, NULL), 0);
+    object->users = 2;
+    return object;
+}
+
 static void check_unmapped_after_unlock(void)
 {
     for (int i = 0; i < 300; i++) {
-        struct object *object =
-            mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        CHECK(object != MAP_FAILED);
-        CHECK_EQUAL(pthread_mutex_init(&object->mutex, NULL), 0);
-        object->users = 2;
+        struct object *object = new_object();
         pthread_t other = start_thread(use_and_leave, object);
         use_and_leave(object);
         end_thread(other);
     }
+}
+
+/*
+ * The same with the race decided: both run on one CPU, the first one with idle priority, so that
+ * the second, asleep in lock, runs from the moment that the unlock wakes it, unmaps the page, and
+ * only then lets the first one come back out of its unlock. Waits that never sleep leave out the
+ * priority.
+ */
+static void *wake_the_other(void *argument)
+{
+    struct object *object = argument;
+    const struct timespec pause = {.tv_nsec = 50000};
+    const struct sched_param none = {.sched_priority = 0};
+
+    for (int i = 0; i < 40; i++) {
+        if (__atomic_load_n(&object->mutex.__data.__lock, __ATOMIC_RELAXED) == 2) {
+            CHECK_EQUAL(pthread_setschedparam(pthread_self(), SCHED_IDLE, &none), 0);
+            break;
+        }
+        nanosleep(&pause, NULL);
+    }
+    object->users--;
+    CHECK_EQUAL(pthread_mutex_unlock(&object->mutex), 0);
+    return NULL;
+}
+
+static void *lock_wait_and_unlock(void *argument)
+{
+    struct object *object = argument;
+
+    CHECK_EQUAL(pthread_mutex_lock(&object->mutex), 0);
+    pthread_t other = start_thread(use_and_leave, object);
+    wake_the_other(object);
+    end_thread(other);
+    return NULL;
+}
+
+static void check_unmapped_by_the_one_just_woken(void)
+{
+    cpu_set_t before, one;
+    int cpu = sched_getcpu();
+
+    CHECK_EQUAL(sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    CHECK_EQUAL(sched_setaffinity(0, sizeof one, &one), 0);
+    for (int i = 0; i < 30; i++)
+        elsewhere(lock_wait_and_unlock, new_object());
+    CHECK_EQUAL(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
 int main(void)
@@ -160,5 +217,6 @@ int main(void)
     check_exclusion(PTHREAD_MUTEX_ERRORCHECK);
     check_hand_over_hand();
     check_unmapped_after_unlock();
+    check_unmapped_by_the_one_just_woken();
     return 0;
 }
