@@ -25,6 +25,7 @@ static void read_all(struct cia_totals *totals, struct class_totals classes[SIZE
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
         classes[i] = (struct class_totals){0};
     while ((heap = heap_lock_next(&index, ALL_HEAPS, &totals->passed_over)) != NULL) {
+        subheap_drain(heap); /* what was freed on another CPU is free */
         for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
             classes[i].allocations += heap->classes[i].allocations;
             classes[i].live += heap->classes[i].live;

@@ -11,7 +11,7 @@
 
 struct cia_totals {
     uint64_t allocations; /* blocks ever handed out */
-    uint64_t live_blocks; /* of all sizes; remote frees that wait count as live */
+    uint64_t live_blocks; /* of all sizes */
     size_t live_bytes;    /* of those blocks, as rounded to their classes */
     size_t run_bytes;     /* pages in runs: live blocks and free ones between them */
     size_t dirty_bytes;   /* pages in no run, kept for the next one */
@@ -24,7 +24,7 @@ struct cia_totals {
     uint32_t passed_over; /* sub-heaps not counted because their holder did not let go */
 };
 
-/* Locks one sub-heap after the other. */
+/* Locks one sub-heap after the other, and takes in what other threads freed to it. */
 void cia_totals_read(struct cia_totals *totals);
 
 struct report;
