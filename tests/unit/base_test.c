@@ -10,6 +10,8 @@
 #include "base/report.h"
 #include "base/settings.h"
 
+#include "run_suite.h"
+
 #include <check.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -327,9 +329,5 @@ int main(void)
     tcase_add_test(tests, random_numbers_repeat_with_their_seed_and_stay_below_the_bound);
     suite_add_tcase(suite, tests);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -6,6 +6,8 @@
  */
 #include "harness/options.h"
 
+#include "run_suite.h"
+
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,9 +173,5 @@ int main(void)
     tcase_add_test(tests, help_wins_over_what_is_missing_and_names_every_option);
     suite_add_tcase(suite, tests);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -10,6 +10,8 @@
 #include "cia_malloc/allocator.h"
 #include "cia_malloc/heap_table.h"
 
+#include "run_suite.h"
+
 #include <check.h>
 #include <sched.h>
 #include <stdio.h>
@@ -403,9 +405,5 @@ int main(void)
     tcase_add_loop_test(tests, the_allocators_own_structures_begin_in_different_sets, 0, 3);
     suite_add_tcase(suite, tests);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

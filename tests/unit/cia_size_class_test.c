@@ -5,6 +5,8 @@
  */
 #include "cia_malloc/size_class.h"
 
+#include "run_suite.h"
+
 #include <check.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -179,9 +181,5 @@ int main(void)
     tcase_add_test(tests, fewer_or_more_sets_than_supported_are_clamped);
     suite_add_tcase(suite, tests);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

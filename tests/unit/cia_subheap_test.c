@@ -10,6 +10,8 @@
 #include "cia_malloc/large.h"
 #include "cia_malloc/statistics.h"
 
+#include "run_suite.h"
+
 #include <check.h>
 #include <pthread.h>
 #include <sched.h>
@@ -616,9 +618,5 @@ int main(void)
     tcase_add_test_raise_signal(misuse, freeing_foreign_memory_aborts, SIGABRT);
     suite_add_tcase(suite, misuse);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

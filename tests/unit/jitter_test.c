@@ -7,6 +7,8 @@
 #include "rand_malloc/bootstrap.h"
 #include "rand_malloc/jitter.h"
 
+#include "run_suite.h"
+
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -229,9 +231,5 @@ int main(void)
     tcase_add_test(tests, a_full_bootstrap_arena_is_enomem);
     suite_add_tcase(suite, tests);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -13,6 +13,8 @@
 #include "tts_lock/tts.h"
 #include "ttstle_lock/elision.h"
 
+#include "run_suite.h"
+
 #include <check.h>
 #include <errno.h>
 #include <sched.h>
@@ -731,9 +733,5 @@ int main(void)
     suite_add_tcase(suite, elision_case());
     suite_add_tcase(suite, adaptive_case());
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -7,6 +7,8 @@
 #include "ttstle_lock/htm_status.h"
 #include "ttstle_lock/retry_policy.h"
 
+#include "run_suite.h"
+
 #include <check.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -203,9 +205,5 @@ int main(void)
     tcase_add_test(tests, any_bits_found_in_a_mutex_are_a_usable_memory);
     suite_add_tcase(suite, tests);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -7,6 +7,8 @@
 #include "base/futex.h"
 #include "tts_lock/tts.h"
 
+#include "run_suite.h"
+
 #include <check.h>
 #include <errno.h>
 #include <sched.h>
@@ -368,9 +370,5 @@ int main(void)
     tcase_add_test(tests, the_setting_chooses_the_wait_and_park_is_the_default);
     suite_add_tcase(suite, tests);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }
