@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * A preload library that counts what sizes a program asks malloc, calloc and realloc for, and prints
- * them at exit: one "lines requests bytes" row for each block length in 64-byte lines, to the file
- * that SIZE_HISTOGRAM names (%p is not replaced: the last process wins) or to standard error.
- * waste.awk next to it turns the rows into the waste of a table of size classes. It is a measuring
- * tool: not thread-exact, not installed.
+ * A preload library that counts what sizes a program asks malloc, calloc and realloc for, and
+ * prints them at exit: one "lines requests bytes" row for each block length in 64-byte lines, to
+ * the file that SIZE_HISTOGRAM names (%p is not replaced: the last process wins) or to standard
+ * error. waste.awk next to it turns the rows into the waste of a table of size classes. It is a
+ * measuring tool: not thread-exact, not installed.
  */
 #include <stdatomic.h>
 #include <stddef.h>
