@@ -38,31 +38,40 @@ static uint32_t pages_of(size_t bytes, uint32_t first_line)
 /* In a chunk: a run that is one span with one block. */
 static void *run_allocate(struct subheap *heap, size_t bytes, size_t alignment, bool *zeroed)
 {
-    uint32_t modulus = 1, residue = 0, first_line = 0, page;
+    struct page_request request = {.modulus = 1};
+    struct page_run run;
+    uint32_t first_line = 0;
 
     if (alignment <= LINE_BYTES) {
         uint32_t colour = next_colour(heap, pages_of(bytes, 0));
 
-        modulus = colours / LINES_PER_PAGE;
+        request.modulus = colours / LINES_PER_PAGE;
+        request.residue = colour / LINES_PER_PAGE;
         first_line = colour % LINES_PER_PAGE;
-        residue = colour / LINES_PER_PAGE;
     } else if (alignment > PAGE_BYTES) {
-        modulus = (uint32_t)(alignment / PAGE_BYTES);
+        request.modulus = (uint32_t)(alignment / PAGE_BYTES);
     }
-    uint32_t pages = pages_of(bytes, first_line);
-    struct chunk *chunk = subheap_take_pages(heap, pages, modulus, residue, &page, zeroed);
-    if (chunk == NULL) {
+    request.pages = pages_of(bytes, first_line);
+    request.preferred_modulus = request.modulus;
+    request.preferred_residue = request.residue;
+
+    bool taken = page_heap_take(&heap->pages, &request, &run);
+    if (!taken) {
         subheap_trim(heap);
-        chunk = subheap_take_pages(heap, pages, modulus, residue, &page, zeroed);
+        taken = page_heap_take(&heap->pages, &request, &run);
     }
-    if (chunk == NULL && alignment <= LINE_BYTES) {
+    if (!taken && alignment <= LINE_BYTES) {
         /* A hole that a block of this length left may be a page too short for this colour. */
-        pages = pages_of(bytes, 0);
-        first_line %= (uint32_t)(((size_t)pages * PAGE_BYTES - bytes) / LINE_BYTES + 1);
-        chunk = subheap_take_pages(heap, pages, 1, 0, &page, zeroed);
+        request = (struct page_request){
+            .pages = pages_of(bytes, 0), .modulus = 1, .preferred_modulus = 1};
+        first_line %= (uint32_t)(((size_t)request.pages * PAGE_BYTES - bytes) / LINE_BYTES + 1);
+        taken = page_heap_take(&heap->pages, &request, &run);
     }
-    if (chunk == NULL)
+    if (!taken)
         return NULL;
+    struct chunk *chunk = run.chunk;
+    uint32_t page = run.page, pages = request.pages;
+    *zeroed = run.clean;
 
     struct page_info info = {
         .run_page = (uint16_t)page,

@@ -34,9 +34,9 @@ static void read_all(struct cia_totals *totals, struct class_totals classes[SIZE
         totals->allocations += heap->large_allocations;
         totals->live_blocks += heap->large_live;
         totals->live_bytes += heap->large_pages_live * PAGE_BYTES;
-        totals->run_bytes += (size_t)heap->used_pages * PAGE_BYTES;
-        totals->dirty_bytes += (size_t)heap->dirty_pages * PAGE_BYTES;
-        totals->chunks += heap->chunk_count;
+        totals->run_bytes += (size_t)heap->pages.used_pages * PAGE_BYTES;
+        totals->dirty_bytes += (size_t)heap->pages.dirty_pages * PAGE_BYTES;
+        totals->chunks += heap->pages.chunk_count;
         totals->subheaps++;
         subheap_unlock(heap);
     }

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Chunks, runs and remote frees of one sub-heap; see subheap.h. Every path here is off the fast
+ * Runs and remote frees of one sub-heap; see subheap.h. Every path here is off the fast
  * one: once a span, a run, or a batch of remote frees.
  */
 #include "cia_malloc/subheap.h"
@@ -11,13 +11,6 @@
 #include <stdlib.h>
 
 enum {
-    CHUNK_PROBES = 8, /* chunks with room looked at before a new one is mapped */
-    /* A chunk with fewer free pages than this is not looked at until it has four times as many. */
-    ROOM_PAGES = 16,
-    /* Free pages kept populated for the next run: 8 MiB, or an eighth of what is in use. */
-    DIRTY_PAGES_LEAST = 2048,
-    /* Pages purged in one call: 4 MiB take the kernel some hundred microseconds. */
-    PURGE_PAGES_MOST = 1024,
     /* Pages of spans with remote frees that may wait, in units of 4, before a freeing thread sees
        to it: 4 MiB. */
     INBOX_WEIGHT_GREATEST = 256,
@@ -41,207 +34,34 @@ struct subheap *subheap_create(uint32_t number)
     if (heap == NULL)
         return NULL;
     heap->number = number;
-    heap->purge_at = DIRTY_PAGES_LEAST;
+    page_heap_initialise(&heap->pages, heap);
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
         class_heap_initialise(&heap->classes[i], i);
     return heap;
-}
-
-static struct chunk **circle_of(struct subheap *heap, const struct chunk *chunk)
-{
-    return chunk->has_room ? &heap->roomy : &heap->full;
-}
-
-static void chunks_insert(struct subheap *heap, struct chunk *chunk, bool has_room)
-{
-    chunk->has_room = has_room;
-    struct chunk **first = circle_of(heap, chunk);
-    if (*first == NULL) {
-        chunk->next = chunk->previous = chunk;
-    } else {
-        chunk->next = *first;
-        chunk->previous = (*first)->previous;
-        chunk->previous->next = chunk;
-        (*first)->previous = chunk;
-    }
-    *first = chunk;
-}
-
-static void chunks_remove(struct subheap *heap, struct chunk *chunk)
-{
-    struct chunk **first = circle_of(heap, chunk);
-
-    if (chunk->next == chunk) {
-        *first = NULL;
-        return;
-    }
-    chunk->previous->next = chunk->next;
-    chunk->next->previous = chunk->previous;
-    if (*first == chunk)
-        *first = chunk->next;
-}
-
-/* Takes pages from one chunk and keeps the sub-heap's sums. */
-static bool take_from_chunk(struct subheap *heap, struct chunk *chunk, uint32_t pages,
-                            uint32_t modulus, uint32_t residue, uint32_t *page, bool *clean)
-{
-    uint32_t dirty_before = chunk->dirty_pages;
-    int first = chunk_take_pages(chunk, pages, modulus, residue, clean);
-
-    if (first < 0)
-        return false;
-    *page = (uint32_t)first;
-    heap->used_pages += pages;
-    heap->dirty_pages -= dirty_before - chunk->dirty_pages;
-    if (chunk->has_room && CHUNK_PAGES - chunk->used_pages < ROOM_PAGES) {
-        chunks_remove(heap, chunk);
-        chunks_insert(heap, chunk, false);
-    }
-    return true;
-}
-
-/* Goes round a circle for so many chunks. */
-static struct chunk *take_from_circle(struct subheap *heap, struct chunk **circle, uint32_t probes,
-                                      uint32_t pages, uint32_t modulus, uint32_t residue,
-                                      uint32_t *page, bool *clean)
-{
-    struct chunk *begin = *circle;
-    struct chunk *chunk = begin;
-
-    for (; chunk != NULL && probes > 0; probes--) {
-        if (take_from_chunk(heap, chunk, pages, modulus, residue, page, clean))
-            return chunk;
-        chunk = chunk->next;
-        if (chunk == begin)
-            break;
-    }
-    *circle = chunk; /* the next search begins with others */
-    return NULL;
-}
-
-static struct chunk *take_from_chunks(struct subheap *heap, uint32_t pages, uint32_t modulus,
-                                      uint32_t residue, uint32_t *page, bool *clean)
-{
-    return take_from_circle(heap, &heap->roomy, CHUNK_PROBES, pages, modulus, residue, page, clean);
-}
-
-/* For when no more chunks are to be had: looks at all of them. */
-static struct chunk *take_from_any_chunk(struct subheap *heap, uint32_t pages, uint32_t modulus,
-                                         uint32_t residue, uint32_t *page, bool *clean)
-{
-    struct chunk *chunk = take_from_circle(heap, &heap->roomy, heap->chunk_count, pages, modulus,
-                                           residue, page, clean);
-
-    return chunk != NULL ? chunk
-                         : take_from_circle(heap, &heap->full, heap->chunk_count, pages, modulus,
-                                            residue, page, clean);
-}
-
-static struct chunk *take_from_new_chunk(struct subheap *heap, uint32_t pages, uint32_t modulus,
-                                         uint32_t residue, uint32_t *page, bool *clean)
-{
-    struct chunk *chunk = chunk_create(heap);
-
-    if (chunk == NULL)
-        return NULL;
-    chunks_insert(heap, chunk, true);
-    heap->chunk_count++;
-    return take_from_chunk(heap, chunk, pages, modulus, residue, page, clean) ? chunk : NULL;
-}
-
-struct chunk *subheap_take_pages(struct subheap *heap, uint32_t pages, uint32_t modulus,
-                                 uint32_t residue, uint32_t *page, bool *clean)
-{
-    struct chunk *chunk = take_from_chunks(heap, pages, modulus, residue, page, clean);
-
-    if (chunk == NULL)
-        chunk = take_from_new_chunk(heap, pages, modulus, residue, page, clean);
-    if (chunk == NULL)
-        chunk = take_from_any_chunk(heap, pages, modulus, residue, page, clean);
-    return chunk;
-}
-
-static uint32_t purge_circle(struct subheap *heap, struct chunk *chunk, uint32_t most)
-{
-    struct chunk *begin = chunk;
-    uint32_t purged = 0;
-
-    while (chunk != NULL && purged < most) {
-        if (chunk->dirty_pages > 0)
-            purged += chunk_purge(chunk, most - purged);
-        chunk = chunk->next;
-        if (chunk == begin)
-            break;
-    }
-    heap->dirty_pages -= purged;
-    return purged;
-}
-
-static uint32_t purge(struct subheap *heap, uint32_t most)
-{
-    uint32_t purged = purge_circle(heap, heap->roomy, most);
-
-    if (purged < most)
-        purged += purge_circle(heap, heap->full, most - purged);
-    return purged;
-}
-
-/* Keeps the dirty pages within bounds, a bounded number of them a call. */
-static void purge_some(struct subheap *heap)
-{
-    if (purge(heap, PURGE_PAGES_MOST) == 0) /* the program has locked its memory: do not insist */
-        heap->purge_at = 2 * heap->dirty_pages;
-    else
-        heap->purge_at = DIRTY_PAGES_LEAST;
-}
-
-static void return_pages(struct subheap *heap, struct chunk *chunk, uint32_t page, uint32_t pages)
-{
-    chunk_return_pages(chunk, page, pages);
-    heap->used_pages -= pages;
-    heap->dirty_pages += pages;
-
-    if (chunk->used_pages == 0 && heap->chunk_count > 1) {
-        chunks_remove(heap, chunk);
-        heap->chunk_count--;
-        heap->dirty_pages -= chunk->dirty_pages;
-        chunk_destroy(chunk);
-    } else if (!chunk->has_room && CHUNK_PAGES - chunk->used_pages >= 4 * ROOM_PAGES) {
-        chunks_remove(heap, chunk);
-        chunks_insert(heap, chunk, true);
-    }
-    if (heap->dirty_pages > heap->purge_at && heap->dirty_pages > heap->used_pages / 8)
-        purge_some(heap);
 }
 
 static bool add_run(struct subheap *heap, struct class_heap *class_heap)
 {
     const struct class_layout *layout = &class_layouts[class_heap->size_class];
     uint32_t type = class_heap_wanted_type(class_heap);
-    uint32_t pages = class_layout_run_pages(layout, type);
-    uint32_t colour_pages = colours / LINES_PER_PAGE;
-    uint32_t colour_page = class_layout_run_offset(layout, type) / LINES_PER_PAGE;
-    struct chunk *chunk = NULL;
-    uint32_t page;
-    bool clean;
+    uint32_t modulus = colours / LINES_PER_PAGE;
+    uint32_t residue = class_layout_run_offset(layout, type) / LINES_PER_PAGE;
+    struct page_request request = {
+        .pages = class_layout_run_pages(layout, type),
+        .modulus = modulus,
+        .residue = residue,
+        .preferred_modulus = modulus,
+        .preferred_residue = residue,
+    };
+    struct page_run run;
 
-    if (class_heap->has_runs && l2_pages > colour_pages) {
-        /* Where the L2 wants it; then anywhere of the right colour; then in new memory. */
-        uint32_t l2_page = class_heap_wanted_page(class_heap, type) & (l2_pages - 1);
-
-        chunk = take_from_chunks(heap, pages, l2_pages, l2_page, &page, &clean);
-        if (chunk == NULL)
-            chunk = take_from_chunks(heap, pages, colour_pages, colour_page, &page, &clean);
-        if (chunk == NULL)
-            chunk = take_from_new_chunk(heap, pages, l2_pages, l2_page, &page, &clean);
-        if (chunk == NULL)
-            chunk = take_from_any_chunk(heap, pages, colour_pages, colour_page, &page, &clean);
-    } else {
-        chunk = subheap_take_pages(heap, pages, colour_pages, colour_page, &page, &clean);
+    if (class_heap->has_runs && l2_pages > modulus) {
+        request.preferred_modulus = l2_pages;
+        request.preferred_residue = class_heap_wanted_page(class_heap, type) & (l2_pages - 1);
     }
-    if (chunk == NULL)
+    if (!page_heap_take(&heap->pages, &request, &run))
         return false;
-    class_heap_add_run(class_heap, chunk, page, type, clean);
+    class_heap_add_run(class_heap, run.chunk, run.page, type, run.clean);
     return true;
 }
 
@@ -271,7 +91,7 @@ static void release_run(struct subheap *heap, struct class_heap *class_heap, str
     uint32_t pages = chunk->spans[page].run_pages;
 
     class_heap_remove_run(class_heap, chunk, page);
-    return_pages(heap, chunk, page, pages);
+    page_heap_return(&heap->pages, chunk, page, pages);
 }
 
 void subheap_settle(struct subheap *heap, struct span *span)
@@ -286,7 +106,7 @@ void subheap_free_large(struct subheap *heap, struct span *span)
 {
     heap->large_live--;
     heap->large_pages_live -= span->run_pages;
-    return_pages(heap, span->chunk, span->run_page, span->run_pages);
+    page_heap_return(&heap->pages, span->chunk, span->run_page, span->run_pages);
 }
 
 static void free_batch(struct subheap *heap, struct span *span, uint64_t bits)
@@ -356,9 +176,9 @@ void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bit,
     }
 }
 
-/* The chunk may be gone afterwards. */
-static void release_idle_runs_of(struct subheap *heap, struct chunk *chunk)
+static void release_idle_runs(struct chunk *chunk)
 {
+    struct subheap *heap = chunk->owner;
     uint32_t page = 0;
 
     while (page < CHUNK_PAGES) {
@@ -369,32 +189,13 @@ static void release_idle_runs_of(struct subheap *heap, struct chunk *chunk)
             pages = chunk->spans[page].run_pages;
         if (size_class < SIZE_CLASS_COUNT &&
             class_heap_run_is_idle(&heap->classes[size_class], chunk, page)) {
-            bool last = chunk->used_pages == pages && heap->chunk_count > 1;
+            bool last = chunk->used_pages == pages && heap->pages.chunk_count > 1;
 
             release_run(heap, &heap->classes[size_class], chunk, page);
             if (last)
-                return;
+                return; /* the chunk is gone */
         }
         page += pages;
-    }
-}
-
-/* Chunks leave the circle or change it meanwhile: count them first, and go on from the next one. */
-static void release_idle_runs(struct subheap *heap, struct chunk *chunk)
-{
-    struct chunk *begin = chunk;
-    uint32_t count = 0;
-
-    for (; chunk != NULL; chunk = chunk->next) {
-        count++;
-        if (chunk->next == begin)
-            break;
-    }
-    for (chunk = begin; count > 0; count--) {
-        struct chunk *next = chunk->next;
-
-        release_idle_runs_of(heap, chunk);
-        chunk = next;
     }
 }
 
@@ -407,9 +208,8 @@ bool subheap_trim(struct subheap *heap)
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
         class_heap_retire_current(&heap->classes[i]);
 
-    release_idle_runs(heap, heap->roomy);
-    release_idle_runs(heap, heap->full);
-    purged = purge(heap, UINT32_MAX);
+    page_heap_visit(&heap->pages, release_idle_runs);
+    purged = page_heap_purge(&heap->pages);
     return purged > 0 || page_source_mapped_bytes() < mapped_before;
 }
 

@@ -15,6 +15,7 @@
 #define MPLACE_CIA_SUBHEAP_H
 
 #include "cia_malloc/class_heap.h"
+#include "cia_malloc/page_heap.h"
 
 struct huge;
 
@@ -30,13 +31,7 @@ struct subheap {
      */
     _Alignas(LINE_BYTES) _Atomic uint32_t lock;
     uint32_t number; /* constant: its place in the heap table */
-    uint32_t chunk_count;
-    /* Circles: chunks that have room for a run, looked at in turn, and those that are nearly full.
-     */
-    struct chunk *roomy, *full;
-    uint32_t used_pages; /* in all chunks */
-    uint32_t dirty_pages;
-    uint32_t purge_at;   /* purge when there are more dirty pages than this */
+    struct page_heap pages;
     uint32_t large_live; /* large blocks handed out */
     uint64_t large_allocations;
     uint64_t large_pages_live;
@@ -102,13 +97,6 @@ static inline void subheap_free_local(struct subheap *heap, struct span *span, u
     if (__builtin_expect(class_heap_is_unsettled(class_heap, span), 0))
         subheap_settle(heap, span);
 }
-
-/*
- * Pages for one block that is a run of its own, at a page with number % modulus == residue.
- * *page is its first page in the chunk returned; NULL when out of memory.
- */
-struct chunk *subheap_take_pages(struct subheap *heap, uint32_t pages, uint32_t modulus,
-                                 uint32_t residue, uint32_t *page, bool *clean);
 
 /* Takes over what other threads freed. */
 void subheap_drain(struct subheap *heap);
