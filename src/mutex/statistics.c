@@ -48,7 +48,7 @@ bool statistics_counting;
 static struct exit_report exit_report;
 
 /*
- * The calling thread's notes, 16 bytes of it. The notes are written inside
+ * The calling thread's slot and notes: 16 bytes of thread-local storage. Notes are written inside
  * transactions, but only for what is nested in one: the outermost section needs none, and so the
  * commonest transaction carries no line of ours in its write set.
  */
