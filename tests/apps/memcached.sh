@@ -34,8 +34,10 @@ is_ours() {
     ask "$1" <<<$'stats\r' 2>/dev/null | tr -d '\r' | grep -qx "STAT pid $2"
 }
 
+# Room for all that the longest run stores, some 550 MB: an item that is evicted is a miss later on,
+# with or without a library.
 start_memcached() {
-    "$@" /usr/bin/memcached -l 127.0.0.1 -p "$port" -U 0 -t 4 -m 256 >>server.err 2>&1
+    "$@" /usr/bin/memcached -l 127.0.0.1 -p "$port" -U 0 -t 4 -m 2048 >>server.err 2>&1
 }
 
 # Values of many sizes are set, appended to, counted, replaced, deleted and read.
