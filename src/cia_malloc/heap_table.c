@@ -137,7 +137,7 @@ struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_o
  */
 static uint64_t held_for_fork[CPU_HEAPS / 64];
 /* The thread between before_fork and after_fork, by its thread pointer, which the child shares.
-   Claimed by compare-and-swap from NULL; the two words after it belong to that thread. */
+   Claimed by compare-and-swap from NULL; held_for_fork and forks_inside are that thread's. */
 static _Atomic(void *) fork_holder;
 static uint32_t forks_inside; /* from signal handlers while this thread holds the sub-heaps */
 

@@ -5,8 +5,6 @@
  */
 #include "cia_malloc/large.h"
 
-#include "cia_malloc/heap_table.h"
-
 enum { HUGE_RECORDS_A_PAGE = 16 };
 
 /* Written once a mapping of more than half a MiB comes or goes. */

@@ -26,6 +26,19 @@ work=
 exec {complaints}>&2
 
 say() { printf '%s\n' "$*"; }
+
+# Parts of awk programs that make up input. random(BELOW): the next number of Park and Miller's
+# generator, from 0 to BELOW - 1; the program is given -v seed=. text(LENGTH): so many hex digits,
+# which repeat.
+# shellcheck disable=SC2034 # the scripts use them
+awk_random='function random(below) { seed = (seed * 16807) % 2147483647; return seed % below }'
+# shellcheck disable=SC2034
+awk_text='function text(length_wanted,    t) {
+    t = sprintf("%x", random(2147483646))
+    while (length(t) < length_wanted) t = t t
+    return substr(t, 1, length_wanted)
+}'
+
 fail() {
     printf '%s: %s\n' "$test_name" "$*" >&"$complaints"
     exit 1

@@ -17,7 +17,7 @@ say "input: $functions functions, seed $seed"
 
 # Functions of nested loops, switches, structures, calls and floating point, in one file.
 awk -v seed="$seed" -v functions="$functions" '
-    function random(below) { seed = (seed * 16807) % 2147483647; return seed % below }
+    '"$awk_random"'
     function term(    kind) {
         kind = random(5)
         if (kind == 0) return "a"

@@ -38,7 +38,7 @@ git_plainly() { plainly /usr/bin/git "$@"; }
 # A linear history with a merge now and then; every commit rewrites lines of a few of 60 files.
 generate_history() {
     awk -v seed="$seed" -v commits="$commits" '
-        function random(below) { seed = (seed * 16807) % 2147483647; return seed % below }
+        '"$awk_random"'
         function data(text) { printf "data %d\n%s\n", length(text), text }
         function contents(file,    i, text) {
             for (i = 0; i < lines[file]; i++) text = text line[file, i] "\n"

@@ -43,12 +43,8 @@ start_memcached() {
 # Values of many sizes are set, appended to, counted, replaced, deleted and read.
 generate_conversation() {
     awk -v seed="$seed" -v keys="$keys" '
-        function random(below) { seed = (seed * 16807) % 2147483647; return seed % below }
-        function text(length_wanted,    t) {
-            t = sprintf("%x", random(2147483646))
-            while (length(t) < length_wanted) t = t t
-            return substr(t, 1, length_wanted)
-        }
+        '"$awk_random"'
+        '"$awk_text"'
         function store(verb, key, length_wanted) {
             printf "%s %s %d 0 %d\r\n%s\r\n", verb, key, random(60000), length_wanted,
                 text(length_wanted)

@@ -43,12 +43,8 @@ start_redis() {
 # The load: strings of many sizes, lists, hashes and sorted sets, that grow, shrink and go.
 generate_load() {
     awk -v seed="$seed" -v keys="$keys" '
-        function random(below) { seed = (seed * 16807) % 2147483647; return seed % below }
-        function text(length_wanted,    t) {
-            t = sprintf("%x", random(2147483646))
-            while (length(t) < length_wanted) t = t t
-            return substr(t, 1, length_wanted)
-        }
+        '"$awk_random"'
+        '"$awk_text"'
         BEGIN {
             for (i = 1; i <= keys; i++) {
                 print "SET string:" i, text(1 + random(random(50) ? 200 : 20000))

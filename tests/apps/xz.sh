@@ -15,7 +15,7 @@ megabytes=$(quick_or_full 12 150)
 # Words of a seeded vocabulary, in runs that repeat: text that compresses about as text does.
 say "input: $megabytes MB of text, seed $seed"
 awk -v seed="$seed" -v wanted="$((megabytes * 1000000))" '
-    function random(below) { seed = (seed * 16807) % 2147483647; return seed % below }
+    '"$awk_random"'
     BEGIN {
         for (i = 0; i < 5000; i++) {
             word[i] = ""
