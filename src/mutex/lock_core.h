@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * What the front (interpose.c) asks of a lock core. The front knows types, owners, recursion and
- * error codes; a core knows the lock word, how to wait for it, and whether a section may run as a
+ * What the front (front.h) asks of a lock core. The front knows types, owners, recursion and error
+ * codes; a core knows the lock word, how to wait for it, and whether a section may run as a
  * transaction instead. Each library compiles the front with its own core, included at the end, so
  * that the uncontended path has no call in it.
  */
@@ -31,19 +31,27 @@ static inline int lock_core_acquire_until(pthread_mutex_t *mutex, clockid_t cloc
 /* Frees the word and wakes a sleeper. The mutex may be gone when this returns. */
 static inline void lock_core_release(pthread_mutex_t *mutex);
 
-/* ---- elision; a core without it answers false and does nothing ---- */
+/*
+ * ---- elision; a core without it answers false and does nothing ----
+ *
+ * kind is __kind as the entry point sees it, and KIND_NO_ELISION in it forbids; caller is for the
+ * statistics.
+ */
+
+/* Whether transactions are at hand in this process at all. */
+static inline bool lock_core_elides(void);
 
 /*
  * Enters the critical section of a normal or adaptive mutex without taking it. May wait, as
  * lock_core_acquire does. False: take it physically.
  */
-static inline bool lock_core_elide(pthread_mutex_t *mutex, unsigned kind);
+static inline bool lock_core_elide(pthread_mutex_t *mutex, unsigned kind, const void *caller);
 
 /*
  * The same for trylock, timedlock and clocklock: never waits. Inside a transaction it does not
  * return: this thread may hold this very mutex elided, and only a physical run can tell.
  */
-static inline bool lock_core_try_elide(pthread_mutex_t *mutex, unsigned kind);
+static inline bool lock_core_try_elide(pthread_mutex_t *mutex, unsigned kind, const void *caller);
 
 /*
  * Ends the elided section if the calling thread is in one that unlocking this mutex may end. The

@@ -51,11 +51,17 @@ enum {
     KIND_TYPE_MASK = 0xff,
     /*
      * Set by PTHREAD_MUTEX_NORMAL chosen explicitly: locking it twice must deadlock, which a
-     * flat-nested transaction would not do.
+     * flat-nested transaction would not do. libc sets it in C11's mutexes too, although C11 asks
+     * for no deadlock: there the entry point says that it does not count.
      */
     KIND_NO_ELISION = 512,
     KIND_DESTROYED = -1,
 };
+
+static inline bool kind_is_ours(unsigned kind)
+{
+    return (kind & KIND_TYPE_MASK) <= TYPE_ADAPTIVE;
+}
 
 static inline int *mutex_word(pthread_mutex_t *mutex)
 {

@@ -70,8 +70,10 @@ static void add(struct slot *slot, enum counter counter, uint64_t amount)
     (void)__atomic_fetch_add(&slot->counts[counter], amount, __ATOMIC_RELAXED);
 }
 
-void statistics_acquired(bool in_transaction)
+void statistics_acquired(pthread_mutex_t *mutex, const void *caller, bool in_transaction)
 {
+    (void)mutex;
+    (void)caller;
     if (in_transaction) {
         thread.noted_acquisitions++;
         thread.noted_slow_path++;
@@ -82,8 +84,10 @@ void statistics_acquired(bool in_transaction)
     add(slot, SLOW_PATH, 1);
 }
 
-void statistics_elided_nested(void)
+void statistics_elided_nested(pthread_mutex_t *mutex, const void *caller)
 {
+    (void)mutex;
+    (void)caller;
     thread.noted_acquisitions++;
 }
 
@@ -99,8 +103,10 @@ void statistics_committed(void)
     thread.noted_slow_path = 0;
 }
 
-void statistics_aborted(enum statistics_abort cause)
+void statistics_aborted(pthread_mutex_t *mutex, const void *caller, enum statistics_abort cause)
 {
+    (void)mutex;
+    (void)caller;
     add(own_slot(), (enum counter)(FIRST_ABORT + cause), 1);
 }
 

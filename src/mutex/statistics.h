@@ -12,6 +12,7 @@
 #ifndef MPLACE_MUTEX_STATISTICS_H
 #define MPLACE_MUTEX_STATISTICS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -34,18 +35,21 @@ static inline bool statistics_on(void)
     return __builtin_expect(__atomic_load_n(&statistics_counting, __ATOMIC_RELAXED), 0);
 }
 
-/* The following are called only while statistics_on(). */
+/*
+ * The following are called only while statistics_on(). caller is the address in the program to
+ * which the lock function returns.
+ */
 
 /* A lock was taken physically. */
-void statistics_acquired(bool in_transaction);
+void statistics_acquired(pthread_mutex_t *mutex, const void *caller, bool in_transaction);
 
 /* A nested section was entered elided; the outermost one is counted when it commits. */
-void statistics_elided_nested(void);
+void statistics_elided_nested(pthread_mutex_t *mutex, const void *caller);
 
 /* The outermost transaction has committed: with it, one elided section and all that it noted. */
 void statistics_committed(void);
 
-void statistics_aborted(enum statistics_abort cause);
+void statistics_aborted(pthread_mutex_t *mutex, const void *caller, enum statistics_abort cause);
 
 /*
  * Takes over the setting of that name (TTS_STATS, TTSTLE_STATS): counts from now on, reports at

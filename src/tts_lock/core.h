@@ -30,17 +30,24 @@ static inline void lock_core_release(pthread_mutex_t *mutex)
     tts_release(mutex);
 }
 
-static inline bool lock_core_elide(pthread_mutex_t *mutex, unsigned kind)
+static inline bool lock_core_elides(void)
 {
-    (void)mutex;
-    (void)kind;
     return false;
 }
 
-static inline bool lock_core_try_elide(pthread_mutex_t *mutex, unsigned kind)
+static inline bool lock_core_elide(pthread_mutex_t *mutex, unsigned kind, const void *caller)
 {
     (void)mutex;
     (void)kind;
+    (void)caller;
+    return false;
+}
+
+static inline bool lock_core_try_elide(pthread_mutex_t *mutex, unsigned kind, const void *caller)
+{
+    (void)mutex;
+    (void)kind;
+    (void)caller;
     return false;
 }
 

@@ -10,14 +10,14 @@
 #include "tts_lock/tts.h"
 #include "ttstle_lock/elision.h"
 
-static inline bool elides_at_all(void)
+static inline bool lock_core_elides(void)
 {
     return __builtin_expect(htm_usable, 1);
 }
 
 static inline bool lock_core_in_transaction(void)
 {
-    return elides_at_all() && htm_active();
+    return lock_core_elides() && htm_active();
 }
 
 static inline void lock_core_leave_transaction(void)
@@ -26,17 +26,18 @@ static inline void lock_core_leave_transaction(void)
         htm_abort_physical();
 }
 
-static inline bool lock_core_elide(pthread_mutex_t *mutex, unsigned kind)
+static inline bool lock_core_elide(pthread_mutex_t *mutex, unsigned kind, const void *caller)
 {
-    return elides_at_all() && !(kind & KIND_NO_ELISION) && elision_enter(mutex, ELISION_MAY_WAIT);
+    return lock_core_elides() && !(kind & KIND_NO_ELISION) &&
+           elision_enter(mutex, ELISION_MAY_WAIT, caller);
 }
 
-static inline bool lock_core_try_elide(pthread_mutex_t *mutex, unsigned kind)
+static inline bool lock_core_try_elide(pthread_mutex_t *mutex, unsigned kind, const void *caller)
 {
-    if (!elides_at_all() || (kind & KIND_NO_ELISION))
+    if (!lock_core_elides() || (kind & KIND_NO_ELISION))
         return false;
     lock_core_leave_transaction();
-    return elision_enter(mutex, ELISION_NEVER_WAIT);
+    return elision_enter(mutex, ELISION_NEVER_WAIT, caller);
 }
 
 static inline bool lock_core_end_elided(unsigned kind)

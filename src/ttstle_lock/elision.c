@@ -78,14 +78,14 @@ static enum statistics_abort cause_of(unsigned status)
  * waiting here is not possible; the status then carries the busy code and the nested bit, and the
  * outermost section is run physically. A lock's memory is not asked: the outermost lock decides.
  */
-static bool enter_nested(pthread_mutex_t *mutex)
+static bool enter_nested(pthread_mutex_t *mutex, const void *caller)
 {
     if (htm_begin() != HTM_STARTED)
         return false; /* not reached by hardware: aborts come back at the outermost begin */
     if (!mutex_is_free(mutex))
         htm_abort_busy();
     if (statistics_on())
-        statistics_elided_nested();
+        statistics_elided_nested(mutex, caller);
     return true;
 }
 
@@ -100,10 +100,10 @@ static void back_off(unsigned failures)
  * free: a thread that tried while one slow holder is inside would abort, take the lock in turn and
  * so make the next one do the same, long after the cause is gone (the lemming effect).
  */
-bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience)
+bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience, const void *caller)
 {
     if (htm_active())
-        return enter_nested(mutex);
+        return enter_nested(mutex, caller);
 
     uint16_t memory = recall(mutex);
     if (elision_policy == POLICY_ADAPTIVE && memory_skips_left(memory) != 0) {
@@ -127,7 +127,7 @@ bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience)
         }
 
         if (statistics_on())
-            statistics_aborted(cause_of(status));
+            statistics_aborted(mutex, caller, cause_of(status));
         switch (retry_policy_after_abort(elision_policy, status, failures)) {
         case RETRY_ONCE_FREE:
             break;

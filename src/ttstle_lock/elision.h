@@ -33,10 +33,10 @@ void elision_read_settings(void);
 const char *elision_policy_name(void);
 
 /*
- * Enters the section elided: true, and the caller is inside a transaction. False: take the lock.
- * Requires htm_usable.
+ * Enters the section elided: true, and the calling thread is inside a transaction. False: take the
+ * lock. Requires htm_usable. caller is the program's call of the lock function, for the statistics.
  */
-bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience);
+bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience, const void *caller);
 
 /* Ends the innermost elided section. Requires htm_usable and htm_active(). */
 void elision_leave(void);

@@ -10,8 +10,8 @@ mplace_unit_test(mutex_policy_test mutex_policy_test.c ${ttstle}/retry_policy.c)
 
 mplace_unit_test(mutex_elision_test mutex_elision_test.c mutex_fake_htm.c ${tts}/tts.c
                  ${ttstle}/elision.c ${ttstle}/condition.c ${ttstle}/retry_policy.c
-                 ${front}/interpose.c ${front}/next_mutex.c ${front}/statistics.c
-                 ${front}/thread_id.c)
+                 ${front}/interpose.c ${front}/front.c ${front}/next_mutex.c
+                 ${front}/statistics.c ${front}/thread_id.c)
 target_include_directories(mutex_elision_test PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_definitions(mutex_elision_test PRIVATE MPLACE_LOCK_CORE="ttstle_lock/core.h"
                                                       MPLACE_HTM_BACK_END="mutex_fake_htm.h")
