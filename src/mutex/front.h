@@ -81,7 +81,7 @@ static inline bool front_is_common(unsigned kind)
 
 static FRONT_INLINE int front_lock(pthread_mutex_t *mutex, unsigned kind)
 {
-    if (!front_is_common(kind) || lock_core_elides())
+    if (!front_is_common(kind) || __builtin_expect(lock_core_elides(), 0))
         return front_lock_any(mutex, kind, FRONT_CALLER);
     if (__builtin_expect(!lock_core_try(mutex), 0))
         return front_lock_held(mutex, FRONT_CALLER);
@@ -90,7 +90,7 @@ static FRONT_INLINE int front_lock(pthread_mutex_t *mutex, unsigned kind)
 
 static FRONT_INLINE int front_trylock(pthread_mutex_t *mutex, unsigned kind)
 {
-    if (!front_is_common(kind) || lock_core_elides())
+    if (!front_is_common(kind) || __builtin_expect(lock_core_elides(), 0))
         return front_trylock_any(mutex, kind, FRONT_CALLER);
     /* Looks first: programs poll with trylock, and a failing exchange would take the line away from
      * the holder each time. */
@@ -102,7 +102,7 @@ static FRONT_INLINE int front_trylock(pthread_mutex_t *mutex, unsigned kind)
 static FRONT_INLINE int front_unlock(pthread_mutex_t *mutex, unsigned kind)
 {
     /* A free one may be elided, or not locked at all. */
-    if (!front_is_common(kind) || mutex_is_free(mutex))
+    if (!front_is_common(kind) || __builtin_expect(mutex_is_free(mutex), 0))
         return front_unlock_any(mutex, kind);
     return front_give_up(mutex);
 }

@@ -12,7 +12,7 @@
 
 static inline bool lock_core_elides(void)
 {
-    return __builtin_expect(htm_usable, 1);
+    return htm_usable;
 }
 
 static inline bool lock_core_in_transaction(void)
