@@ -70,7 +70,27 @@ EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
     return front_unlock(mutex, mutex_kind(mutex));
 }
 
-/* ---- libc's names for its own callers, which old programs refer to as well ---- */
+/* ---- what only foreign mutexes have: robustness, ceilings ---- */
+
+EXPORT int pthread_mutex_consistent(pthread_mutex_t *mutex)
+{
+    return kind_is_ours(mutex_kind(mutex)) ? EINVAL : next_mutex_consistent(mutex);
+}
+
+EXPORT int pthread_mutex_getprioceiling(const pthread_mutex_t *restrict mutex,
+                                        int *restrict ceiling)
+{
+    return kind_is_ours(mutex_kind(mutex)) ? EINVAL : next_mutex_getprioceiling(mutex, ceiling);
+}
+
+EXPORT int pthread_mutex_setprioceiling(pthread_mutex_t *restrict mutex, int ceiling,
+                                        int *restrict old)
+{
+    return kind_is_ours(mutex_kind(mutex)) ? EINVAL
+                                           : next_mutex_setprioceiling(mutex, ceiling, old);
+}
+
+/* ---- libc's second names: for its own callers, and from before POSIX took a function over ---- */
 
 #define TEXT(name)    #name
 #define TEXT_OF(name) TEXT(name)
@@ -83,3 +103,9 @@ ALSO_AS(__pthread_mutex_destroy, pthread_mutex_destroy);
 ALSO_AS(__pthread_mutex_lock, pthread_mutex_lock);
 ALSO_AS(__pthread_mutex_trylock, pthread_mutex_trylock);
 ALSO_AS(__pthread_mutex_unlock, pthread_mutex_unlock);
+
+/* <pthread.h> makes the old name mean the new one, so only the assembler can still be told it. */
+extern __typeof__(pthread_mutex_consistent)
+    consistent_as_of_2006 __asm__("pthread_mutex_consistent_np")
+        __attribute__((visibility("default"), alias(TEXT_OF(pthread_mutex_consistent)),
+                       copy(pthread_mutex_consistent)));

@@ -14,13 +14,31 @@
 
 #include <errno.h>
 
-enum function { INIT, DESTROY, LOCK, TRYLOCK, TIMEDLOCK, CLOCKLOCK, UNLOCK, FUNCTION_COUNT };
+enum function {
+    INIT,
+    DESTROY,
+    LOCK,
+    TRYLOCK,
+    TIMEDLOCK,
+    CLOCKLOCK,
+    UNLOCK,
+    CONSISTENT,
+    GETPRIOCEILING,
+    SETPRIOCEILING,
+    FUNCTION_COUNT
+};
 
 static const char *const names[FUNCTION_COUNT] = {
-    [INIT] = "pthread_mutex_init",           [DESTROY] = "pthread_mutex_destroy",
-    [LOCK] = "pthread_mutex_lock",           [TRYLOCK] = "pthread_mutex_trylock",
-    [TIMEDLOCK] = "pthread_mutex_timedlock", [CLOCKLOCK] = "pthread_mutex_clocklock",
+    [INIT] = "pthread_mutex_init",
+    [DESTROY] = "pthread_mutex_destroy",
+    [LOCK] = "pthread_mutex_lock",
+    [TRYLOCK] = "pthread_mutex_trylock",
+    [TIMEDLOCK] = "pthread_mutex_timedlock",
+    [CLOCKLOCK] = "pthread_mutex_clocklock",
     [UNLOCK] = "pthread_mutex_unlock",
+    [CONSISTENT] = "pthread_mutex_consistent",
+    [GETPRIOCEILING] = "pthread_mutex_getprioceiling",
+    [SETPRIOCEILING] = "pthread_mutex_setprioceiling",
 };
 
 /* Every thread finds the same address: a race writes the same value twice, and code needs no
@@ -95,4 +113,23 @@ int next_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struct t
 int next_mutex_unlock(pthread_mutex_t *mutex)
 {
     return call_with_mutex(UNLOCK, mutex);
+}
+
+int next_mutex_consistent(pthread_mutex_t *mutex)
+{
+    return call_with_mutex(CONSISTENT, mutex);
+}
+
+int next_mutex_getprioceiling(const pthread_mutex_t *mutex, int *ceiling)
+{
+    int (*call)(const pthread_mutex_t *, int *) = next(GETPRIOCEILING);
+
+    return call != NULL ? call(mutex, ceiling) : ENOTSUP;
+}
+
+int next_mutex_setprioceiling(pthread_mutex_t *mutex, int ceiling, int *old)
+{
+    int (*call)(pthread_mutex_t *, int, int *) = next(SETPRIOCEILING);
+
+    return call != NULL ? call(mutex, ceiling, old) : ENOTSUP;
 }

@@ -42,10 +42,12 @@ set(lock_exports mplace_lock_htm mplace_lock_name mplace_lock_statistics mplace_
 foreach(function init destroy lock trylock unlock)
     list(APPEND lock_exports pthread_mutex_${function} __pthread_mutex_${function})
 endforeach()
-list(APPEND lock_exports pthread_mutex_timedlock pthread_mutex_clocklock)
+list(APPEND lock_exports pthread_mutex_timedlock pthread_mutex_clocklock pthread_mutex_consistent
+     pthread_mutex_consistent_np pthread_mutex_getprioceiling pthread_mutex_setprioceiling
+     mtx_destroy mtx_lock mtx_trylock mtx_timedlock mtx_unlock)
 set(lock_exports_tts ${lock_exports})
 set(lock_exports_ttstle ${lock_exports} pthread_cond_wait pthread_cond_timedwait
-                        pthread_cond_clockwait)
+                        pthread_cond_clockwait cnd_wait cnd_timedwait)
 
 foreach(library tts ttstle)
     lock_test(statistics.${library} "LD_PRELOAD=$<TARGET_FILE:${library}_lock>"

@@ -8,19 +8,29 @@ set(front ${CMAKE_SOURCE_DIR}/src/mutex)
 mplace_unit_test(mutex_tts_test mutex_tts_test.c ${tts}/tts.c)
 mplace_unit_test(mutex_policy_test mutex_policy_test.c ${ttstle}/retry_policy.c)
 
-mplace_unit_test(mutex_elision_test mutex_elision_test.c mutex_fake_htm.c ${tts}/tts.c
-                 ${ttstle}/elision.c ${ttstle}/condition.c ${ttstle}/retry_policy.c
-                 ${front}/interpose.c ${front}/front.c ${front}/next_mutex.c
-                 ${front}/statistics.c ${front}/thread_id.c)
-target_include_directories(mutex_elision_test PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-target_compile_definitions(mutex_elision_test PRIVATE MPLACE_LOCK_CORE="ttstle_lock/core.h"
-                                                      MPLACE_HTM_BACK_END="mutex_fake_htm.h")
-foreach(function init destroy lock trylock timedlock clocklock unlock)
-    target_compile_definitions(
-        mutex_elision_test PRIVATE pthread_mutex_${function}=front_mutex_${function}
-                                   __pthread_mutex_${function}=front_mutex_${function}_second_name)
-endforeach()
-foreach(function wait timedwait clockwait)
-    target_compile_definitions(mutex_elision_test
-                               PRIVATE pthread_cond_${function}=front_cond_${function})
-endforeach()
+# mplace_front_unit_test(NAME SOURCE...): the front, the elision core and the scripted back end.
+function(mplace_front_unit_test name)
+    mplace_unit_test(${name} ${ARGN} mutex_fake_htm.c ${tts}/tts.c ${ttstle}/elision.c
+                     ${ttstle}/condition.c ${ttstle}/retry_policy.c ${front}/interpose.c
+                     ${front}/c11.c ${front}/front.c ${front}/next_mutex.c ${front}/statistics.c
+                     ${front}/thread_id.c)
+    target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+    target_compile_definitions(${name} PRIVATE MPLACE_LOCK_CORE="ttstle_lock/core.h"
+                                               MPLACE_HTM_BACK_END="mutex_fake_htm.h")
+    foreach(function init destroy lock trylock timedlock clocklock unlock consistent
+                     getprioceiling setprioceiling)
+        target_compile_definitions(
+            ${name} PRIVATE pthread_mutex_${function}=front_mutex_${function}
+                            __pthread_mutex_${function}=front_mutex_${function}_second_name)
+    endforeach()
+    foreach(function destroy lock trylock timedlock unlock)
+        target_compile_definitions(${name} PRIVATE mtx_${function}=front_mtx_${function})
+    endforeach()
+    foreach(function wait timedwait clockwait)
+        target_compile_definitions(${name} PRIVATE pthread_cond_${function}=front_cond_${function}
+                                                   cnd_${function}=front_cnd_${function})
+    endforeach()
+endfunction()
+
+mplace_front_unit_test(mutex_elision_test mutex_elision_test.c)
+mplace_front_unit_test(mutex_c11_test mutex_c11_test.c)
