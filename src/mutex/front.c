@@ -14,7 +14,16 @@ static inline bool is_mine(const pthread_mutex_t *mutex)
     return mutex_owner(mutex) == thread_id();
 }
 
-/* ---- after the word is taken ---- */
+/* ---- counting, and what follows when the word is taken ---- */
+
+/* Whoever waits leaves a transaction; that comes first, for inside one nothing is counted. */
+static inline void count_wait(pthread_mutex_t *mutex)
+{
+    if (!statistics_on())
+        return;
+    lock_core_leave_transaction();
+    statistics_wait_begins(mutex);
+}
 
 static inline void count_acquired(pthread_mutex_t *mutex, const void *caller)
 {
@@ -52,6 +61,7 @@ static int lock_again(pthread_mutex_t *mutex, const void *caller)
 static __attribute__((noinline)) int lock_held(pthread_mutex_t *mutex, unsigned kind,
                                                const void *caller)
 {
+    count_wait(mutex);
     lock_core_acquire(mutex);
     return become_owner(mutex, kind, caller);
 }
@@ -125,9 +135,13 @@ int front_lock_until(pthread_mutex_t *mutex, unsigned kind, clockid_t clock,
         break;
     }
     if (!lock_core_try(mutex)) {
+        count_wait(mutex);
         int error = lock_core_acquire_until(mutex, clock, deadline);
-        if (error != 0)
+        if (error != 0) {
+            if (statistics_on())
+                statistics_gave_up(mutex, caller);
             return error;
+        }
     }
     return become_owner(mutex, kind, caller);
 }

@@ -1,208 +1,256 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Counts of lock operations; see statistics.h for the rules. Allocates nothing, locks nothing.
+ * Counting lock operations; see statistics.h for the rules. The report is in statistics_report.c.
  */
 #include "mutex/statistics.h"
 
-#include "base/exit_report.h"
 #include "mplace.h"
+#include "mutex/lock_ranking.h"
+#include "mutex/lock_table_pool.h"
+#include "mutex/thread_id.h"
 
-#include <assert.h>
 #include <errno.h>
-#include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 
-/* What is stored; tx_started is not: it is the sum of those that ended. */
-enum counter {
-    ACQUISITIONS,
-    SLOW_PATH,
-    COMMITS,
-    FIRST_ABORT,
-    COUNTERS = FIRST_ABORT + ABORT_CAUSES,
-};
+#define EXPORT __attribute__((visibility("default")))
 
-enum {
-    SLOTS = 128,
-    SLOT_BYTES = 128, /* two lines: processors prefetch lines in pairs */
-};
+uint32_t statistics_epoch;
 
-struct slot {
-    uint64_t counts[COUNTERS];
-} __attribute__((aligned(SLOT_BYTES)));
+/* Shared and contended, but only while there is no memory for tables. */
+static uint64_t uncounted;
 
-static_assert(sizeof(struct slot) == SLOT_BYTES, "a slot is a pair of lines");
+/* All that this file keeps in thread-local storage. */
+static __thread struct lock_table *thread_table;
 
-/* Untouched, and so without memory behind it, while nothing counts. */
-static struct slot slots[SLOTS];
-
-/* What readers subtract: a reset moves the base line instead of writing into other threads' slots,
- * so that it can lose no count. */
-static uint64_t base_line[COUNTERS];
-
-static uint32_t slots_given; /* wraps after 2^32 threads, which is harmless: slots are shared */
-
-bool statistics_counting;
-
-static struct exit_report exit_report;
-
-/*
- * The calling thread's slot and notes: 16 bytes of thread-local storage. Notes are written inside
- * transactions, but only for what is nested in one: the outermost section needs none, and so the
- * commonest transaction carries no line of ours in its write set.
- */
-static __thread struct {
-    struct slot *slot;
-    uint32_t noted_acquisitions;
-    uint32_t noted_slow_path;
-} thread;
-
-static struct slot *own_slot(void)
+static uint32_t epoch_now(void)
 {
-    if (thread.slot == NULL)
-        thread.slot = &slots[__atomic_fetch_add(&slots_given, 1, __ATOMIC_RELAXED) % SLOTS];
-    return thread.slot;
+    return __atomic_load_n(&statistics_epoch, __ATOMIC_RELAXED);
 }
 
-static void add(struct slot *slot, enum counter counter, uint64_t amount)
+/* A signal handler may count between the claim and the store: it then finds the same table, for
+ * this thread owns it already. */
+static __attribute__((noinline, cold)) struct lock_table *claim_table(void)
 {
-    (void)__atomic_fetch_add(&slot->counts[counter], amount, __ATOMIC_RELAXED);
+    uint32_t epoch = epoch_now();
+
+    if (thread_table == NULL)
+        thread_table = lock_table_claim(thread_id(), epoch);
+    else
+        lock_table_clear(thread_table, epoch);
+    return thread_table;
 }
+
+/* Outside transactions only: it may call the system. NULL: counted as uncounted. */
+static inline struct lock_table *own_table(void)
+{
+    struct lock_table *table = thread_table;
+
+    if (__builtin_expect(table != NULL && table->epoch == epoch_now(), 1))
+        return table;
+    table = claim_table();
+    if (table == NULL)
+        (void)__atomic_fetch_add(&uncounted, 1, __ATOMIC_RELAXED);
+    return table;
+}
+
+uint64_t statistics_uncounted(void)
+{
+    return __atomic_load_n(&uncounted, __ATOMIC_RELAXED);
+}
+
+/* ---- waiting ---- */
+
+/* The clock is read twice for an acquisition that waits, and not for others. */
+
+void statistics_wait_begins(pthread_mutex_t *mutex)
+{
+    struct lock_table *table = own_table();
+
+    /* It may be waiting already: first for an attempt at elision, then for the lock itself. */
+    if (table == NULL || table->wait_lock == mutex)
+        return;
+    table->wait_lock = mutex;
+    table->wait_since = lock_clock_ns();
+}
+
+static __attribute__((noinline)) void end_wait(struct lock_table *table, struct lock_row *row)
+{
+    table->wait_lock = NULL;
+    lock_row_add_wait(row, lock_clock_ns() - table->wait_since);
+}
+
+void statistics_gave_up(pthread_mutex_t *mutex, const void *caller)
+{
+    struct lock_table *table = own_table();
+
+    if (table != NULL && table->wait_lock == mutex)
+        end_wait(table, lock_table_row(table, mutex, caller));
+}
+
+/* ---- notes, written inside a transaction ---- */
+
+static struct lock_note *find_note(struct lock_notes *notes, const void *lock, const void *caller)
+{
+    for (uint32_t i = 0; i < notes->count; i++) {
+        if (notes->list[i].lock == lock)
+            return &notes->list[i];
+    }
+    if (notes->count == LOCK_NOTES)
+        return NULL;
+
+    struct lock_note *note = &notes->list[notes->count++];
+    *note = (struct lock_note){.lock = lock, .caller = caller};
+    return note;
+}
+
+/* A thread without a table began to count inside this transaction: nothing can be mapped here, and
+ * it begins with the commit instead. */
+static void note_elided(pthread_mutex_t *mutex, const void *caller)
+{
+    if (thread_table == NULL)
+        return;
+    struct lock_note *note = find_note(&thread_table->notes, mutex, caller);
+    if (note != NULL)
+        note->elided++;
+    else
+        thread_table->notes.beyond_elided++;
+}
+
+static void note_physical(pthread_mutex_t *mutex, const void *caller)
+{
+    if (thread_table == NULL)
+        return;
+    struct lock_note *note = find_note(&thread_table->notes, mutex, caller);
+    if (note != NULL)
+        note->physical++;
+    else
+        thread_table->notes.beyond_physical++;
+}
+
+static __attribute__((noinline)) void count_notes(struct lock_table *table)
+{
+    struct lock_notes *notes = &table->notes;
+    uint32_t count = notes->count;
+
+    notes->count = 0; /* first: a signal handler that commits too must not count them again */
+    for (uint32_t i = 0; i < count; i++) {
+        const struct lock_note *note = &notes->list[i];
+        struct lock_row *row = lock_table_row(table, note->lock, note->caller);
+        lock_row_add(row, COUNT_NESTED, note->elided);
+        lock_row_add(row, COUNT_PHYSICAL, note->physical);
+    }
+    lock_row_add(&table->rows[0], COUNT_NESTED, notes->beyond_elided);
+    lock_row_add(&table->rows[0], COUNT_PHYSICAL, notes->beyond_physical);
+    notes->beyond_elided = 0;
+    notes->beyond_physical = 0;
+}
+
+/* ---- what the front and the elision core report ---- */
 
 void statistics_acquired(pthread_mutex_t *mutex, const void *caller, bool in_transaction)
 {
-    (void)mutex;
-    (void)caller;
     if (in_transaction) {
-        thread.noted_acquisitions++;
-        thread.noted_slow_path++;
+        note_physical(mutex, caller);
         return;
     }
-    struct slot *slot = own_slot();
-    add(slot, ACQUISITIONS, 1);
-    add(slot, SLOW_PATH, 1);
+    struct lock_table *table = own_table();
+    if (table == NULL)
+        return;
+    struct lock_row *row = lock_table_row(table, mutex, caller);
+    lock_row_add(row, COUNT_PHYSICAL, 1);
+    if (__builtin_expect(table->wait_lock == mutex, 0))
+        end_wait(table, row);
+}
+
+void statistics_attempt(pthread_mutex_t *mutex, const void *caller)
+{
+    struct lock_table *table = own_table();
+
+    if (table == NULL)
+        return;
+    table->notes.outermost_caller = caller;
+    table->notes.outermost_wait_ns =
+        table->wait_lock == mutex ? lock_clock_ns() - table->wait_since : 0;
+    table->notes.outermost = mutex;
 }
 
 void statistics_elided_nested(pthread_mutex_t *mutex, const void *caller)
 {
-    (void)mutex;
-    (void)caller;
-    thread.noted_acquisitions++;
+    note_elided(mutex, caller);
 }
 
 void statistics_committed(void)
 {
-    struct slot *slot = own_slot();
+    struct lock_table *table = own_table();
 
-    add(slot, COMMITS, 1);
-    add(slot, ACQUISITIONS, 1 + (uint64_t)thread.noted_acquisitions);
-    if (thread.noted_slow_path != 0)
-        add(slot, SLOW_PATH, thread.noted_slow_path);
-    thread.noted_acquisitions = 0;
-    thread.noted_slow_path = 0;
+    if (table == NULL)
+        return;
+    struct lock_notes *notes = &table->notes;
+    const void *lock = notes->outermost;
+    struct lock_row *row =
+        lock != NULL ? lock_table_row(table, lock, notes->outermost_caller) : &table->rows[0];
+    notes->outermost = NULL;
+    lock_row_add(row, COUNT_COMMITTED, 1);
+    if (__builtin_expect(lock != NULL && table->wait_lock == lock, 0)) {
+        table->wait_lock = NULL;
+        lock_row_add_wait(row, notes->outermost_wait_ns);
+    }
+    if (notes->count != 0)
+        count_notes(table);
 }
 
 void statistics_aborted(pthread_mutex_t *mutex, const void *caller, enum statistics_abort cause)
 {
-    (void)mutex;
-    (void)caller;
-    add(own_slot(), (enum counter)(FIRST_ABORT + cause), 1);
+    struct lock_table *table = own_table();
+
+    if (table != NULL)
+        lock_row_add(lock_table_row(table, mutex, caller),
+                     (enum lock_counter)(COUNT_FIRST_ABORT + cause), 1);
 }
 
-static uint64_t sum(enum counter counter)
-{
-    uint64_t total = 0;
+/* ---- the totals ---- */
 
-    for (int i = 0; i < SLOTS; i++)
-        total += __atomic_load_n(&slots[i].counts[counter], __ATOMIC_RELAXED);
-    return total;
-}
-
-static uint64_t since_base_line(enum counter counter)
+EXPORT int mplace_lock_statistics(struct mplace_lock_statistics *out, size_t out_size)
 {
-    return sum(counter) - __atomic_load_n(&base_line[counter], __ATOMIC_RELAXED);
-}
-
-static void read_all(struct mplace_lock_statistics *totals)
-{
-    *totals = (struct mplace_lock_statistics){
-        .acquisitions = since_base_line(ACQUISITIONS),
-        .slow_path = since_base_line(SLOW_PATH),
-        .tx_committed = since_base_line(COMMITS),
-        .abort_conflict = since_base_line(FIRST_ABORT + ABORT_CONFLICT),
-        .abort_capacity = since_base_line(FIRST_ABORT + ABORT_CAPACITY),
-        .abort_explicit = since_base_line(FIRST_ABORT + ABORT_EXPLICIT),
-        .abort_nested = since_base_line(FIRST_ABORT + ABORT_NESTED),
-        .abort_debug = since_base_line(FIRST_ABORT + ABORT_DEBUG),
-        .abort_other = since_base_line(FIRST_ABORT + ABORT_OTHER),
-    };
-    totals->tx_started = totals->tx_committed + totals->abort_conflict + totals->abort_capacity +
-                         totals->abort_explicit + totals->abort_nested + totals->abort_debug +
-                         totals->abort_other;
-}
-
-static void move_base_line(void)
-{
-    for (int counter = 0; counter < COUNTERS; counter++)
-        __atomic_store_n(&base_line[counter], sum((enum counter)counter), __ATOMIC_RELAXED);
-}
-
-__attribute__((visibility("default"))) int
-mplace_lock_statistics(struct mplace_lock_statistics *out, size_t out_size)
-{
-    struct mplace_lock_statistics totals;
+    struct lock_row total;
 
     if (out == NULL || out_size == 0)
         return EINVAL;
     if (!statistics_on())
         return ENODATA;
-    read_all(&totals);
+    lock_ranking_total(&total, epoch_now());
+
+    const uint64_t *aborts = &total.counts[COUNT_FIRST_ABORT];
+    struct mplace_lock_statistics totals = {
+        .acquisitions = lock_row_acquisitions(&total),
+        .slow_path = total.counts[COUNT_PHYSICAL],
+        .tx_started = total.counts[COUNT_COMMITTED] + lock_row_aborts(&total),
+        .tx_committed = total.counts[COUNT_COMMITTED],
+        .abort_conflict = aborts[ABORT_CONFLICT],
+        .abort_capacity = aborts[ABORT_CAPACITY],
+        .abort_explicit = aborts[ABORT_EXPLICIT],
+        .abort_nested = aborts[ABORT_NESTED],
+        .abort_debug = aborts[ABORT_DEBUG],
+        .abort_other = aborts[ABORT_OTHER],
+    };
     memcpy(out, &totals, out_size < sizeof totals ? out_size : sizeof totals);
     return 0;
 }
 
-__attribute__((visibility("default"))) void mplace_lock_statistics_reset(void)
+EXPORT void mplace_lock_statistics_reset(void)
 {
-    move_base_line();
-    __atomic_store_n(&statistics_counting, true, __ATOMIC_RELAXED);
+    if (__atomic_add_fetch(&statistics_epoch, 1, __ATOMIC_RELAXED) == 0) /* 2^32 resets */
+        (void)__atomic_add_fetch(&statistics_epoch, 1, __ATOMIC_RELAXED);
 }
 
 void statistics_restart_in_child(void)
 {
-    if (statistics_on())
-        move_base_line();
-}
-
-void statistics_read_setting(const char *name)
-{
-    exit_report_plan(&exit_report, name);
-    if (exit_report_wanted(&exit_report))
-        __atomic_store_n(&statistics_counting, true, __ATOMIC_RELAXED);
-}
-
-void statistics_report(const char *library, const char *htm, const char *policy, const char *wait)
-{
-    struct mplace_lock_statistics totals;
-    struct report report;
-
-    if (!exit_report_open(&exit_report, &report))
+    if (!statistics_on())
         return;
-    read_all(&totals);
-    report_format(&report, "mplace: locks of process %d under %s\n", (int)getpid(), library);
-    report_format(&report, "  htm                %s\n", htm);
-    if (policy != NULL)
-        report_format(&report, "  policy             %s\n", policy);
-    report_format(&report, "  wait               %s\n", wait);
-    report_format(&report, "  acquisitions       %14lu\n", totals.acquisitions);
-    report_format(&report, "  slow path          %14lu\n", totals.slow_path);
-    report_format(&report, "  tx started         %14lu\n", totals.tx_started);
-    report_format(&report, "  tx committed       %14lu\n", totals.tx_committed);
-    report_format(&report, "  aborts: conflict   %14lu\n", totals.abort_conflict);
-    report_format(&report, "          capacity   %14lu\n", totals.abort_capacity);
-    report_format(&report, "          explicit   %14lu\n", totals.abort_explicit);
-    report_format(&report, "          nested     %14lu\n", totals.abort_nested);
-    report_format(&report, "          debug      %14lu\n", totals.abort_debug);
-    report_format(&report, "          other      %14lu\n", totals.abort_other);
-    report_close(&report);
+    /* The other tables belong to threads that this process does not have: the pool finds out. */
+    if (thread_table != NULL)
+        lock_table_keep_in_child(thread_table, thread_id());
+    mplace_lock_statistics_reset();
+    __atomic_store_n(&uncounted, 0, __ATOMIC_RELAXED);
 }

@@ -4,35 +4,31 @@
  * Counting, for mplace_lock_statistics and the report at exit. While nothing asked for counts, each
  * lock operation pays one load and one branch that is always predicted.
  *
- * Rules. Counts live in slots of their own cache lines, one slot a thread (threads beyond the last
- * slot share, which is why slots are added to atomically; a thread's exit loses nothing). A slot is
- * never written inside a transaction: what a transaction acquires on the way is noted in the
- * thread's own storage, where an abort takes it back, and moves to the slot after the commit.
+ * Rules. Each thread counts by lock in a table of its own (lock_table.h), which no other thread
+ * writes. It is never written inside a transaction: what a transaction acquires on the way is noted
+ * in the thread's notes, where an abort takes it back, and moves to the rows after the commit.
+ * Nothing here allocates, takes a lock or looks into a mutex: after an elided section's commit, or
+ * after an unlock, the mutex may be gone.
  */
 #ifndef MPLACE_MUTEX_STATISTICS_H
 #define MPLACE_MUTEX_STATISTICS_H
+
+#include "mutex/lock_table.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Transactions ended by an abort, by cause; one cause an abort. */
-enum statistics_abort {
-    ABORT_CONFLICT,
-    ABORT_CAPACITY,
-    ABORT_EXPLICIT,
-    ABORT_NESTED,
-    ABORT_DEBUG,
-    ABORT_OTHER,
-    ABORT_CAUSES
-};
-
-/* Turned on once and never off; relaxed: a thread may count from a moment later. */
-extern bool statistics_counting __attribute__((visibility("hidden")));
+/*
+ * 0: nothing is counted. Otherwise the number of the last reset: a reset empties no table, it makes
+ * all tables those of an earlier epoch, and each owner empties its own when it next counts. So no
+ * count is written by two threads. Relaxed: a thread may notice a moment later.
+ */
+extern uint32_t statistics_epoch __attribute__((visibility("hidden")));
 
 static inline bool statistics_on(void)
 {
-    return __builtin_expect(__atomic_load_n(&statistics_counting, __ATOMIC_RELAXED), 0);
+    return __builtin_expect(__atomic_load_n(&statistics_epoch, __ATOMIC_RELAXED) != 0, 0);
 }
 
 /*
@@ -43,12 +39,25 @@ static inline bool statistics_on(void)
 /* A lock was taken physically. */
 void statistics_acquired(pthread_mutex_t *mutex, const void *caller, bool in_transaction);
 
+/*
+ * The calling thread could not have the lock at once. The wait ends with the next of these that
+ * names the mutex: statistics_acquired, a commit, statistics_gave_up. Not inside a transaction.
+ */
+void statistics_wait_begins(pthread_mutex_t *mutex);
+
+/* The deadline passed. */
+void statistics_gave_up(pthread_mutex_t *mutex, const void *caller);
+
+/* An outermost transaction that elides the lock is about to begin. */
+void statistics_attempt(pthread_mutex_t *mutex, const void *caller);
+
 /* A nested section was entered elided; the outermost one is counted when it commits. */
 void statistics_elided_nested(pthread_mutex_t *mutex, const void *caller);
 
 /* The outermost transaction has committed: with it, one elided section and all that it noted. */
 void statistics_committed(void);
 
+/* The outermost transaction, which was to elide this lock, has aborted. */
 void statistics_aborted(pthread_mutex_t *mutex, const void *caller, enum statistics_abort cause);
 
 /*
@@ -57,13 +66,16 @@ void statistics_aborted(pthread_mutex_t *mutex, const void *caller, enum statist
  */
 void statistics_read_setting(const char *name);
 
-/* The child of fork is a process of its own and starts from zero. */
+/* The child of fork is a process of its own and starts from zero. The thread has its new id. */
 void statistics_restart_in_child(void);
 
 /*
  * Writes the report if the setting asked for one. htm says how the library elides, policy is NULL
- * where there is none. For destructors.
+ * where there is none. For destructors: other threads may still run, lock and count.
  */
 void statistics_report(const char *library, const char *htm, const char *policy, const char *wait);
+
+/* Lock operations that had no table to be counted in, for want of memory. Since process start. */
+uint64_t statistics_uncounted(void);
 
 #endif

@@ -46,15 +46,16 @@ static void remember(pthread_mutex_t *mutex, uint16_t memory)
 }
 
 /*
- * Counts a commit in the lock's memory, from inside the transaction: so it is undone if the
- * transaction aborts after all, and nothing touches the mutex after the commit, when another thread
- * may already have destroyed it. It does put the lock's line into the write set, against the rule
- * above, but only while the level is above 0: at most 12 commits after the last failure.
+ * A commit, or what will be one if all goes well, clears the lock's memory from inside the
+ * transaction: so that is undone if the transaction aborts after all, and nothing touches the mutex
+ * after the commit, when another thread may already have destroyed it. It puts the lock's line into
+ * the write set, against the rule above, but only in the first transaction after a failure: the
+ * memory is read again here, so that of several threads that try only one writes.
  */
-static void forgive(pthread_mutex_t *mutex, uint16_t memory)
+static void forgive(pthread_mutex_t *mutex)
 {
-    if (elision_policy == POLICY_ADAPTIVE && memory_level(memory) != 0)
-        remember(mutex, memory_after_commit(memory));
+    if (elision_policy == POLICY_ADAPTIVE && recall(mutex) != 0)
+        remember(mutex, 0);
 }
 
 /* Each abort has one cause. Nesting tells where it happened and not why, so it comes last. */
@@ -104,6 +105,8 @@ bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience, const
 {
     if (htm_active())
         return enter_nested(mutex, caller);
+    if (patience == ELISION_NEVER_WAIT && !mutex_is_free(mutex))
+        return false; /* before the memory: polling a held lock must not write to its line */
 
     uint16_t memory = recall(mutex);
     if (elision_policy == POLICY_ADAPTIVE && memory_skips_left(memory) != 0) {
@@ -112,22 +115,32 @@ bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience, const
     }
 
     for (unsigned failures = 1;; failures++) {
-        if (!mutex_is_free(mutex) && (patience == ELISION_NEVER_WAIT ||
-                                      !tts_wait_until_free(mutex, elision_policy == POLICY_PAPER)))
-            return false;
+        if (!mutex_is_free(mutex)) {
+            if (patience == ELISION_NEVER_WAIT)
+                return false;
+            if (statistics_on())
+                statistics_wait_begins(mutex);
+            if (!tts_wait_until_free(mutex, elision_policy == POLICY_PAPER))
+                return false;
+        }
 
+        if (statistics_on())
+            statistics_attempt(mutex, caller);
         unsigned status = htm_begin();
         if (status == HTM_STARTED) {
             /* Subscribe first: from this read on, a physical holder aborts us at once. Reading the
              * word only at the end would let the section run on a half-changed state. */
             if (!mutex_is_free(mutex))
                 htm_abort_busy();
-            forgive(mutex, memory);
+            forgive(mutex);
             return true;
         }
 
-        if (statistics_on())
+        if (statistics_on()) {
             statistics_aborted(mutex, caller, cause_of(status));
+            if (patience == ELISION_MAY_WAIT)
+                statistics_wait_begins(mutex);
+        }
         switch (retry_policy_after_abort(elision_policy, status, failures)) {
         case RETRY_ONCE_FREE:
             break;

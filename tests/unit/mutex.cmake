@@ -14,6 +14,8 @@ function(mplace_front_unit_test name)
                      ${ttstle}/condition.c ${ttstle}/retry_policy.c ${front}/interpose.c
                      ${front}/c11.c ${front}/front.c ${front}/next_mutex.c ${front}/statistics.c
                      ${front}/thread_id.c)
+    include(${front}/statistics.cmake)
+    target_sources(${name} PRIVATE ${MPLACE_LOCK_STATISTICS_SOURCES})
     target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     target_compile_definitions(${name} PRIVATE MPLACE_LOCK_CORE="ttstle_lock/core.h"
                                                MPLACE_HTM_BACK_END="mutex_fake_htm.h")

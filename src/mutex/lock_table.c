@@ -1,0 +1,186 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Making, dropping and reading the rows of a thread's table; see lock_table.h.
+ */
+#include "mutex/lock_table.h"
+
+#include <string.h>
+#include <time.h>
+
+enum {
+    /* Rows that compete when one has to go. */
+    DROP_CANDIDATES = 8,
+    /* What an abort is worth beside waiting, in nanoseconds: about a short section run in vain. */
+    ABORT_WORTH_NS = 1000,
+};
+
+static void store(uint64_t *count, uint64_t value)
+{
+    __atomic_store_n(count, value, __ATOMIC_RELAXED);
+}
+
+static void store_lock(struct lock_row *row, const void *lock, int order)
+{
+    __atomic_store_n(&row->lock, lock, order);
+}
+
+static void empty_row(struct lock_row *row)
+{
+    for (int counter = 0; counter < LOCK_COUNTERS; counter++)
+        store(&row->counts[counter], 0);
+    store(&row->longest_wait_ns, 0);
+}
+
+/*
+ * Between the first store and the last one readers find the epoch that they do not count. A signal
+ * handler that counts meanwhile empties the table too and its counts are lost: counts are exact
+ * from the first lock call after a reset on, not during it.
+ */
+void lock_table_clear(struct lock_table *table, uint32_t epoch)
+{
+    unsigned used = table->used < LOCK_TABLE_ROWS ? table->used : LOCK_TABLE_ROWS;
+
+    memset(table->buckets, 0, sizeof table->buckets);
+    for (unsigned at = 0; at < used; at++) {
+        store_lock(&table->rows[at], NULL, __ATOMIC_RELAXED);
+        empty_row(&table->rows[at]);
+    }
+    table->hand = 1;
+    store(&table->dropped_rows, 0);
+    store(&table->dropped_acquisitions, 0);
+    __atomic_store_n(&table->used, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&table->epoch, epoch, __ATOMIC_RELEASE);
+}
+
+static uint64_t worth(const struct lock_row *row)
+{
+    return row->counts[COUNT_WAIT_NS] + ABORT_WORTH_NS * lock_row_aborts(row) +
+           lock_row_acquisitions(row);
+}
+
+/* The least worth of the next few rows, so that a lock that matters stays while others pass. */
+static unsigned choose_victim(struct lock_table *table)
+{
+    unsigned victim = 0;
+
+    for (int candidate = 0; candidate < DROP_CANDIDATES; candidate++) {
+        unsigned at = table->hand;
+
+        table->hand = at + 1 < LOCK_TABLE_ROWS ? at + 1 : 1;
+        if (victim == 0 || worth(&table->rows[at]) < worth(&table->rows[victim]))
+            victim = at;
+    }
+    return victim;
+}
+
+static void unlink_row(struct lock_table *table, unsigned victim)
+{
+    uint16_t *link = &table->buckets[lock_table_bucket(table->rows[victim].lock)];
+
+    while (*link != 0 && *link != victim)
+        link = &table->rows[*link].next;
+    *link = table->rows[victim].next;
+}
+
+static void raise_longest(struct lock_row *row, uint64_t nanoseconds)
+{
+    if (nanoseconds > row->longest_wait_ns)
+        store(&row->longest_wait_ns, nanoseconds);
+}
+
+static unsigned drop_one(struct lock_table *table)
+{
+    unsigned victim = choose_victim(table);
+    struct lock_row *row = &table->rows[victim];
+    struct lock_row *rest = &table->rows[0];
+
+    unlink_row(table, victim);
+    lock_table_add(&table->dropped_rows, 1);
+    lock_table_add(&table->dropped_acquisitions, lock_row_acquisitions(row));
+    /* Readers that see a count of the next lock see this too (lock_table_read_row): the fence
+     * pairs with theirs. */
+    store_lock(row, NULL, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    for (int counter = 0; counter < LOCK_COUNTERS; counter++)
+        lock_row_add(rest, (enum lock_counter)counter, row->counts[counter]);
+    raise_longest(rest, row->longest_wait_ns);
+    empty_row(row);
+    return victim;
+}
+
+uint64_t lock_clock_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+struct lock_row *lock_table_make_row(struct lock_table *table, const void *lock, const void *caller)
+{
+    if (table->busy)
+        return &table->rows[0];
+    table->busy = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* a handler finds busy set before anything changes */
+
+    unsigned at = table->used < LOCK_TABLE_ROWS ? table->used : drop_one(table);
+    struct lock_row *row = &table->rows[at];
+    uint16_t *bucket = &table->buckets[lock_table_bucket(lock)];
+
+    __atomic_store_n(&row->first_caller, caller, __ATOMIC_RELAXED);
+    store(&row->first_seen, lock_clock_ns());
+    store_lock(row, lock, __ATOMIC_RELEASE);
+    row->next = *bucket;
+    *bucket = (uint16_t)at;
+    if (at == table->used)
+        __atomic_store_n(&table->used, at + 1, __ATOMIC_RELEASE);
+
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    table->busy = 0;
+    return row;
+}
+
+void lock_row_add_wait(struct lock_row *row, uint64_t nanoseconds)
+{
+    lock_row_add(row, COUNT_WAITS, 1);
+    lock_row_add(row, COUNT_WAIT_NS, nanoseconds);
+    raise_longest(row, nanoseconds);
+}
+
+uint64_t lock_row_aborts(const struct lock_row *row)
+{
+    uint64_t aborts = 0;
+
+    for (int cause = 0; cause < ABORT_CAUSES; cause++)
+        aborts += row->counts[COUNT_FIRST_ABORT + cause];
+    return aborts;
+}
+
+void lock_row_merge(struct lock_row *into, const struct lock_row *from)
+{
+    for (int counter = 0; counter < LOCK_COUNTERS; counter++)
+        into->counts[counter] += from->counts[counter];
+    if (from->longest_wait_ns > into->longest_wait_ns)
+        into->longest_wait_ns = from->longest_wait_ns;
+    if (into->first_caller == NULL || from->first_seen < into->first_seen) {
+        into->first_caller = from->first_caller;
+        into->first_seen = from->first_seen;
+    }
+}
+
+/* The fence keeps the second look at lock behind the counts; it pairs with drop_one's. */
+bool lock_table_read_row(const struct lock_table *table, unsigned at, struct lock_row *out)
+{
+    const struct lock_row *row = &table->rows[at];
+    const void *lock = __atomic_load_n(&row->lock, __ATOMIC_ACQUIRE);
+
+    *out = (struct lock_row){.lock = lock};
+    for (int counter = 0; counter < LOCK_COUNTERS; counter++)
+        out->counts[counter] = __atomic_load_n(&row->counts[counter], __ATOMIC_RELAXED);
+    out->longest_wait_ns = __atomic_load_n(&row->longest_wait_ns, __ATOMIC_RELAXED);
+    out->first_caller = __atomic_load_n(&row->first_caller, __ATOMIC_RELAXED);
+    out->first_seen = __atomic_load_n(&row->first_seen, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return __atomic_load_n(&row->lock, __ATOMIC_RELAXED) == lock && (lock != NULL || at == 0);
+}

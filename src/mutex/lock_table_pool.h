@@ -1,0 +1,30 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Where threads get their tables from, and how a report finds all of them.
+ *
+ * A table is mapped for a thread when it first counts, and is never unmapped: what an ended thread
+ * counted stays. A later thread takes the table of an ended one over and counts on in it, so there
+ * are about as many tables as there were threads at one time, however many come and go. Nothing
+ * runs at thread exit: whether a table's thread still lives is asked of the kernel, by its id, when
+ * somebody needs a table.
+ */
+#ifndef MPLACE_MUTEX_LOCK_TABLE_POOL_H
+#define MPLACE_MUTEX_LOCK_TABLE_POOL_H
+
+#include "mutex/lock_table.h"
+
+/*
+ * A table for the calling thread, whose kernel id is given; never called inside a transaction.
+ * NULL: no memory. errno is preserved.
+ */
+struct lock_table *lock_table_claim(int thread, uint32_t epoch);
+
+/* In the child of fork: the table, the calling thread's own, belongs to its new id. */
+void lock_table_keep_in_child(struct lock_table *table, int thread);
+
+/* All tables, newest first; NULL at the end. Others may be added meanwhile, none goes. */
+struct lock_table *lock_table_first(void);
+struct lock_table *lock_table_after(const struct lock_table *table);
+
+#endif
