@@ -18,7 +18,7 @@ struct machine {
     char host[65];
     char cpu[128];   /* model name; commas, quotes and control characters removed */
     char date[32];   /* 2026-01-31T12:00:00Z */
-    char pinned[32]; /* CPU number, or empty */
+    char pinned[128]; /* CPU number, or the numbers of several CPUs, or empty */
 };
 
 enum { MACHINE_NO_PIN = -1 };
