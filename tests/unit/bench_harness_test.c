@@ -4,6 +4,7 @@
  * What the benchmark harness promises: the set histogram, the CSV row, the names of allocators and
  * machines, counters that count or say in one line that they do not.
  */
+#include "harness/cores.h"
 #include "harness/counters.h"
 #include "harness/labels.h"
 #include "harness/machine.h"
@@ -15,6 +16,7 @@
 #include "run_suite.h"
 
 #include <check.h>
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -432,6 +434,49 @@ START_TEST(a_cpu_that_does_not_exist_is_refused)
 }
 END_TEST
 
+START_TEST(each_core_is_there_once_and_only_what_this_thread_may_use)
+{
+    static struct cores cores, one;
+    char complaint[256] = "";
+    cpu_set_t allowed, now;
+
+    ck_assert_int_eq(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    ck_assert_msg(cores_read(&cores, false, complaint, sizeof complaint), "%s", complaint);
+    ck_assert_uint_ge(cores.count, 1);
+    ck_assert_uint_le(cores.count, (unsigned)CPU_COUNT(&allowed));
+    for (size_t i = 0; i < cores.count; i++) {
+        ck_assert(CPU_ISSET(cores.cpu[i], &allowed));
+        for (size_t j = 0; j < i; j++)
+            ck_assert_uint_ne(cores.cpu[i], cores.cpu[j]);
+        ck_assert_int_eq(cores_bind_self(cores.cpu[i]), 0);
+        ck_assert_int_eq(sched_getaffinity(0, sizeof now, &now), 0);
+        ck_assert_int_eq(CPU_COUNT(&now), 1);
+        ck_assert(CPU_ISSET(cores.cpu[i], &now));
+        ck_assert(cores_read(&one, false, complaint, sizeof complaint));
+        ck_assert_uint_eq(one.count, 1);
+        ck_assert_uint_eq(one.cpu[0], cores.cpu[i]);
+        sched_setaffinity(0, sizeof allowed, &allowed);
+    }
+    ck_assert_int_eq(cores_bind_self(1 << 20), EINVAL);
+}
+END_TEST
+
+START_TEST(cores_are_a_field_without_commas_cut_where_there_is_no_room)
+{
+    static struct cores cores = {.count = 5, .cpu = {0, 2, 14, 100, 101}};
+    char text[32], little[12];
+
+    cores_text(text, sizeof text, &cores, 4);
+    ck_assert_str_eq(text, "0;2;14;100");
+    cores_text(text, sizeof text, &cores, 0);
+    ck_assert_str_eq(text, "");
+    cores_text(text, sizeof text, &cores, 9);
+    ck_assert_str_eq(text, "0;2;14;100;101");
+    cores_text(little, sizeof little, &cores, 5);
+    ck_assert_str_eq(little, "0;2;14...");
+}
+END_TEST
+
 START_TEST(the_l1d_is_the_kernels_or_the_settings)
 {
     struct machine here;
@@ -526,6 +571,8 @@ int main(void)
     tcase_add_test(tests, an_unknown_event_is_refused_by_name);
     tcase_add_test(tests, a_thread_is_pinned_where_it_was_asked_to_be);
     tcase_add_test(tests, a_cpu_that_does_not_exist_is_refused);
+    tcase_add_test(tests, each_core_is_there_once_and_only_what_this_thread_may_use);
+    tcase_add_test(tests, cores_are_a_field_without_commas_cut_where_there_is_no_room);
     tcase_add_test(tests, the_l1d_is_the_kernels_or_the_settings);
     tcase_add_test(tests, a_bad_l1d_setting_is_one_line_and_as_if_unset);
     tcase_add_test(tests, pages_are_zero_and_too_many_are_refused);

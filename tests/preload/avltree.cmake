@@ -1,0 +1,31 @@
+# The AVL benchmark end to end: one ctest entry a claim, each a function of avltree_test.sh.
+
+# What goes wrong on purpose: nodes that change behind the benchmark's back, memory that runs out.
+add_library(avltree_broken MODULE avltree_broken.c)
+target_link_libraries(avltree_broken PRIVATE ${CMAKE_DL_LIBS})
+target_compile_options(avltree_broken PRIVATE -fno-builtin)
+set_target_properties(avltree_broken PROPERTIES PREFIX "" C_VISIBILITY_PRESET default
+                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/plugins)
+
+foreach(claim
+        the_row_is_the_documented_one
+        the_options_appear_in_the_row
+        the_mix_is_the_one_asked_for
+        a_seed_gives_the_same_run_again
+        seconds_end_a_run
+        threads_are_pinned_one_a_core_where_there_are_enough
+        a_lock_library_is_named_and_its_interval_counted
+        every_bad_argument_is_one_line_and_exit_2
+        help_names_every_option
+        a_result_that_cannot_be_written_is_exit_2
+        the_smallest_nodes_and_trees_work
+        a_broken_tree_is_one_line_and_exit_1
+        a_value_that_nobody_wrote_is_one_line_and_exit_1
+        memory_that_runs_out_is_one_line_and_exit_1
+        an_emulated_run_has_no_rate)
+    add_test(NAME preload.avltree.${claim}
+             COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/avltree_test.sh $<TARGET_FILE:avltree>
+                     ${CMAKE_BINARY_DIR}/tests/plugins ${claim})
+    set_tests_properties(preload.avltree.${claim} PROPERTIES
+                         LABELS preload TIMEOUT 60 SKIP_RETURN_CODE 77)
+endforeach()
