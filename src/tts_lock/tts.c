@@ -119,10 +119,10 @@ static int poll_until(pthread_mutex_t *mutex, clockid_t clock, const struct time
 int tts_acquire_contended_until(pthread_mutex_t *mutex, clockid_t clock,
                                 const struct timespec *deadline)
 {
+    if (deadline->tv_sec < 0)
+        return ETIMEDOUT; /* whatever the nanoseconds, as libc says; to the kernel it is malformed */
     if (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000)
         return EINVAL;
-    if (deadline->tv_sec < 0)
-        return ETIMEDOUT; /* the kernel would call it malformed */
     if (tts_wait == TTS_WAIT_SPIN)
         return poll_until(mutex, clock, deadline);
     if (spin_briefly(mutex))

@@ -2,7 +2,7 @@
 # that it tests POSIX and not us, and under each library with each TTS_WAIT.
 include(CheckLanguage)
 
-set(lock_programs errors exclusion condition cancel fork foreign c11)
+set(lock_programs errors deadlines c11_errors bytes exclusion condition cancel fork foreign c11)
 foreach(program ${lock_programs} statistics)
     add_executable(lock_${program} lock_${program}.c)
 endforeach()

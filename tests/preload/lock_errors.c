@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * Every error code of the four mutex types, in every way a mutex comes to be: pthread_mutex_init
- * with attributes and without, and the static initialisers.
+ * with attributes and without, and the static initialisers. Beside this one: lock_deadlines.c for
+ * the times, lock_c11_errors.c for C11's codes, lock_foreign.c for the other kinds of mutex.
  */
 #include "lock_check.h"
 
@@ -44,46 +45,31 @@ static void *unlock_it(void *mutex)
     return (void *)(long)pthread_mutex_unlock(mutex);
 }
 
-static void check_deadlines(pthread_mutex_t *mutex)
+static void *destroy_it(void *mutex)
 {
-    struct timespec malformed[] = {{.tv_nsec = -1}, {.tv_nsec = 1000000000}};
-    struct timespec before_1970 = {.tv_sec = -1};
-
-    /* Looked at only if the lock would have to wait. */
-    for (int i = 0; i < 2; i++) {
-        CHECK_EQUAL(pthread_mutex_timedlock(mutex, &malformed[i]), 0);
-        CHECK_EQUAL(pthread_mutex_unlock(mutex), 0);
-    }
-    CHECK_EQUAL(pthread_mutex_timedlock(mutex, &long_ago), 0);
-    CHECK_EQUAL(pthread_mutex_unlock(mutex), 0);
-    CHECK_EQUAL(pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &before_1970), 0);
-    CHECK_EQUAL(pthread_mutex_unlock(mutex), 0);
-    CHECK_EQUAL(pthread_mutex_clocklock(mutex, CLOCK_REALTIME, &long_ago), 0);
-    CHECK_EQUAL(pthread_mutex_unlock(mutex), 0);
-
-    /* A clock that it cannot wait on is refused even so. */
-    CHECK_EQUAL(pthread_mutex_clocklock(mutex, CLOCK_PROCESS_CPUTIME_ID, &long_ago), EINVAL);
-    CHECK_EQUAL(pthread_mutex_clocklock(mutex, 12345, &long_ago), EINVAL);
+    return (void *)(long)pthread_mutex_destroy(mutex);
 }
 
-static void *malformed_try(void *mutex)
+/* Robustness and ceilings belong to mutexes of other kinds. */
+static void check_that_it_has_no_ceiling_and_no_robustness(pthread_mutex_t *mutex)
 {
-    struct timespec malformed = {.tv_nsec = 1000000000};
-    struct timespec negative = {.tv_sec = -1};
+    int ceiling = -7;
 
-    CHECK_EQUAL(pthread_mutex_timedlock(mutex, &malformed), EINVAL);
-    malformed.tv_nsec = -1;
-    CHECK_EQUAL(pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &malformed), EINVAL);
-    CHECK_EQUAL(pthread_mutex_clocklock(mutex, CLOCK_REALTIME, &malformed), EINVAL);
-    CHECK_EQUAL(pthread_mutex_timedlock(mutex, &negative), ETIMEDOUT);
+    CHECK_EQUAL(pthread_mutex_consistent(mutex), EINVAL);
+    CHECK_EQUAL(pthread_mutex_getprioceiling(mutex, &ceiling), EINVAL);
+    CHECK_EQUAL(pthread_mutex_setprioceiling(mutex, 1, &ceiling), EINVAL);
+    CHECK_EQUAL(ceiling, -7);
+}
 
-    struct timespec soon = time_from_now(CLOCK_REALTIME, 5);
-    CHECK_EQUAL(pthread_mutex_timedlock(mutex, &soon), ETIMEDOUT);
-    CHECK(time_has_come(CLOCK_REALTIME, &soon));
-    soon = time_from_now(CLOCK_MONOTONIC, 5);
-    CHECK_EQUAL(pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &soon), ETIMEDOUT);
-    CHECK(time_has_come(CLOCK_MONOTONIC, &soon));
-    return NULL;
+/* A condition wait gives the mutex up, and so fails where unlock would. */
+static void check_a_wait_without_the_lock(pthread_mutex_t *mutex, int error)
+{
+    pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+
+    CHECK_EQUAL(pthread_cond_wait(&condition, mutex), error);
+    CHECK_EQUAL(pthread_cond_timedwait(&condition, mutex, &long_ago), error);
+    CHECK_EQUAL(pthread_cond_clockwait(&condition, mutex, CLOCK_MONOTONIC, &long_ago), error);
+    CHECK_EQUAL(pthread_cond_destroy(&condition), 0);
 }
 
 static void check_row(struct row *row)
@@ -95,7 +81,8 @@ static void check_row(struct row *row)
     CHECK_EQUAL(elsewhere(try_it, mutex), EBUSY);
     CHECK_EQUAL(elsewhere(timed_try_it, mutex), ETIMEDOUT);
     CHECK_EQUAL(elsewhere(clock_try_it, mutex), ETIMEDOUT);
-    CHECK_EQUAL(elsewhere(malformed_try, mutex), 0);
+    CHECK_EQUAL(elsewhere(destroy_it, mutex), EBUSY);
+    check_that_it_has_no_ceiling_and_no_robustness(mutex);
     if (row->unlock_other >= 0)
         CHECK_EQUAL(elsewhere(unlock_it, mutex), row->unlock_other);
     if (row->lock_again >= 0)
@@ -117,21 +104,23 @@ static void check_row(struct row *row)
     CHECK_EQUAL(pthread_mutex_trylock(mutex), 0);
     CHECK_EQUAL(elsewhere(try_it, mutex), EBUSY);
     CHECK_EQUAL(pthread_mutex_unlock(mutex), 0);
-    check_deadlines(mutex);
+    check_that_it_has_no_ceiling_and_no_robustness(mutex);
+    if (row->unlock_free != 0)
+        check_a_wait_without_the_lock(mutex, row->unlock_free);
     CHECK_EQUAL(pthread_mutex_destroy(mutex), 0);
 }
 
 /* A recursive mutex at its greatest depth says EAGAIN; nobody can wait for 2^32 locks. */
 static void check_recursion_overflow(void)
 {
-    pthread_mutex_t mutex;
+    pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
-    make_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
     CHECK_EQUAL(pthread_mutex_lock(&mutex), 0);
     mutex.__data.__count = UINT_MAX;
     CHECK_EQUAL(pthread_mutex_lock(&mutex), EAGAIN);
     CHECK_EQUAL(pthread_mutex_trylock(&mutex), EAGAIN);
     CHECK_EQUAL(pthread_mutex_timedlock(&mutex, &long_ago), EAGAIN);
+    CHECK_EQUAL(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &long_ago), EAGAIN);
     mutex.__data.__count = 1;
     CHECK_EQUAL(pthread_mutex_unlock(&mutex), 0);
     CHECK_EQUAL(elsewhere(try_it, &mutex), 0);
@@ -157,31 +146,13 @@ static void check_destroyed(void)
     CHECK_EQUAL(pthread_mutex_destroy(&mutex), 0);
     CHECK_EQUAL(pthread_mutex_lock(&mutex), EINVAL);
     CHECK_EQUAL(pthread_mutex_trylock(&mutex), EINVAL);
+    CHECK_EQUAL(pthread_mutex_timedlock(&mutex, &long_ago), EINVAL);
+    CHECK_EQUAL(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &long_ago), EINVAL);
     CHECK_EQUAL(pthread_mutex_unlock(&mutex), EINVAL);
+    CHECK_EQUAL(pthread_mutex_consistent(&mutex), EINVAL);
     CHECK_EQUAL(pthread_mutex_init(&mutex, NULL), 0);
     CHECK_EQUAL(pthread_mutex_lock(&mutex), 0);
     CHECK_EQUAL(pthread_mutex_unlock(&mutex), 0);
-}
-
-/* Debuggers and core dump readers look at these. */
-static void check_bytes_that_debuggers_read(void)
-{
-    pthread_mutex_t mutex;
-    pthread_mutex_t zeroes;
-
-    memset(&mutex, 0x5a, sizeof mutex);
-    memset(&zeroes, 0, sizeof zeroes);
-    CHECK_EQUAL(pthread_mutex_init(&mutex, NULL), 0);
-    CHECK(memcmp(&mutex, &zeroes, sizeof mutex) == 0);
-
-    make_mutex(&mutex, PTHREAD_MUTEX_ERRORCHECK);
-    CHECK_EQUAL(mutex.__data.__kind, PTHREAD_MUTEX_ERRORCHECK);
-    CHECK_EQUAL(pthread_mutex_lock(&mutex), 0);
-    CHECK_EQUAL(mutex.__data.__owner, gettid());
-    CHECK_EQUAL(mutex.__data.__nusers, 1);
-    CHECK_EQUAL(pthread_mutex_unlock(&mutex), 0);
-    CHECK_EQUAL(mutex.__data.__owner, 0);
-    CHECK_EQUAL(mutex.__data.__nusers, 0);
 }
 
 int main(void)
@@ -217,6 +188,5 @@ int main(void)
     }
     check_recursion_overflow();
     check_destroyed();
-    check_bytes_that_debuggers_read();
     return 0;
 }
