@@ -159,7 +159,6 @@ void lock_ranking_make(struct lock_ranking *ranking, unsigned wanted, uint32_t e
     struct merge merge;
     struct lock_row row;
     size_t rows_seen = 0;
-    uint64_t in_row_0 = 0;
 
     memset(ranking, 0, sizeof *ranking);
     for (const struct lock_table *table = lock_table_first(); table != NULL;
@@ -175,20 +174,16 @@ void lock_ranking_make(struct lock_ranking *ranking, unsigned wanted, uint32_t e
             continue;
         ranking->tables++;
         ranking->dropped_rows += __atomic_load_n(&table->dropped_rows, __ATOMIC_RELAXED);
-        ranking->dropped_acquisitions +=
-            __atomic_load_n(&table->dropped_acquisitions, __ATOMIC_RELAXED);
         for (unsigned at = 0; at < rows; at++) {
             if (!lock_table_read_row(table, at, &row))
                 continue;
             lock_row_merge(&ranking->total, &row);
             if (row.lock == NULL)
-                in_row_0 += lock_row_acquisitions(&row);
+                ranking->unattributed += lock_row_acquisitions(&row);
             else if (ranking->merged)
                 (void)merge_add(&merge, &row);
         }
     }
-    if (in_row_0 > ranking->dropped_acquisitions)
-        ranking->unattributed = in_row_0 - ranking->dropped_acquisitions;
     if (ranking->merged) {
         ranking->locks = merge.locks;
         choose(ranking, &merge, wanted);

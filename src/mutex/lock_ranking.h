@@ -24,8 +24,7 @@ struct lock_ranking {
     uint64_t locks;  /* addresses with a row; 0 where the rows could not be merged */
     uint64_t tables; /* with counts in them: about the most threads at one time */
     uint64_t dropped_rows;
-    uint64_t dropped_acquisitions;
-    uint64_t unattributed; /* acquisitions that never had a row */
+    uint64_t unattributed; /* acquisitions in rows 0 */
     bool merged;           /* false: no memory to merge the tables, top is empty */
 };
 

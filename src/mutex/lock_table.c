@@ -48,7 +48,7 @@ void lock_table_clear(struct lock_table *table, uint32_t epoch)
     }
     table->hand = 1;
     store(&table->dropped_rows, 0);
-    store(&table->dropped_acquisitions, 0);
+    table->misses = 0;
     __atomic_store_n(&table->used, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&table->epoch, epoch, __ATOMIC_RELEASE);
 }
@@ -97,7 +97,6 @@ static unsigned drop_one(struct lock_table *table)
 
     unlink_row(table, victim);
     lock_table_add(&table->dropped_rows, 1);
-    lock_table_add(&table->dropped_acquisitions, lock_row_acquisitions(row));
     /* Readers that see a count of the next lock see this too (lock_table_read_row): the fence
      * pairs with theirs. */
     store_lock(row, NULL, __ATOMIC_RELAXED);
@@ -117,9 +116,11 @@ uint64_t lock_clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-struct lock_row *lock_table_make_row(struct lock_table *table, const void *lock, const void *caller)
+static struct lock_row *make_row(struct lock_table *table, const void *lock, const void *caller)
 {
     if (table->busy)
+        return &table->rows[0];
+    if (table->used == LOCK_TABLE_ROWS && ++table->misses % LOCK_ADMISSIONS != 0)
         return &table->rows[0];
     table->busy = 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST); /* a handler finds busy set before anything changes */
@@ -139,6 +140,15 @@ struct lock_row *lock_table_make_row(struct lock_table *table, const void *lock,
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     table->busy = 0;
     return row;
+}
+
+struct lock_row *lock_table_row(struct lock_table *table, const void *lock, const void *caller)
+{
+    unsigned at = table->buckets[lock_table_bucket(lock)];
+
+    while (at != 0 && table->rows[at].lock != lock)
+        at = table->rows[at].next;
+    return at != 0 ? &table->rows[at] : make_row(table, lock, caller);
 }
 
 void lock_row_add_wait(struct lock_row *row, uint64_t nanoseconds)

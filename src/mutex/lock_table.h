@@ -10,8 +10,10 @@
  *
  * Who reads: any thread, relaxed. Exact when the owner is not in a lock function.
  *
- * A table that is full drops the row of a lock that mattered little: its counts move to row 0, so
- * that the sum over all rows is always the sum of what was counted.
+ * When a table is full, one in LOCK_ADMISSIONS of the calls that find no row gets the row of a lock
+ * that mattered little. Counts without a row of their own are in row 0, those of dropped rows too,
+ * so that the sum over all rows is always the sum of what was counted. A lock that goes on being
+ * used soon has a row; a million that are locked once pass by at little cost.
  */
 #ifndef MPLACE_MUTEX_LOCK_TABLE_H
 #define MPLACE_MUTEX_LOCK_TABLE_H
@@ -61,6 +63,7 @@ enum {
     LOCK_TABLE_ROWS = 1024, /* row 0 included: 1023 locks a thread */
     LOCK_TABLE_BUCKETS = 2048,
     LOCK_TABLE_BUCKET_BITS = 11,
+    LOCK_ADMISSIONS = 16,
     LOCK_NOTES = 8,
 };
 static_assert(1 << LOCK_TABLE_BUCKET_BITS == LOCK_TABLE_BUCKETS, "a power of two");
@@ -98,11 +101,11 @@ struct lock_table {
      * Stored with release after the rows were emptied; readers acquire it. */
     uint32_t epoch;
 
-    uint32_t used; /* rows, row 0 included; stored with release after the row is whole */
-    uint32_t busy; /* rows are being made: a signal handler that counts now leaves them alone */
-    uint32_t hand; /* where to look for the next row to drop */
+    uint32_t used;   /* rows, row 0 included; stored with release after the row is whole */
+    uint32_t busy;   /* rows are being made: a signal handler that counts now leaves them alone */
+    uint32_t hand;   /* where to look for the next row to drop */
+    uint32_t misses; /* calls that found no row since the table is full */
     uint64_t dropped_rows;
-    uint64_t dropped_acquisitions; /* of those rows; the rest in row 0 never had a row */
 
     /* The lock that the thread waits for, NULL for none, and since when. */
     const void *wait_lock;
@@ -119,10 +122,6 @@ static_assert(offsetof(struct lock_table, notes) + sizeof(struct lock_notes) <= 
 /* Empties the table for the given epoch. The owner's, or nobody's table. */
 void lock_table_clear(struct lock_table *table, uint32_t epoch);
 
-/* A row for a lock that has none: new, another's that is dropped for it, or row 0. */
-struct lock_row *lock_table_make_row(struct lock_table *table, const void *lock,
-                                     const void *caller);
-
 /* Multiplying by an odd constant mixes all address bits into the upper ones (Fibonacci hashing). */
 static inline unsigned lock_table_bucket(const void *lock)
 {
@@ -130,19 +129,16 @@ static inline unsigned lock_table_bucket(const void *lock)
                       (64 - LOCK_TABLE_BUCKET_BITS));
 }
 
-/* The lock's row. lock must not be NULL. */
-static inline struct lock_row *lock_table_row(struct lock_table *table, const void *lock,
-                                              const void *caller)
+/* The lock's row, if it is the first of its bucket; else NULL, and lock_table_row has to look. */
+static inline struct lock_row *lock_table_row_fast(struct lock_table *table, const void *lock)
 {
-    unsigned at = table->buckets[lock_table_bucket(lock)];
+    struct lock_row *row = &table->rows[table->buckets[lock_table_bucket(lock)]];
 
-    while (at != 0) {
-        if (table->rows[at].lock == lock)
-            return &table->rows[at];
-        at = table->rows[at].next;
-    }
-    return lock_table_make_row(table, lock, caller);
+    return __builtin_expect(row->lock == lock, 1) ? row : NULL;
 }
+
+/* The lock's row, or another place for its counts: row 0. lock must not be NULL. */
+struct lock_row *lock_table_row(struct lock_table *table, const void *lock, const void *caller);
 
 /* One instruction; see the top. */
 static inline void lock_table_add(uint64_t *count, uint64_t amount)

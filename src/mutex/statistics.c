@@ -28,6 +28,12 @@ static uint32_t epoch_now(void)
     return __atomic_load_n(&statistics_epoch, __ATOMIC_RELAXED);
 }
 
+/* Whether the thread has a table and it counts for the present epoch. */
+static inline bool is_current(const struct lock_table *table)
+{
+    return table != NULL && table->epoch == epoch_now();
+}
+
 /* A signal handler may count between the claim and the store: it then finds the same table, for
  * this thread owns it already. */
 static __attribute__((noinline, cold)) struct lock_table *claim_table(void)
@@ -46,7 +52,7 @@ static inline struct lock_table *own_table(void)
 {
     struct lock_table *table = thread_table;
 
-    if (__builtin_expect(table != NULL && table->epoch == epoch_now(), 1))
+    if (__builtin_expect(is_current(table), 1))
         return table;
     table = claim_table();
     if (table == NULL)
@@ -117,7 +123,7 @@ static void note_elided(pthread_mutex_t *mutex, const void *caller)
         thread_table->notes.beyond_elided++;
 }
 
-static void note_physical(pthread_mutex_t *mutex, const void *caller)
+static __attribute__((noinline)) void note_physical(pthread_mutex_t *mutex, const void *caller)
 {
     if (thread_table == NULL)
         return;
@@ -148,19 +154,42 @@ static __attribute__((noinline)) void count_notes(struct lock_table *table)
 
 /* ---- what the front and the elision core report ---- */
 
+static __attribute__((noinline)) void count_acquired(struct lock_table *table,
+                                                     pthread_mutex_t *mutex, const void *caller)
+{
+    struct lock_row *row = lock_table_row(table, mutex, caller);
+
+    lock_row_add(row, COUNT_PHYSICAL, 1);
+    if (table->wait_lock == mutex)
+        end_wait(table, row);
+}
+
+static __attribute__((noinline)) void claim_and_count_acquired(pthread_mutex_t *mutex,
+                                                               const void *caller)
+{
+    struct lock_table *table = own_table();
+
+    if (table != NULL)
+        count_acquired(table, mutex, caller);
+}
+
+/* What every acquisition pays while counting: the common case has no call and no frame. */
 void statistics_acquired(pthread_mutex_t *mutex, const void *caller, bool in_transaction)
 {
-    if (in_transaction) {
+    struct lock_table *table = thread_table;
+
+    if (__builtin_expect(in_transaction, 0)) {
         note_physical(mutex, caller);
-        return;
+    } else if (__builtin_expect(!is_current(table), 0)) {
+        claim_and_count_acquired(mutex, caller);
+    } else {
+        struct lock_row *row = lock_table_row_fast(table, mutex);
+
+        if (__builtin_expect(row == NULL || table->wait_lock == mutex, 0))
+            count_acquired(table, mutex, caller);
+        else
+            lock_row_add(row, COUNT_PHYSICAL, 1);
     }
-    struct lock_table *table = own_table();
-    if (table == NULL)
-        return;
-    struct lock_row *row = lock_table_row(table, mutex, caller);
-    lock_row_add(row, COUNT_PHYSICAL, 1);
-    if (__builtin_expect(table->wait_lock == mutex, 0))
-        end_wait(table, row);
 }
 
 void statistics_attempt(pthread_mutex_t *mutex, const void *caller)

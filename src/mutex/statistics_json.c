@@ -163,7 +163,6 @@ void statistics_write_json(struct report *report, const struct statistics_facts 
     report_format(report, "  \"locks_seen\": %lu,\n", ranking->locks);
     report_format(report, "  \"tables\": %lu,\n", ranking->tables);
     report_format(report, "  \"dropped_rows\": %lu,\n", ranking->dropped_rows);
-    report_format(report, "  \"dropped_acquisitions\": %lu,\n", ranking->dropped_acquisitions);
     report_format(report, "  \"unattributed_acquisitions\": %lu,\n", ranking->unattributed);
     report_format(report, "  \"uncounted_operations\": %lu\n}\n", facts->uncounted);
 }

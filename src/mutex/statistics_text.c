@@ -183,9 +183,9 @@ static void write_locks(struct report *report, const struct statistics_facts *fa
     }
     if (ranking->count == 0)
         return;
-    report_format(report, "  %s %u of %lu locks, by %s:\n",
+    report_format(report, "  %s %u of %s%lu locks, by %s:\n",
                   ranking->count < ranking->locks ? "the first" : "all", ranking->count,
-                  ranking->locks,
+                  ranking->dropped_rows != 0 ? "more than " : "", ranking->locks,
                   elides ? "the larger of their shares of all waiting and of all aborts"
                          : "their share of all waiting");
     write_columns(report, elides);
@@ -205,16 +205,11 @@ static void write_limits(struct report *report, const struct statistics_facts *f
 {
     const struct lock_ranking *ranking = facts->ranking;
 
-    if (ranking->dropped_rows != 0)
-        report_format(report,
-                      "  %lu times a thread met more than %d locks, and what it knew of one that "
-                      "mattered little (%lu acquisitions in all) went to \"all others\"\n",
-                      ranking->dropped_rows, LOCK_TABLE_ROWS - 1, ranking->dropped_acquisitions);
     if (ranking->unattributed != 0)
-        report_format(report,
-                      "  %lu acquisitions could not be given to a lock: they are in the totals and "
-                      "in \"all others\"\n",
-                      ranking->unattributed);
+        report_format(report, "  %lu acquisitions are in \"all others\" without their lock: %s\n",
+                      ranking->unattributed,
+                      ranking->dropped_rows != 0 ? "a thread keeps count of 1023 locks and met more"
+                                                 : "too many different locks in one transaction");
     if (facts->uncounted != 0)
         report_format(report, "  %lu lock operations were not counted: no memory for a table\n",
                       facts->uncounted);

@@ -1,1 +1,2 @@
 mplace_unit_test(base_test base_test.c)
+mplace_unit_test(base_code_location_test base_code_location_test.c)
