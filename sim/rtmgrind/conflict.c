@@ -1,0 +1,213 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The directory of lines; see conflict.h. A hash table with linear probing. A line that nobody
+ * holds any more stays in it until the table is made anew: the next transaction most likely wants
+ * the same lines, and finds them without moving anything.
+ */
+#include "conflict.h"
+
+enum { NOBODY = -1, ROOM_AT_FIRST = 1 << 14 };
+
+struct holders {
+    Addr line;     /* 0: a free place; no line of a program lies at 0 */
+    ULong readers; /* bit n: the transaction of processor n */
+    Int writer;    /* or NOBODY */
+    UInt undo;     /* the line's number in the writer's undo log */
+};
+
+static struct holders *directory;
+static UInt directory_room; /* a power of two, never more than half full */
+static UInt directory_used;
+static UInt directory_shift;
+
+static UInt place_of(Addr line)
+{
+    /* Fibonacci hashing: the high bits of the product depend on all bits of the line's number. */
+    return (UInt)(((line / LINE_BYTES) * 0x9E3779B97F4A7C15ULL) >> directory_shift);
+}
+
+static void make_directory(UInt room)
+{
+    directory = VG_(calloc)("rtm.directory", room, sizeof *directory);
+    directory_room = room;
+    directory_used = 0;
+    for (directory_shift = 64; room > 1; room /= 2)
+        directory_shift--;
+}
+
+void conflict_init(void)
+{
+    make_directory(ROOM_AT_FIRST);
+}
+
+static inline struct holders *find(Addr line)
+{
+    UInt place = place_of(line);
+
+    while (directory[place].line != line) {
+        if (directory[place].line == 0)
+            return NULL;
+        place = (place + 1) & (directory_room - 1);
+    }
+    return &directory[place];
+}
+
+static struct holders *add(Addr line)
+{
+    UInt place = place_of(line);
+
+    while (directory[place].line != 0)
+        place = (place + 1) & (directory_room - 1);
+    directory[place].line = line;
+    directory[place].writer = NOBODY;
+    directory_used++;
+    return &directory[place];
+}
+
+/* A new table with the lines that somebody holds, large enough to be at most a quarter full. */
+static void renew(void)
+{
+    struct holders *old = directory;
+    UInt held = 0, room = ROOM_AT_FIRST;
+
+    for (Int cpu = 0; cpu < options.cpus; cpu++)
+        held += transactions[cpu].claims_used;
+    while (room < 4 * held)
+        room *= 2;
+    make_directory(room);
+    for (Int cpu = 0; cpu < options.cpus; cpu++) {
+        struct transaction *transaction = &transactions[cpu];
+        for (UInt i = 0; i < transaction->claims_used; i++) {
+            const struct holders *from = &old[transaction->claims[i]];
+            struct holders *to = find(from->line);
+            if (to == NULL) {
+                to = add(from->line);
+                to->readers = from->readers;
+                to->writer = from->writer;
+                to->undo = from->undo;
+            }
+            transaction->claims[i] = (UInt)(to - directory);
+        }
+    }
+    VG_(free)(old);
+}
+
+static struct holders *find_or_add(Addr line)
+{
+    struct holders *holders = find(line);
+
+    if (LIKELY(holders != NULL))
+        return holders;
+    if (directory_used >= directory_room / 2)
+        renew();
+    return add(line);
+}
+
+static void abort_holder(Int cpu, Addr data, Addr requester)
+{
+    struct abort_event event = {.cause = ABORT_CONFLICT, .requester = requester, .data = data};
+
+    transaction_abort(&transactions[cpu], &event);
+}
+
+/* Aborts whoever holds the line in a way that does not go together with this access. */
+static inline void evict_holders(struct holders *holders, Int me, Bool store, Addr data,
+                                 Addr instruction)
+{
+    if (holders->writer != NOBODY && holders->writer != me)
+        abort_holder(holders->writer, data, instruction);
+    if (!store)
+        return;
+    ULong readers = holders->readers;
+    if (me != NOBODY)
+        readers &= ~(1ULL << me);
+    while (readers != 0) {
+        Int cpu = __builtin_ctzll(readers);
+        readers &= readers - 1;
+        abort_holder(cpu, data, instruction);
+    }
+}
+
+/* Too many lines to ask for one by one: go through the lines that are held. */
+static void conflict_plain_wide(Addr first, Addr last, Bool store, Addr instruction)
+{
+    for (Int cpu = 0; cpu < options.cpus; cpu++) {
+        struct transaction *transaction = &transactions[cpu];
+        for (UInt i = 0; transaction->active && i < transaction->claims_used; i++) {
+            struct holders *holders = &directory[transaction->claims[i]];
+            if (holders->line >= first && holders->line <= last)
+                evict_holders(holders, NOBODY, store, holders->line, instruction);
+        }
+    }
+}
+
+void conflict_plain(Addr address, SizeT size, Bool store, Addr instruction)
+{
+    Addr first = address & ~(Addr)(LINE_BYTES - 1);
+    Addr last = (address + size - 1) & ~(Addr)(LINE_BYTES - 1);
+
+    if (size == 0)
+        return;
+    if ((last - first) / LINE_BYTES > directory_room) {
+        conflict_plain_wide(first, last, store, instruction);
+        return;
+    }
+    for (Addr line = first;; line += LINE_BYTES) {
+        struct holders *holders = find(line);
+        if (holders != NULL)
+            evict_holders(holders, NOBODY, store, line == first ? address : line, instruction);
+        if (line == last)
+            break;
+    }
+}
+
+static void remember_claim(struct transaction *transaction, const struct holders *holders)
+{
+    if (transaction->claims_used == transaction->claims_room) {
+        transaction->claims_room =
+            transaction->claims_room == 0 ? 256 : transaction->claims_room * 2;
+        transaction->claims = VG_(realloc)("rtm.claims", transaction->claims,
+                                           transaction->claims_room * sizeof(UInt));
+    }
+    transaction->claims[transaction->claims_used++] = (UInt)(holders - directory);
+}
+
+struct undo *conflict_claim(struct transaction *transaction, Addr line, Bool store,
+                            Addr instruction)
+{
+    Int me = transaction->cpu;
+    ULong my_bit = 1ULL << me;
+    struct holders *holders = find_or_add(line);
+
+    evict_holders(holders, me, store, line, instruction);
+    if (holders->writer != me && (holders->readers & my_bit) == 0)
+        remember_claim(transaction, holders);
+    if (!store) {
+        holders->readers |= my_bit;
+        return NULL;
+    }
+    if (holders->writer != me) {
+        holders->undo = transaction_log(transaction, line);
+        holders->writer = me;
+    }
+    return &transaction->undo[holders->undo];
+}
+
+struct undo *conflict_undo_of(const struct transaction *transaction, Addr line)
+{
+    return &transaction->undo[find(line)->undo];
+}
+
+void conflict_release(struct transaction *transaction)
+{
+    ULong others = ~(1ULL << transaction->cpu);
+
+    for (UInt i = 0; i < transaction->claims_used; i++) {
+        struct holders *holders = &directory[transaction->claims[i]];
+        holders->readers &= others;
+        if (holders->writer == transaction->cpu)
+            holders->writer = NOBODY;
+    }
+    transaction->claims_used = 0;
+}

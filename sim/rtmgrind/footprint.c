@@ -1,0 +1,69 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * See footprint.h.
+ */
+#include "footprint.h"
+
+static void make_model(struct cache_model *model, const struct cache_model_geometry *geometry)
+{
+    cache_model_init(model, geometry, options.replacement,
+                     VG_(malloc)("rtm.cache", cache_model_bytes(geometry)));
+}
+
+void footprint_init(struct footprint *footprint)
+{
+    make_model(&footprint->l1d, &options.l1d);
+    make_model(&footprint->l2, &options.l2);
+    footprint->lines_read = 0;
+}
+
+static Bool holds(const struct cache_model *model, Addr line)
+{
+    struct cache_model_set *set = cache_model_set_at(model, cache_model_set_of(model, line));
+
+    for (UInt way = 0; way < model->geometry.ways; way++) {
+        if ((set->entry[way] & ~(ULong)(CACHE_MODEL_MARKS | CACHE_MODEL_VALID)) == line &&
+            (set->entry[way] & CACHE_MODEL_VALID))
+            return True;
+    }
+    return False;
+}
+
+enum footprint_verdict footprint_access(struct footprint *footprint, Addr line, Bool store)
+{
+    unsigned mark = store ? CACHE_MODEL_WRITTEN : CACHE_MODEL_READ;
+    struct cache_model_access first = cache_model_access(&footprint->l1d, line, mark);
+
+    if (first.evicted && (first.evicted_marks & CACHE_MODEL_WRITTEN))
+        return FOOTPRINT_WRITE_LOST;
+    if (first.hit && first.marks_before != 0)
+        return FOOTPRINT_FITS;
+    if (options.read_lines != 0) {
+        /* A line that left the first-level cache and came back is counted again: a bound that is
+         * meant to be crude. */
+        if (!store && ++footprint->lines_read > (UInt)options.read_lines)
+            return FOOTPRINT_READ_LOST;
+        return FOOTPRINT_FITS;
+    }
+    struct cache_model_access second = cache_model_access(&footprint->l2, line, CACHE_MODEL_READ);
+    /* The second level does not contain the first: a line that is still there is not lost. */
+    if (second.evicted && second.evicted_marks != 0 && !holds(&footprint->l1d, second.evicted_line))
+        return FOOTPRINT_READ_LOST;
+    return FOOTPRINT_FITS;
+}
+
+void footprint_committed(struct footprint *footprint)
+{
+    cache_model_clear_marks(&footprint->l1d);
+    cache_model_clear_marks(&footprint->l2);
+    footprint->lines_read = 0;
+}
+
+void footprint_aborted(struct footprint *footprint)
+{
+    /* With true LRU the lines that stay behind cannot matter to the next transaction. */
+    if (options.replacement != CACHE_MODEL_LRU)
+        cache_model_drop_written(&footprint->l1d);
+    footprint_committed(footprint);
+}

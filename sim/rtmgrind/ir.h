@@ -1,0 +1,54 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Short names for the pieces of IR that the tool writes.
+ */
+#ifndef RTMGRIND_IR_H
+#define RTMGRIND_IR_H
+
+#include "valgrind_api.h"
+
+static inline IRExpr *ir_u64(ULong value)
+{
+    return IRExpr_Const(IRConst_U64(value));
+}
+
+static inline IRExpr *ir_u32(UInt value)
+{
+    return IRExpr_Const(IRConst_U32(value));
+}
+
+/* Appends a call with two arguments and no result. */
+static inline IRDirty *ir_call(IRSB *block, const HChar *name, void *helper, IRExpr *first,
+                               IRExpr *second)
+{
+    IRDirty *call = unsafeIRDirty_0_N(0, name, helper, mkIRExprVec_2(first, second));
+
+    addStmtToIRSB(block, IRStmt_Dirty(call));
+    return call;
+}
+
+static inline void ir_guest_effect(IRDirty *call, IREffect effect, UInt offset, UInt size)
+{
+    call->nFxState = 1;
+    call->fxState[0].fx = effect;
+    call->fxState[0].offset = (UShort)offset;
+    call->fxState[0].size = (UShort)size;
+    call->fxState[0].nRepeats = 0;
+    call->fxState[0].repeatLen = 0;
+}
+
+/* VEX has all registers in the guest state when it calls, and reads them again after it. */
+static inline void ir_uses_all_registers(IRDirty *call)
+{
+    ir_guest_effect(call, Ifx_Modify, REGISTERS_BEGIN, REGISTERS_SIZE);
+}
+
+/* The helper gets the guest state for its event counter only; a call with that pointer must name
+ * an effect. */
+static inline void ir_uses_event_counter(IRDirty *call)
+{
+    ir_guest_effect(call, Ifx_Read, offsetof(Guest, host_EvC_COUNTER), sizeof(UInt));
+}
+
+#endif

@@ -1,0 +1,214 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * See kernel.h. The caller of a system call is in no transaction: the end of its block has aborted
+ * it. What the kernel reads and writes for it counts as its own accesses.
+ */
+#include "kernel.h"
+
+#include "conflict.h"
+#include "core_internals.h"
+#include "pages.h"
+#include "schedule.h"
+
+/* Calls that change the address space. On hardware they interrupt all processors that run threads
+ * of the process, which aborts their transactions: to forget translations of addresses, or, at a
+ * fork, rights to write. */
+static Bool changes_address_space(UInt number, const UWord *arguments)
+{
+    switch (number) {
+    case __NR_munmap:
+    case __NR_mprotect:
+    case __NR_mremap:
+    case __NR_madvise:
+    case __NR_brk:
+    case __NR_shmdt:
+    case __NR_fork:
+    case __NR_vfork:
+    case __NR_execve:
+    case __NR_exit_group:
+    case __NR_pkey_mprotect:
+        return True;
+    case __NR_mmap:
+        return (arguments[3] & VKI_MAP_FIXED) != 0;
+    case __NR_clone: /* a new process; Valgrind makes a vfork one, too */
+        return (arguments[0] & VKI_CLONE_THREAD) == 0;
+    default:
+        return False;
+    }
+}
+
+static void before_system_call(ThreadId thread, UInt number, UWord *arguments, UInt count)
+{
+    if (changes_address_space(number, arguments))
+        transactions_abort_all(-1, ABORT_SHOOTDOWN);
+    if (number == __NR_sched_yield)
+        schedule_yields();
+    schedule_system_call(True);
+}
+
+static void store_result(Addr where, UInt value)
+{
+    if (where == 0)
+        return;
+    conflict_plain(where, sizeof value, True, 0);
+    *(UInt *)where = value;
+}
+
+/* The thread's mask of processors, as far as virtual ones go. */
+static void follow_affinity(Int of_thread, SizeT size, Addr mask)
+{
+    ULong cpus = 0;
+
+    if (of_thread != 0 && of_thread != VG_(gettid)())
+        return;
+    VG_(memcpy)(&cpus, (const void *)mask, size < sizeof cpus ? size : sizeof cpus);
+    schedule_set_affinity(cpus);
+}
+
+static void after_system_call(ThreadId thread, UInt number, UWord *arguments, UInt count,
+                              SysRes result)
+{
+    schedule_system_call(False);
+    if (changes_address_space(number, arguments))
+        pages_forget();
+    if (sr_isError(result))
+        return;
+    if (number == __NR_getcpu) {
+        store_result(arguments[0], (UInt)schedule_cpu());
+        store_result(arguments[1], 0);
+    } else if (number == __NR_sched_setaffinity) {
+        follow_affinity((Int)arguments[0], arguments[1], arguments[2]);
+    }
+}
+
+static void kernel_loads(CorePart part, ThreadId thread, const HChar *what, Addr address,
+                         SizeT size)
+{
+    if (transactions_active != 0)
+        conflict_plain(address, size, False, 0);
+}
+
+static void kernel_loads_string(CorePart part, ThreadId thread, const HChar *what, Addr address)
+{
+    enum { PAGE_BYTES = 4096 };
+    Addr end = address;
+
+    if (transactions_active == 0)
+        return;
+    /* The kernel stops at the first page that is not there; so must this. */
+    do {
+        if ((end == address || end % PAGE_BYTES == 0) &&
+            !VG_(am_is_valid_for_client)(end, 1, VKI_PROT_READ))
+            break;
+    } while (*(const HChar *)end++ != 0);
+    conflict_plain(address, end - address, False, 0);
+}
+
+static void kernel_stores(CorePart part, ThreadId thread, const HChar *what, Addr address,
+                          SizeT size)
+{
+    if (transactions_active != 0)
+        conflict_plain(address, size, True, 0);
+}
+
+static void kernel_stored(CorePart part, ThreadId thread, Addr address, SizeT size)
+{
+    kernel_stores(part, thread, NULL, address, size);
+}
+
+static void thread_ends(ThreadId thread)
+{
+    schedule_thread_exits();
+}
+
+/* If the thread is in a transaction: aborts it, so that the fault never happened. */
+static Bool swallow(ThreadId thread, enum abort_cause cause)
+{
+    struct abort_event event = {.cause = cause};
+
+    if (transaction_running == NULL || transaction_running->thread != thread)
+        return False;
+    event.instruction = VG_(get_IP)(thread);
+    transaction_abort(transaction_running, &event);
+    return True;
+}
+
+/* Called for the host's faults in translated code, among others. When it returns False the core
+ * leaves the code and goes on with the guest's registers: those at the fallback. */
+Bool __wrap_vgPlain_gdbserver_report_signal(vki_siginfo_t *info, ThreadId thread)
+{
+    Bool fault = info->si_signo == VKI_SIGSEGV || info->si_signo == VKI_SIGBUS ||
+                 info->si_signo == VKI_SIGFPE || info->si_signo == VKI_SIGILL;
+
+    /* A positive code: from the kernel, not sent by anybody. */
+    if (fault && info->si_code > 0 && thread == VG_(get_running_tid)() &&
+        swallow(thread, ABORT_FAULT))
+        return False;
+    return __real_vgPlain_gdbserver_report_signal(info, thread);
+}
+
+void __wrap_vgPlain_synth_fault(ThreadId thread)
+{
+    if (!swallow(thread, ABORT_FAULT))
+        __real_vgPlain_synth_fault(thread);
+}
+
+void __wrap_vgPlain_synth_fault_mapping(ThreadId thread, Addr address)
+{
+    if (!swallow(thread, ABORT_PAGE_FAULT))
+        __real_vgPlain_synth_fault_mapping(thread, address);
+}
+
+void __wrap_vgPlain_synth_fault_perms(ThreadId thread, Addr address)
+{
+    if (!swallow(thread, ABORT_PAGE_FAULT))
+        __real_vgPlain_synth_fault_perms(thread, address);
+}
+
+void __wrap_vgPlain_synth_sigill(ThreadId thread, Addr address)
+{
+    if (!swallow(thread, ABORT_FAULT))
+        __real_vgPlain_synth_sigill(thread, address);
+}
+
+void __wrap_vgPlain_synth_sigtrap(ThreadId thread)
+{
+    if (!swallow(thread, ABORT_BREAKPOINT))
+        __real_vgPlain_synth_sigtrap(thread);
+}
+
+void __wrap_vgPlain_synth_sigbus(ThreadId thread)
+{
+    if (!swallow(thread, ABORT_FAULT))
+        __real_vgPlain_synth_sigbus(thread);
+}
+
+void __wrap_vgPlain_synth_sigfpe(ThreadId thread, UInt code)
+{
+    if (!swallow(thread, ABORT_FAULT))
+        __real_vgPlain_synth_sigfpe(thread, code);
+}
+
+/* A handler is about to run on the thread's stack. The core took the top of the frame from the
+ * stack pointer inside of the transaction; the abort puts another one back, and the frame belongs
+ * below that. On an alternate stack its top stays. */
+void __wrap_vgPlain_sigframe_create(SIGFRAME_PARAMETERS)
+{
+    enum { RED_ZONE_BYTES = 128 };
+
+    if (swallow(thread, ABORT_SIGNAL) && !on_alternate_stack)
+        top = VG_(get_SP)(thread) - RED_ZONE_BYTES;
+    __real_vgPlain_sigframe_create(thread, on_alternate_stack, top, info, context, handler, flags,
+                                   mask, restorer);
+}
+
+void kernel_init(void)
+{
+    VG_(needs_syscall_wrapper)(before_system_call, after_system_call);
+    VG_(track_pre_mem_read)(kernel_loads);
+    VG_(track_pre_mem_read_asciiz)(kernel_loads_string);
+    VG_(track_pre_mem_write)(kernel_stores);
+    VG_(track_post_mem_write)(kernel_stored);
+    VG_(track_pre_thread_ll_exit)(thread_ends);
+}

@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * rtmgrind: Intel RTM on processors without it, as a Valgrind tool. See README.md.
+ */
+#include "conflict.h"
+#include "instrument.h"
+#include "kernel.h"
+#include "options.h"
+#include "pages.h"
+#include "report.h"
+#include "schedule.h"
+#include "transaction.h"
+
+static void after_options(void)
+{
+    options_check();
+    transactions_init();
+    schedule_init();
+    pages_init();
+}
+
+static void at_end(Int exit_code)
+{
+    report_print();
+}
+
+static void before_options(void)
+{
+    VG_(details_name)("rtmgrind");
+    VG_(details_version)(NULL);
+    VG_(details_description)("Intel RTM, emulated, with modelled caches");
+    VG_(details_copyright_author)("Copyright (C) 2026 and GNU GPL'd, by the mplace authors.");
+    VG_(details_bug_reports_to)("the mplace authors");
+    VG_(details_avg_translation_sizeB)(600);
+    VG_(basic_tool_funcs)(after_options, instrument, at_end);
+    options_init();
+    VG_(needs_command_line_options)(options_parse, options_usage, options_debug_usage);
+    kernel_init();
+}
+
+VG_DETERMINE_INTERFACE_VERSION(before_options)

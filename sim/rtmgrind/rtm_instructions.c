@@ -1,0 +1,221 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * See rtm_instructions.h; Intel SDM volume 2, XABORT to XTEST.
+ */
+#include "rtm_instructions.h"
+
+#include "ir.h"
+#include "schedule.h"
+#include "transaction.h"
+
+enum { INSTRUCTION_BYTES_MOST = 15, FLAG_ZERO = 1 << 6 };
+
+static Bool is_rex(UChar byte)
+{
+    return (byte & 0xf0) == 0x40;
+}
+
+/* Prefixes that mean nothing here, and those that do. A REX prefix counts only if it comes last. */
+struct prefixes {
+    UInt length;
+    Bool operand_size, repeat, wide;
+};
+
+static struct prefixes skip_prefixes(const UChar *code)
+{
+    struct prefixes prefixes = {0, False, False, False};
+
+    for (; prefixes.length < INSTRUCTION_BYTES_MOST; prefixes.length++) {
+        switch (code[prefixes.length]) {
+        case 0x66:
+            prefixes.operand_size = True;
+            continue;
+        case 0xf2: /* XACQUIRE, XRELEASE: hints that are ignored on anything but a locked store */
+        case 0xf3:
+            prefixes.repeat = True;
+            continue;
+        case 0x26: /* segment overrides, address size */
+        case 0x2e:
+        case 0x36:
+        case 0x3e:
+        case 0x64:
+        case 0x65:
+        case 0x67:
+            continue;
+        default:
+            break;
+        }
+        break;
+    }
+    if (is_rex(code[prefixes.length])) {
+        prefixes.wide = code[prefixes.length] >> 3 & 1;
+        prefixes.length++;
+    }
+    return prefixes;
+}
+
+static Long signed_bytes(const UChar *from, UInt size)
+{
+    if (size == 2)
+        return (Short)(from[0] | from[1] << 8);
+    return (Int)((UInt)from[0] | (UInt)from[1] << 8 | (UInt)from[2] << 16 | (UInt)from[3] << 24);
+}
+
+struct rtm_instruction rtm_recognise(const UChar *code)
+{
+    struct rtm_instruction found = {RTM_NONE, 0, 0};
+    struct prefixes prefixes = skip_prefixes(code);
+    const UChar *opcode = code + prefixes.length;
+
+    if (prefixes.length > INSTRUCTION_BYTES_MOST - 3)
+        return found;
+    if (opcode[0] == 0xc7 && opcode[1] == 0xf8) {
+        /* The operand size is that of the distance; REX.W wins over 66, and has 32 bits of it. */
+        UInt size = prefixes.operand_size && !prefixes.wide ? 2 : 4;
+        found.operation = RTM_XBEGIN;
+        found.length = prefixes.length + 2 + size;
+        found.operand = signed_bytes(opcode + 2, size);
+    } else if (opcode[0] == 0xc6 && opcode[1] == 0xf8) {
+        found.operation = RTM_XABORT;
+        found.length = prefixes.length + 3;
+        found.operand = opcode[2];
+    } else if (opcode[0] == 0x0f && opcode[1] == 0x01 && (opcode[2] == 0xd5 || opcode[2] == 0xd6) &&
+               !prefixes.operand_size && !prefixes.repeat) {
+        /* XEND and XTEST are undefined with 66, F2 or F3. */
+        found.operation = opcode[2] == 0xd5 ? RTM_XEND : RTM_XTEST;
+        found.length = prefixes.length + 3;
+    }
+    if (found.length > INSTRUCTION_BYTES_MOST)
+        found.operation = RTM_NONE;
+    return found;
+}
+
+/* The helpers. Each runs with all registers in the guest state, RIP excepted. */
+
+static void helper_xbegin(Guest *guest, Addr address, Addr fallback)
+{
+    struct transaction *transaction = transaction_running;
+
+    if (transaction == NULL) {
+        transaction_begin(schedule_cpu(), VG_(get_running_tid)(), guest, address, fallback);
+        schedule_transaction_begun(guest);
+        return;
+    }
+    if (transaction->depth == NESTING_MOST) {
+        struct abort_event event = {.cause = ABORT_NESTING, .instruction = address};
+        transaction_abort_running(&event);
+    }
+    transaction->depth++;
+}
+
+/* Returns 0 if there is nothing to end. */
+static ULong helper_xend(Guest *guest)
+{
+    struct transaction *transaction = transaction_running;
+
+    if (transaction == NULL)
+        return 0;
+    if (--transaction->depth == 0) {
+        schedule_count_blocks(guest);
+        transaction_commit(transaction);
+    }
+    return 1;
+}
+
+static void helper_xabort(ULong code, Addr address)
+{
+    struct abort_event event = {
+        .cause = ABORT_EXPLICIT, .code = (UInt)code, .instruction = address};
+
+    if (transaction_running != NULL)
+        transaction_abort_running(&event);
+}
+
+static ULong helper_xtest(void)
+{
+    return transaction_running != NULL ? 0 : FLAG_ZERO;
+}
+
+static void emit_flags(IRSB *block, IRTemp flags)
+{
+    enum { FLAGS_ARE_IN_DEP1 = 0 }; /* VEX's AMD64G_CC_OP_COPY */
+
+    addStmtToIRSB(block, IRStmt_Put(GUEST_OFFSET(CC_OP), ir_u64(FLAGS_ARE_IN_DEP1)));
+    addStmtToIRSB(block, IRStmt_Put(GUEST_OFFSET(CC_DEP1), IRExpr_RdTmp(flags)));
+    addStmtToIRSB(block, IRStmt_Put(GUEST_OFFSET(CC_DEP2), ir_u64(0)));
+    addStmtToIRSB(block, IRStmt_Put(GUEST_OFFSET(CC_NDEP), ir_u64(0)));
+}
+
+static void emit_xbegin(IRSB *block, Addr address, Addr next, Long distance)
+{
+    IRDirty *call = unsafeIRDirty_0_N(
+        0, "rtmgrind_xbegin", &helper_xbegin,
+        mkIRExprVec_3(IRExpr_GSPTR(), ir_u64(address), ir_u64(next + (ULong)distance)));
+
+    ir_uses_all_registers(call);
+    addStmtToIRSB(block, IRStmt_Dirty(call));
+}
+
+static void emit_xend(IRSB *block, Addr address)
+{
+    IRTemp ended = newIRTemp(block->tyenv, Ity_I64);
+    IRTemp outside = newIRTemp(block->tyenv, Ity_I1);
+    IRDirty *call =
+        unsafeIRDirty_1_N(ended, 0, "rtmgrind_xend", &helper_xend, mkIRExprVec_1(IRExpr_GSPTR()));
+
+    ir_uses_event_counter(call);
+    addStmtToIRSB(block, IRStmt_Dirty(call));
+    addStmtToIRSB(block,
+                  IRStmt_WrTmp(outside, IRExpr_Binop(Iop_CmpEQ64, IRExpr_RdTmp(ended), ir_u64(0))));
+    /* #GP: the core delivers it as Linux does. */
+    addStmtToIRSB(block, IRStmt_Exit(IRExpr_RdTmp(outside), Ijk_SigSEGV, IRConst_U64(address),
+                                     GUEST_OFFSET(RIP)));
+}
+
+static void emit_xtest(IRSB *block)
+{
+    IRTemp flags = newIRTemp(block->tyenv, Ity_I64);
+
+    addStmtToIRSB(block, IRStmt_Dirty(unsafeIRDirty_1_N(flags, 0, "rtmgrind_xtest", &helper_xtest,
+                                                        mkIRExprVec_0())));
+    emit_flags(block, flags);
+}
+
+/* Appends the end of an instruction. XBEGIN must end its block, for only the start of a block looks
+ * whether any transaction is active; XEND ends it to get rid of the calls that are not needed. */
+static struct decoded finish(IRSB *block, Addr next, UInt length, Bool ends_block)
+{
+    addStmtToIRSB(block, IRStmt_Put(GUEST_OFFSET(RIP), ir_u64(next)));
+    return (struct decoded){
+        .length = length,
+        .next = ends_block ? DECODED_STOP_HERE : DECODED_CONTINUE,
+        .hint = DECODED_NO_HINT,
+        .jump = ends_block ? Ijk_Boring : Ijk_INVALID,
+    };
+}
+
+struct decoded rtm_emit(IRSB *block, const struct rtm_instruction *instruction, Addr address)
+{
+    Addr next = address + instruction->length;
+
+    switch (instruction->operation) {
+    case RTM_XBEGIN:
+        emit_xbegin(block, address, next, instruction->operand);
+        break;
+    case RTM_XEND:
+        emit_xend(block, address);
+        break;
+    case RTM_XABORT:
+        ir_call(block, "rtmgrind_xabort", &helper_xabort, ir_u64((ULong)instruction->operand),
+                ir_u64(address));
+        break;
+    case RTM_XTEST:
+        emit_xtest(block);
+        break;
+    case RTM_NONE:
+        tl_assert(0);
+    }
+    return finish(block, next, instruction->length,
+                  instruction->operation == RTM_XBEGIN || instruction->operation == RTM_XEND);
+}

@@ -1,0 +1,25 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * XBEGIN, XEND, XABORT and XTEST: recognised as bytes, written as IR, carried out by helpers.
+ */
+#ifndef RTMGRIND_RTM_INSTRUCTIONS_H
+#define RTMGRIND_RTM_INSTRUCTIONS_H
+
+#include "core_internals.h"
+
+enum rtm_operation { RTM_NONE, RTM_XBEGIN, RTM_XEND, RTM_XABORT, RTM_XTEST };
+
+struct rtm_instruction {
+    enum rtm_operation operation;
+    UInt length;
+    Long operand; /* XBEGIN: distance from the next instruction; XABORT: the code */
+};
+
+/* What the bytes are: RTM_NONE if another instruction, or an encoding that is not valid. */
+struct rtm_instruction rtm_recognise(const UChar *code);
+
+/* Appends its IR. */
+struct decoded rtm_emit(IRSB *block, const struct rtm_instruction *instruction, Addr address);
+
+#endif

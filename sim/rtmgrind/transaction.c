@@ -1,0 +1,145 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * See transaction.h.
+ */
+#include "transaction.h"
+
+#include "conflict.h"
+#include "dispatch.h"
+#include "footprint.h"
+#include "report.h"
+
+struct transaction *transactions;
+UInt transactions_active;
+struct transaction *transaction_running;
+
+enum {
+    STATUS_EXPLICIT = 1,
+    STATUS_RETRY = 2,
+    STATUS_CONFLICT = 4,
+    STATUS_CAPACITY = 8,
+    STATUS_DEBUG = 16
+};
+
+/* What EAX says after an abort, besides XABORT's code and the nesting. */
+static const UInt status_of_cause[ABORT_CAUSES] = {
+    [ABORT_CONFLICT] = STATUS_CONFLICT | STATUS_RETRY,
+    [ABORT_WRITE_CAPACITY] = STATUS_CAPACITY,
+    [ABORT_READ_CAPACITY] = STATUS_CAPACITY,
+    [ABORT_EXPLICIT] = STATUS_EXPLICIT,
+    [ABORT_BREAKPOINT] = STATUS_DEBUG,
+    /* All others: 0, as on hardware. */
+};
+
+void transactions_init(void)
+{
+    transactions = VG_(calloc)("rtm.transactions", (SizeT)options.cpus, sizeof *transactions);
+    for (Int cpu = 0; cpu < options.cpus; cpu++) {
+        transactions[cpu].cpu = cpu;
+        footprint_init(&transactions[cpu].footprint);
+    }
+    conflict_init();
+}
+
+void transaction_begin(Int cpu, ThreadId thread, Guest *guest, Addr begin, Addr fallback)
+{
+    struct transaction *transaction = &transactions[cpu];
+
+    tl_assert(!transaction->active);
+    transaction->active = True;
+    transaction->thread = thread;
+    transaction->depth = 1;
+    transaction->begin = begin;
+    transaction->fallback = fallback;
+    transaction->guest = guest;
+    VG_(memcpy)
+    ((UChar *)&transaction->checkpoint + REGISTERS_BEGIN, (UChar *)guest + REGISTERS_BEGIN,
+     REGISTERS_SIZE);
+    transactions_active++;
+    transaction_running = transaction;
+    report_started(begin);
+}
+
+UInt transaction_log(struct transaction *transaction, Addr line)
+{
+    if (transaction->undo_used == transaction->undo_room) {
+        transaction->undo_room = transaction->undo_room == 0 ? 64 : transaction->undo_room * 2;
+        transaction->undo = VG_(realloc)("rtm.undo", transaction->undo,
+                                         transaction->undo_room * sizeof *transaction->undo);
+    }
+    struct undo *undo = &transaction->undo[transaction->undo_used];
+    undo->line = line;
+    undo->written = 0;
+    VG_(memcpy)(undo->before, (const void *)line, LINE_BYTES);
+    return transaction->undo_used++;
+}
+
+static void put_back(const struct undo *undo)
+{
+    for (UInt word = 0; word < LINE_BYTES / 8; word++) {
+        UInt bytes = undo->written >> 8 * word & 0xff;
+        UChar *to = (UChar *)undo->line + 8 * word;
+        const UChar *from = undo->before + 8 * word;
+
+        if (bytes == 0xff) {
+            *(ULong *)to = *(const ULong *)from;
+            continue;
+        }
+        for (UInt byte = 0; bytes >> byte != 0; byte++) {
+            if (bytes >> byte & 1)
+                to[byte] = from[byte];
+        }
+    }
+}
+
+static void close(struct transaction *transaction)
+{
+    conflict_release(transaction);
+    transaction->undo_used = 0;
+    transaction->active = False;
+    transactions_active--;
+    if (transaction_running == transaction)
+        transaction_running = NULL;
+}
+
+void transaction_commit(struct transaction *transaction)
+{
+    footprint_committed(&transaction->footprint);
+    close(transaction);
+    report_committed();
+}
+
+void transaction_abort(struct transaction *transaction, const struct abort_event *event)
+{
+    UInt status = status_of_cause[event->cause] | event->code << 24 |
+                  (transaction->depth > 1 ? STATUS_NESTED : 0);
+
+    tl_assert(transaction->active);
+    report_aborted(transaction, event);
+    for (UInt i = 0; i < transaction->undo_used; i++)
+        put_back(&transaction->undo[i]);
+    footprint_aborted(&transaction->footprint);
+    close(transaction);
+    VG_(memcpy)
+    ((UChar *)transaction->guest + REGISTERS_BEGIN,
+     (UChar *)&transaction->checkpoint + REGISTERS_BEGIN, REGISTERS_SIZE);
+    transaction->guest->guest_RAX = status;
+    transaction->guest->guest_RIP = transaction->fallback;
+}
+
+void transaction_abort_running(const struct abort_event *event)
+{
+    transaction_abort(transaction_running, event);
+    dispatch_leave();
+}
+
+void transactions_abort_all(Int except_cpu, enum abort_cause cause)
+{
+    struct abort_event event = {.cause = cause};
+
+    for (Int cpu = 0; transactions_active != 0 && cpu < options.cpus; cpu++) {
+        if (cpu != except_cpu && transactions[cpu].active)
+            transaction_abort(&transactions[cpu], &event);
+    }
+}

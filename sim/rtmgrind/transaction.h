@@ -1,0 +1,108 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * One transaction a virtual processor: its checkpoint, its undo log, how it ends.
+ *
+ * Writes go to memory at once, the old bytes into the undo log. Nobody ever sees them before the
+ * commit, because every access of others to such a line aborts this transaction first (conflict.c),
+ * and because only one thread runs at a time.
+ *
+ * A transaction of the running thread aborts by transaction_abort_running, which leaves the
+ * translated code at once, in the middle of a block if need be. One of another thread is rolled
+ * back where it stands: its registers lie complete in its guest state while it does not run.
+ */
+#ifndef RTMGRIND_TRANSACTION_H
+#define RTMGRIND_TRANSACTION_H
+
+#include "options.h"
+
+enum abort_cause {
+    ABORT_CONFLICT,       /* another thread, or the kernel for it, came to one of its lines */
+    ABORT_WRITE_CAPACITY, /* a written line left the first-level cache */
+    ABORT_READ_CAPACITY,  /* a line that was read left the model of the read set */
+    ABORT_EXPLICIT,       /* XABORT */
+    ABORT_NESTING,        /* an XBEGIN too deep */
+    ABORT_SYSTEM_CALL,
+    ABORT_PAGE_FAULT, /* a page that is not there, or not with this right */
+    ABORT_FAULT,      /* any other exception: division, undefined instruction, alignment */
+    ABORT_BREAKPOINT,
+    ABORT_INSTRUCTION, /* CPUID, PAUSE and others that never work in a transaction */
+    ABORT_SIGNAL,
+    ABORT_INTERRUPT,      /* a random one, see --interrupt-rate */
+    ABORT_CONTEXT_SWITCH, /* its processor went on with another thread */
+    ABORT_SHOOTDOWN,      /* a change of the address space interrupts all processors */
+    ABORT_CLIENT_REQUEST, /* a Valgrind client request */
+    ABORT_CAUSES,
+};
+
+/* All that is known about an abort when it happens; 0 where nothing is. */
+struct abort_event {
+    enum abort_cause cause;
+    UInt code;        /* of XABORT */
+    Addr instruction; /* that the transaction could not survive: its own, or */
+    Addr requester;   /* the other thread's that asked for the line */
+    Addr data;        /* the address accessed */
+};
+
+/* Lines that a transaction wrote, as they were before. Only the bytes of `written` are put back:
+ * a byte beside them may have been changed meanwhile by the kernel or another process. */
+struct undo {
+    Addr line;
+    ULong written; /* bit n: byte n */
+    UChar before[LINE_BYTES];
+};
+
+struct footprint {
+    struct cache_model l1d, l2;
+    UInt lines_read; /* counted if options.read_lines bounds them */
+};
+
+struct transaction {
+    Bool active;
+    Int cpu;
+    ThreadId thread;
+    UInt depth;
+    Addr begin;    /* address of the outermost XBEGIN */
+    Addr fallback; /* where it goes on after an abort */
+    Guest *guest;
+    struct footprint footprint;
+    struct undo *undo;
+    UInt undo_used, undo_room;
+    UInt *claims; /* its lines: indices into the directory of conflict.c */
+    UInt claims_used, claims_room;
+    Guest checkpoint;
+};
+
+/* By processor. The array is set up once all options are known. */
+extern struct transaction *transactions;
+
+/* How many are active. Translated code loads it at the start of a block and leaves all accesses
+ * alone while it is 0; it grows only by an XBEGIN, which ends its block. */
+extern UInt transactions_active;
+
+/* The transaction that the running thread is in, or NULL. */
+extern struct transaction *transaction_running;
+
+enum { STATUS_NESTED = 1 << 5, NESTING_MOST = 7 };
+
+void transactions_init(void);
+
+/* XBEGIN of the running thread, which is not in a transaction: state in `guest` is as before it. */
+void transaction_begin(Int cpu, ThreadId thread, Guest *guest, Addr begin, Addr fallback);
+
+/* The outermost XEND. */
+void transaction_commit(struct transaction *transaction);
+
+/* From a helper that translated code called: never returns to it. */
+void transaction_abort_running(const struct abort_event *event) __attribute__((noreturn));
+
+/* From anywhere else: memory and guest state are as after the abort when this returns. */
+void transaction_abort(struct transaction *transaction, const struct abort_event *event);
+
+/* Every active one but that of the given processor (-1: all of them). */
+void transactions_abort_all(Int except_cpu, enum abort_cause cause);
+
+/* Adds a line to the undo log, before its first write; returns its number there. */
+UInt transaction_log(struct transaction *transaction, Addr line);
+
+#endif
