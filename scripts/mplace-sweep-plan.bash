@@ -8,9 +8,33 @@
 # Where allocators are known to fail: at powers of two and just below, by a header of 8 or 16 bytes.
 known_bad_sizes=500,504,512,1008,1016,1024,1528,1536,2040,2048,3064,3072,4080,4096
 # As many a doubling of the size, for that is how the figure is read.
-default_sizes=64:256:16,288:1024:32,1088:4096:64,4224:8192:128,$known_bad_sizes
-least_size=16
+ring_sizes=64:256:16,288:1024:32,1088:4096:64,4224:8192:128,$known_bad_sizes
+# Fewer, for each run takes seconds.
+avltree_sizes=64:256:32,320:1024:64,1152:2048:128,2304:4096:256,$known_bad_sizes
 greatest_size=1073741824
+
+# Sets sizes where the user did not, and least_size, what the links and the value of a node take.
+choose_sizes()
+{
+    case $bench in
+    ring) least_size=16 sizes=${sizes:-$ring_sizes} ;;
+    avltree) least_size=32 sizes=${sizes:-$avltree_sizes} ;;
+    esac
+}
+
+# Whether each thread can have a core of its own, by the benchmark's own word; if not it is said
+# once, here, and not by each run. Other hosts are asked by each run.
+enough_cores()
+{
+    local said
+
+    [[ -z $hosts ]] || return 0
+    said=$("$program" --size 64 --threads "$threads" --operations 1 --pin 2>&1 >/dev/null </dev/null) ||
+        die "a trial run of $bench failed: ${said##*$'\n'}"
+    [[ -n $said ]] || return 0
+    note "${said#avltree: }"
+    return 1
+}
 
 check_number()
 {

@@ -159,6 +159,93 @@ the_same_seed_gives_the_same_plan()
     expect "seeds" "7 8 9" "$(tail -n +2 a.csv | cut -d, -f8 | sort -un | paste -sd ' ')"
 }
 
+tree_sweep()
+{
+    run "$mplace" sweep avltree --malloc glibc,cia --lock pthread "$@"
+}
+
+an_avltree_sweep_has_one_row_for_each_size_and_repetition()
+{
+    tree_sweep --operations 100 --threads 3 --sizes 64,500 --runs 2 --out a.csv
+    expect "exit status" 0 "$status"
+    expect_complete a.csv $((2 * 2 * 2))
+    expect "what is the same in all rows" "avltree,32767,3,operations/s" \
+        "$(tail -n +2 a.csv | cut -d, -f1,6,7,10 | sort -u)"
+    expect "set pictures, which are the ring's" 0 "$(wc -l <a.csv.sets)"
+    sed -i '3d' a.csv
+    tree_sweep --operations 100 --threads 3 --sizes 64,500 --runs 2 --resume --out a.csv
+    expect_complete a.csv $((2 * 2 * 2))
+}
+
+# What the plan says each run of the benchmark is called with.
+planned_arguments()
+{
+    tree_sweep --sizes 64 --runs 1 --pin none "$@" --out planned.csv
+    expect "exit status with $*" 0 "$status"
+    sed -n 's/^# program=//p' planned.csv.plan
+    rm -f planned.csv*
+}
+
+avltree_takes_options_of_its_own()
+{
+    expect "quick" "avltree --threads 4 --operations 200000" "$(planned_arguments --quick)"
+    expect "quick, by time" "avltree --threads 2 --seconds 1" "$(planned_arguments --quick --threads 2 --seconds 1)"
+    expect "operations" "avltree --threads 4 --operations 77" "$(planned_arguments --operations 77)"
+    tree_sweep --sizes 31 --out new.csv
+    expect_refusal "--sizes '31' is not a whole number from 32"
+    tree_sweep --traversals 5 --out new.csv
+    expect_refusal "--traversals is for the ring"
+    tree_sweep --seconds 1 --operations 1 --out new.csv
+    expect_refusal "exclude each other"
+    tree_sweep --operations 0 --out new.csv
+    expect_refusal "--operations '0'"
+    tree_sweep --pin 1 --out new.csv
+    expect_refusal "--pin 1 is for the ring"
+    tree_sweep --threads 0 --out new.csv
+    expect_refusal "--threads '0'"
+    sweep --operations 5 --out new.csv
+    expect_refusal "--seconds and --operations are for avltree"
+    expect_nothing_written
+}
+
+threads_are_pinned_or_one_line_says_why_not()
+{
+    tree_sweep --operations 10 --threads 1 --sizes 64 --runs 1 --out a.csv
+    expect "lines without trouble" 1 "$(wc -l <"$scratch/err")"
+    expect "rows of one thread that is not pinned" "" "$(tail -n +2 a.csv | awk -F, '$26 !~ /^[0-9]+$/')"
+    tree_sweep --operations 10 --threads 4096 --sizes 64 --runs 2 --malloc glibc --out b.csv
+    expect "lines about too few cores" 1 "$(grep -c 'the threads are not pinned: ' "$scratch/err")"
+    expect "pinned" "" "$(tail -n +2 b.csv | cut -d, -f26 | tr -d '\n')"
+    [[ ! -e b.csv.log ]] || fail "each run says it again: $(head -n 1 b.csv.log)"
+}
+
+# By a benchmark that writes rows without running: so many sizes take their time.
+the_sizes_of_avltree_are_at_least_40_from_64_to_4096()
+{
+    private_build
+    rm "$scratch/build/bin/avltree"
+    cat >"$scratch/build/bin/avltree" <<END
+#!/bin/sh
+for last; do
+    case \$last in --header) echo '$("$build_folder/bin/ring" --size 64 --traversals 1 --csv --header | head -n 1)' ;; esac
+done
+while [ \$# -ge 2 ]; do
+    case \$1 in --size) size=\$2 ;; --seed) seed=\$2 ;; esac
+    shift
+done
+echo "avltree,glibc,pthread,none,\$size,1,1,\${seed:-1},1.0,operations/s,1,1,,,,,,,,,here,Some CPU,2026-01-01T00:00:00Z,,,,"
+END
+    chmod +x "$scratch/build/bin/avltree"
+    tree_sweep --operations 1 --malloc glibc --runs 1 --pin none --out a.csv
+    expect "exit status" 0 "$status"
+    tail -n +2 a.csv | cut -d, -f5 | sort -n -u >sizes
+    expect "the least and the greatest" "64 4096" "$(sed -n '1p;$p' sizes | paste -sd ' ')"
+    [[ $(wc -l <sizes) -ge 40 ]] || fail "$(wc -l <sizes) sizes"
+    for size in 500 504 512 1008 1016 1024 2040 2048 4080 4096; do
+        grep -qx $size sizes || fail "$size is not among them"
+    done
+}
+
 rows_in_result()
 {
     if [[ -f a.csv ]]; then wc -l <a.csv; else echo 0; fi
