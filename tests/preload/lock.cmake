@@ -2,7 +2,7 @@
 # that it tests POSIX and not us, and under each library with each TTS_WAIT.
 include(CheckLanguage)
 
-set(lock_programs errors deadlines c11_errors bytes exclusion condition cancel fork foreign c11)
+set(lock_programs errors deadlines bytes exclusion condition cancel fork foreign shared c11 c11_errors)
 foreach(program ${lock_programs} statistics)
     add_executable(lock_${program} lock_${program}.c)
 endforeach()
@@ -36,6 +36,14 @@ foreach(program ${lock_programs})
                       "LD_PRELOAD=$<TARGET_FILE:${library}_lock>;TTS_WAIT=${wait}" lock_${program})
         endforeach()
     endforeach()
+endforeach()
+
+# Two processes: above, the first has the library and the other none. Here it is the other way
+# round, both, and one each.
+foreach(library tts ttstle)
+    lock_test(shared.plain_and_${library} "" lock_shared $<TARGET_FILE:${library}_lock>)
+    lock_test(shared.${library}_and_ttstle "LD_PRELOAD=$<TARGET_FILE:${library}_lock>" lock_shared
+              $<TARGET_FILE:ttstle_lock>)
 endforeach()
 
 set(lock_exports mplace_lock_htm mplace_lock_name mplace_lock_statistics mplace_lock_statistics_reset)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # A lock library exports the functions that it interposes and mplace.h's, unversioned, and nothing
-# else; it never allocates (statistics map a table of their own, once); its thread-local storage is a few bytes that need no allocation.
+# else; it never allocates (statistics map a table of their own); its thread-local storage is a few
+# bytes that need no allocation.
 # lock_exports_test.sh LIBRARY NAME...: NAME... are the expected exports.
 set -euo pipefail
 

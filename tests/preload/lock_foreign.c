@@ -2,22 +2,23 @@
  * SPDX-License-Identifier: MIT
  *
  * The mutexes that are the C library's alone: process-shared, robust, priority-inheriting,
- * priority-protected. They keep their whole behaviour, also between processes of which only one has
- * a lock library loaded (the child below is started anew without LD_PRELOAD), and in condition
- * waits.
+ * priority-protected. They keep their whole behaviour, of each type, and in condition waits.
+ * lock_shared.c has them between processes.
  */
 #include "lock_check.h"
 
-#include <fcntl.h>
 #include <sched.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 
 static const struct timespec long_ago = {.tv_sec = 1};
 
 static void *try_it(void *mutex)
 {
     return (void *)(long)pthread_mutex_trylock(mutex);
+}
+
+static void *timed_try_it(void *mutex)
+{
+    return (void *)(long)pthread_mutex_timedlock(mutex, &long_ago);
 }
 
 static void *die_with_it(void *mutex)
@@ -39,14 +40,42 @@ static void set_up(pthread_mutex_t *mutex, int robust, int protocol, int shared,
     CHECK_EQUAL(pthread_mutexattr_destroy(&attributes), 0);
 }
 
-static void check_basics(pthread_mutex_t *mutex, bool robust)
+static void *unlock_it(void *mutex)
+{
+    return (void *)(long)pthread_mutex_unlock(mutex);
+}
+
+static int unlock_by_another(int type, bool robust, const pthread_mutex_t *mutex)
+{
+    bool inherits = mutex->__data.__kind & 32; /* libc's bit */
+
+    return type == PTHREAD_MUTEX_RECURSIVE || type == PTHREAD_MUTEX_ERRORCHECK || robust || inherits
+               ? EPERM
+               : -1; /* undefined */
+}
+
+static void check_basics(pthread_mutex_t *mutex, int type, bool robust)
 {
     pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+    int ceiling = -7;
 
     CHECK_EQUAL(pthread_mutex_lock(mutex), 0);
     CHECK_EQUAL(elsewhere(try_it, mutex), EBUSY);
+    CHECK_EQUAL(elsewhere(timed_try_it, mutex), ETIMEDOUT);
+    if (unlock_by_another(type, robust, mutex) >= 0)
+        CHECK_EQUAL(elsewhere(unlock_it, mutex), unlock_by_another(type, robust, mutex));
+    if (type == PTHREAD_MUTEX_ERRORCHECK)
+        CHECK_EQUAL(pthread_mutex_lock(mutex), EDEADLK);
+    if (type == PTHREAD_MUTEX_RECURSIVE) {
+        CHECK_EQUAL(pthread_mutex_lock(mutex), 0);
+        CHECK_EQUAL(pthread_mutex_unlock(mutex), 0);
+    }
     if (!robust) /* glibc's destroy does not ask whether a robust one is held */
         CHECK_EQUAL(pthread_mutex_destroy(mutex), EBUSY);
+    CHECK_EQUAL(pthread_mutex_consistent(mutex), EINVAL);
+    CHECK_EQUAL(pthread_mutex_getprioceiling(mutex, &ceiling), EINVAL);
+    CHECK_EQUAL(pthread_mutex_setprioceiling(mutex, 1, &ceiling), EINVAL);
+    CHECK_EQUAL(ceiling, -7);
     CHECK_EQUAL(pthread_cond_timedwait(&condition, mutex, &long_ago), ETIMEDOUT);
     CHECK_EQUAL(elsewhere(try_it, mutex), EBUSY);
     CHECK_EQUAL(pthread_mutex_unlock(mutex), 0);
@@ -56,23 +85,30 @@ static void check_basics(pthread_mutex_t *mutex, bool robust)
     CHECK_EQUAL(pthread_mutex_unlock(mutex), 0);
     CHECK_EQUAL(pthread_mutex_clocklock(mutex, CLOCK_REALTIME, &long_ago), 0);
     CHECK_EQUAL(pthread_mutex_unlock(mutex), 0);
+    CHECK_EQUAL(pthread_mutex_clocklock(mutex, CLOCK_PROCESS_CPUTIME_ID, &long_ago), EINVAL);
 }
 
-static void check_robust(int protocol, int shared)
+static void check_owner_death(int protocol, int shared, int type)
 {
     pthread_mutex_t mutex;
 
-    set_up(&mutex, PTHREAD_MUTEX_ROBUST, protocol, shared, PTHREAD_MUTEX_ERRORCHECK);
-    check_basics(&mutex, true);
+    set_up(&mutex, PTHREAD_MUTEX_ROBUST, protocol, shared, type);
     elsewhere(die_with_it, &mutex);
     CHECK_EQUAL(pthread_mutex_lock(&mutex), EOWNERDEAD);
     CHECK_EQUAL(pthread_mutex_consistent(&mutex), 0);
-    CHECK_EQUAL(pthread_mutex_lock(&mutex), EDEADLK);
+    CHECK_EQUAL(pthread_mutex_consistent(&mutex), EINVAL); /* it is already */
+    CHECK_EQUAL(elsewhere(try_it, &mutex), EBUSY);
+    CHECK_EQUAL(pthread_mutex_unlock(&mutex), 0);
+    elsewhere(die_with_it, &mutex);
+    CHECK_EQUAL(pthread_mutex_timedlock(&mutex, &long_ago), EOWNERDEAD);
+    CHECK_EQUAL(pthread_mutex_consistent(&mutex), 0);
     CHECK_EQUAL(pthread_mutex_unlock(&mutex), 0);
     elsewhere(die_with_it, &mutex);
     CHECK_EQUAL(pthread_mutex_trylock(&mutex), EOWNERDEAD);
     CHECK_EQUAL(pthread_mutex_unlock(&mutex), 0); /* not made consistent: lost for ever */
     CHECK_EQUAL(pthread_mutex_lock(&mutex), ENOTRECOVERABLE);
+    CHECK_EQUAL(pthread_mutex_timedlock(&mutex, &long_ago), ENOTRECOVERABLE);
+    CHECK_EQUAL(pthread_mutex_trylock(&mutex), ENOTRECOVERABLE); /* last: libc leaves it locked */
     CHECK_EQUAL(pthread_mutex_destroy(&mutex), 0);
 }
 
@@ -88,6 +124,7 @@ static void check_protected(void)
     CHECK_EQUAL(pthread_mutex_init(&mutex, &attributes), 0);
     CHECK_EQUAL(pthread_mutex_getprioceiling(&mutex, &ceiling), 0);
     CHECK_EQUAL(ceiling, 7);
+    CHECK_EQUAL(pthread_mutex_setprioceiling(&mutex, 1000, &old), EINVAL);
     /* Locking raises the priority to the ceiling, which only a real-time thread can follow. */
     const struct sched_param real_time = {.sched_priority = 1}, usual = {.sched_priority = 0};
     if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &real_time) == 0) {
@@ -104,104 +141,48 @@ static void check_protected(void)
     CHECK_EQUAL(pthread_mutex_destroy(&mutex), 0);
 }
 
-/* ---- two processes ---- */
+static const int types[] = {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK,
+                            PTHREAD_MUTEX_ADAPTIVE_NP};
 
-struct shared_page {
-    pthread_mutex_t mutex;
-    pthread_cond_t condition;
-    pthread_mutex_t robust;
-    long counted;
-    int turn; /* 0 the parent's, 1 the child's */
-};
-enum { COUNTS = 3000, TURNS = 200 };
-
-static void take_turns(struct shared_page *page, int me)
+/* The one combination that libc refuses. */
+static void check_what_init_refuses(void)
 {
-    for (int i = 0; i < COUNTS; i++) {
-        CHECK_EQUAL(pthread_mutex_lock(&page->mutex), 0);
-        page->counted++;
-        CHECK_EQUAL(pthread_mutex_unlock(&page->mutex), 0);
-    }
-    for (int i = 0; i < TURNS; i++) {
-        CHECK_EQUAL(pthread_mutex_lock(&page->mutex), 0);
-        while (page->turn != me)
-            CHECK_EQUAL(pthread_cond_wait(&page->condition, &page->mutex), 0);
-        page->turn = !me;
-        CHECK_EQUAL(pthread_cond_signal(&page->condition), 0);
-        CHECK_EQUAL(pthread_mutex_unlock(&page->mutex), 0);
-    }
-}
-
-static void check_between_processes(const char *program)
-{
-    pthread_condattr_t attributes;
-    char number[16];
-    int status;
-    int fd = memfd_create("page", 0);
-
-    CHECK(fd >= 0 && ftruncate(fd, sizeof(struct shared_page)) == 0);
-    struct shared_page *page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    CHECK(page != MAP_FAILED);
-    set_up(&page->mutex, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE, PTHREAD_PROCESS_SHARED,
-           PTHREAD_MUTEX_DEFAULT);
-    set_up(&page->robust, PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_NONE, PTHREAD_PROCESS_SHARED,
-           PTHREAD_MUTEX_DEFAULT);
-    CHECK_EQUAL(pthread_condattr_init(&attributes), 0);
-    CHECK_EQUAL(pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED), 0);
-    CHECK_EQUAL(pthread_cond_init(&page->condition, &attributes), 0);
-
-    snprintf(number, sizeof number, "%d", fd);
-    pid_t child = fork();
-    if (child == 0) {
-        unsetenv("LD_PRELOAD");
-        execl(program, program, number, (char *)NULL);
-        _exit(127);
-    }
-    CHECK(child > 0);
-    take_turns(page, 0);
-    CHECK_EQUAL(waitpid(child, &status, 0), child);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    CHECK_EQUAL(page->counted, 2L * COUNTS);
-    /* The child died with this one in its hands. */
-    CHECK_EQUAL(pthread_mutex_lock(&page->robust), EOWNERDEAD);
-    CHECK_EQUAL(pthread_mutex_consistent(&page->robust), 0);
-    CHECK_EQUAL(pthread_mutex_unlock(&page->robust), 0);
-    CHECK_EQUAL(munmap(page, sizeof *page), 0);
-    close(fd);
-}
-
-static int be_the_child(const char *number)
-{
-    struct shared_page *page =
-        mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, atoi(number), 0);
-
-    CHECK(page != MAP_FAILED);
-    take_turns(page, 1);
-    CHECK_EQUAL(pthread_mutex_lock(&page->robust), 0);
-    return 0;
-}
-
-int main(int argument_count, char **arguments)
-{
+    pthread_mutexattr_t attributes;
     pthread_mutex_t mutex;
 
-    if (argument_count > 1)
-        return be_the_child(arguments[1]);
+    CHECK_EQUAL(pthread_mutexattr_init(&attributes), 0);
+    CHECK_EQUAL(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST), 0);
+    CHECK_EQUAL(pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_PROTECT), 0);
+    CHECK_EQUAL(pthread_mutex_init(&mutex, &attributes), ENOTSUP);
+    CHECK_EQUAL(pthread_mutexattr_destroy(&attributes), 0);
+}
 
-    for (int type = PTHREAD_MUTEX_NORMAL; type <= PTHREAD_MUTEX_ADAPTIVE_NP; type++) {
-        set_up(&mutex, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE, PTHREAD_PROCESS_SHARED, type);
-        check_basics(&mutex, false);
-        CHECK_EQUAL(pthread_mutex_destroy(&mutex), 0);
+int main(void)
+{
+    static const struct {
+        int robust, protocol, shared;
+    } rows[] = {
+        {PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE, PTHREAD_PROCESS_SHARED},
+        {PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_INHERIT, PTHREAD_PROCESS_PRIVATE},
+        {PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_INHERIT, PTHREAD_PROCESS_SHARED},
+        {PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_NONE, PTHREAD_PROCESS_PRIVATE},
+        {PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_NONE, PTHREAD_PROCESS_SHARED},
+        {PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_INHERIT, PTHREAD_PROCESS_PRIVATE},
+        {PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_INHERIT, PTHREAD_PROCESS_SHARED},
+    };
+
+    for (unsigned row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+        bool robust = rows[row].robust == PTHREAD_MUTEX_ROBUST;
+        for (unsigned i = 0; i < sizeof types / sizeof types[0]; i++) {
+            pthread_mutex_t mutex;
+            set_up(&mutex, rows[row].robust, rows[row].protocol, rows[row].shared, types[i]);
+            check_basics(&mutex, types[i], robust);
+            CHECK_EQUAL(pthread_mutex_destroy(&mutex), 0);
+            if (robust)
+                check_owner_death(rows[row].protocol, rows[row].shared, types[i]);
+        }
     }
-    set_up(&mutex, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_INHERIT, PTHREAD_PROCESS_PRIVATE,
-           PTHREAD_MUTEX_DEFAULT);
-    check_basics(&mutex, false);
-    CHECK_EQUAL(pthread_mutex_destroy(&mutex), 0);
-
-    check_robust(PTHREAD_PRIO_NONE, PTHREAD_PROCESS_PRIVATE);
-    check_robust(PTHREAD_PRIO_NONE, PTHREAD_PROCESS_SHARED);
-    check_robust(PTHREAD_PRIO_INHERIT, PTHREAD_PROCESS_PRIVATE);
+    check_what_init_refuses();
     check_protected();
-    check_between_processes(arguments[0]);
     return 0;
 }
