@@ -54,8 +54,8 @@ static void remember(pthread_mutex_t *mutex, uint16_t memory)
  */
 static void forgive(pthread_mutex_t *mutex)
 {
-    if (elision_policy == POLICY_ADAPTIVE && recall(mutex) != 0)
-        remember(mutex, 0);
+    if (elision_policy == POLICY_ADAPTIVE && recall(mutex) != MEMORY_CLEAR)
+        remember(mutex, MEMORY_CLEAR);
 }
 
 /* Each abort has one cause. Nesting tells where it happened and not why, so it comes last. */

@@ -57,5 +57,5 @@ uint16_t memory_after_failure(uint16_t memory)
         level++;
     else
         level = MEMORY_LEVEL_MOST; /* also from bits that were never ours */
-    return (uint16_t)(level << MEMORY_SKIP_BITS | ((1u << level) - 1));
+    return (uint16_t)(level << MEMORY_SKIP_BITS | ((1u << (level - 1)) - 1));
 }

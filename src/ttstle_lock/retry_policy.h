@@ -40,13 +40,14 @@ enum after_abort retry_policy_after_abort(enum retry_policy policy, unsigned sta
 unsigned retry_policy_back_off(unsigned failures, unsigned thread);
 
 /*
- * The memory of a lock, 16 bits in its __elision field, used by POLICY_ADAPTIVE. Upper 4 bits:
- * level 0 to 12, one up for each acquisition that elision failed, one down for each commit at a
- * level above 0. Lower 12 bits: how many acquisitions to take physically before the next try;
- * reaching level n sets it to 2^n - 1. A lock that is hopeless is tried once in 4096 times; one
- * that commits more often than not settles at level 0, where nothing is ever written.
+ * The memory of a lock, 16 bits in its __elision field, used by POLICY_ADAPTIVE. Upper 4 bits: the
+ * level, how many acquisitions in a row elision has failed, 13 at most; a commit brings it to 0.
+ * Lower 12 bits: how many acquisitions to take physically before the next try; reaching level n
+ * sets it to 2^(n-1) - 1. So one failure costs nothing but itself (an interrupt, a first touch of a
+ * page), a lock that is hopeless is tried once in 4096 times, and where nothing fails, nothing is
+ * ever written.
  */
-enum { MEMORY_SKIP_BITS = 12, MEMORY_LEVEL_MOST = 12, MEMORY_SKIP_MASK = 0xfff };
+enum { MEMORY_SKIP_BITS = 12, MEMORY_LEVEL_MOST = 13, MEMORY_SKIP_MASK = 0xfff, MEMORY_CLEAR = 0 };
 
 static inline unsigned memory_level(uint16_t memory)
 {
@@ -64,12 +65,6 @@ uint16_t memory_after_failure(uint16_t memory);
 static inline uint16_t memory_after_skip(uint16_t memory)
 {
     return (uint16_t)(memory - 1);
-}
-
-/* A commit; the level must not be 0. */
-static inline uint16_t memory_after_commit(uint16_t memory)
-{
-    return (uint16_t)((memory_level(memory) - 1) << MEMORY_SKIP_BITS);
 }
 
 #endif

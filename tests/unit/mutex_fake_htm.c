@@ -4,9 +4,13 @@
  * The scripted back end; see mutex_fake_htm.h. One thread at a time may run transactions in it.
  */
 #include "mutex_fake_htm.h"
+#include "mutex_fake_pause.h"
 
 #include <check.h>
+#include <sched.h>
 #include <stddef.h>
+
+#undef sched_yield /* the real one is meant below */
 
 bool htm_usable;
 struct fake_record fake;
@@ -42,10 +46,22 @@ static unsigned next_status(void)
     return step->status;
 }
 
+static __attribute__((noreturn)) void land(unsigned code)
+{
+    ck_assert_msg(fake_abort_expected, "the transaction was aborted with code %#x", code);
+    fake.aborts++;
+    fake.abort_code = code;
+    fake.depth_at_abort = fake.depth;
+    fake.depth = 0;
+    longjmp(fake_landing, 1);
+}
+
 unsigned htm_begin(void)
 {
     ck_assert_msg(htm_usable, "XBEGIN on a processor without RTM");
     fake.begins++;
+    if (fake.depth == FAKE_DEPTH_MOST)
+        land(0);
     if (fake.depth == 0 && fake.watched != NULL &&
         __atomic_load_n(fake.watched, __ATOMIC_RELAXED) != 0)
         fake.held_at_begin++;
@@ -76,12 +92,7 @@ static __attribute__((noreturn)) void explicit_abort(unsigned code)
     ck_assert_msg(htm_usable, "XABORT on a processor without RTM");
     /* Outside a transaction XABORT does nothing, and the code behind it would run on. */
     ck_assert_msg(fake.depth > 0, "XABORT outside a transaction");
-    ck_assert_msg(fake_abort_expected, "the transaction was aborted with code %#x", code);
-    fake.aborts++;
-    fake.abort_code = code;
-    fake.depth_at_abort = fake.depth;
-    fake.depth = 0;
-    longjmp(fake_landing, 1);
+    land(code);
 }
 
 void htm_abort_busy(void)
@@ -92,4 +103,16 @@ void htm_abort_busy(void)
 void htm_abort_physical(void)
 {
     explicit_abort(HTM_CODE_PHYSICAL);
+}
+
+void fake_pause(void)
+{
+    ck_assert_msg(fake.depth == 0, "PAUSE inside a transaction");
+    fake.pauses++;
+}
+
+int fake_yield(void)
+{
+    ck_assert_msg(fake.depth == 0, "a system call inside a transaction");
+    return sched_yield();
 }

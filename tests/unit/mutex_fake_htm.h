@@ -24,6 +24,9 @@ bool htm_active(void);
 __attribute__((noreturn)) void htm_abort_busy(void);
 __attribute__((noreturn)) void htm_abort_physical(void);
 
+/* A transaction this deep aborts at the next begin, as in the processor; the code is then 0. */
+enum { FAKE_DEPTH_MOST = 7 };
+
 /* What an XABORT with that code leaves behind. */
 #define FAKE_EXPLICIT(code) (HTM_EXPLICIT | (unsigned)(code) << HTM_CODE_SHIFT)
 
@@ -47,9 +50,10 @@ struct fake_record {
     unsigned begins; /* calls of htm_begin, nested ones included */
     unsigned ends;
     unsigned depth;          /* of transactions now open */
-    unsigned aborts;         /* explicit ones */
+    unsigned aborts;         /* by XABORT or for depth */
     unsigned abort_code;     /* of the last */
     unsigned depth_at_abort; /* of the last */
+    unsigned pauses;         /* where mutex_fake_pause.h is in use */
     unsigned held_at_begin;  /* outermost begins at which *watched was not 0 */
     const int *watched;
 };
