@@ -208,8 +208,9 @@ static void write_limits(struct report *report, const struct statistics_facts *f
     if (ranking->unattributed != 0)
         report_format(report, "  %lu acquisitions are in \"all others\" without their lock: %s\n",
                       ranking->unattributed,
-                      ranking->dropped_rows != 0 ? "a thread keeps count of 1023 locks and met more"
-                                                 : "too many different locks in one transaction");
+                      ranking->dropped_rows != 0
+                          ? "a thread keeps count of 1023 locks and met more"
+                          : "more than 8 locks in one transaction, or counting began inside it");
     if (facts->uncounted != 0)
         report_format(report, "  %lu lock operations were not counted: no memory for a table\n",
                       facts->uncounted);

@@ -36,6 +36,7 @@ endfunction()
 
 mplace_front_unit_test(mutex_elision_test mutex_elision_test.c)
 mplace_front_unit_test(mutex_c11_test mutex_c11_test.c)
+mplace_front_unit_test(mutex_statistics_elision_test mutex_statistics_elision_test.c)
 
 include(${front}/statistics.cmake)
 mplace_unit_test(mutex_statistics_test mutex_statistics_test.c ${MPLACE_LOCK_STATISTICS_PARTS})

@@ -1,0 +1,260 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Which lock gets what: elided and nested sections, aborts and waits of the whole front with a
+ * scripted back end in place of RTM (mutex_fake_htm.h). The functions under test are the interposed
+ * ones, renamed by macros.
+ */
+#include "mplace.h"
+#include "mutex/lock_ranking.h"
+#include "mutex/mutex_layout.h"
+#include "mutex/statistics.h"
+#include "mutex/thread_id.h"
+#include "mutex_fake_htm.h"
+#include "tts_lock/tts.h"
+#include "ttstle_lock/elision.h"
+
+#include "run_suite.h"
+
+#include <check.h>
+#include <errno.h>
+#include <time.h>
+
+enum { MANY = LOCK_NOTES + 5 };
+
+static pthread_mutex_t a, b, c, many[MANY];
+static struct lock_ranking ranking;
+
+static void fresh(void)
+{
+    a = b = c = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    for (int i = 0; i < MANY; i++)
+        many[i] = a;
+    tts_wait = TTS_WAIT_PARK;
+    elision_policy = POLICY_PAPER;
+    thread_id_forget(); /* Check forks a process for each test */
+    fake_script(NULL, 0);
+    mplace_lock_statistics_reset();
+}
+
+static void lock(pthread_mutex_t *mutex)
+{
+    ck_assert_int_eq(pthread_mutex_lock(mutex), 0);
+}
+
+static void unlock(pthread_mutex_t *mutex)
+{
+    ck_assert_int_eq(pthread_mutex_unlock(mutex), 0);
+}
+
+/* What is known of the mutex now; all zeroes if nothing. */
+static struct lock_row row_of(const pthread_mutex_t *mutex)
+{
+    lock_ranking_make(&ranking, LOCK_RANKING_MOST, statistics_epoch);
+    ck_assert(ranking.merged);
+    for (unsigned i = 0; i < ranking.count; i++) {
+        if (ranking.top[i].lock == mutex)
+            return ranking.top[i];
+    }
+    return (struct lock_row){.lock = NULL};
+}
+
+static void check_row(const pthread_mutex_t *mutex, uint64_t physical, uint64_t committed,
+                      uint64_t nested, uint64_t aborts)
+{
+    struct lock_row row = row_of(mutex);
+
+    ck_assert_uint_eq(row.counts[COUNT_PHYSICAL], physical);
+    ck_assert_uint_eq(row.counts[COUNT_COMMITTED], committed);
+    ck_assert_uint_eq(row.counts[COUNT_NESTED], nested);
+    ck_assert_uint_eq(lock_row_aborts(&row), aborts);
+}
+
+START_TEST(each_lock_of_a_transaction_is_counted_when_it_commits_whatever_the_order_of_unlock)
+{
+    pthread_mutex_t physical = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+    lock(&a);
+    lock(&b);
+    unlock(&a); /* the outermost first */
+    lock(&c);
+    lock(&physical);
+    unlock(&physical);
+    unlock(&b);
+    lock(&b);
+    unlock(&b);
+    check_row(&a, 0, 0, 0, 0);
+    unlock(&c);
+    check_row(&a, 0, 1, 0, 0);
+    check_row(&b, 0, 0, 2, 0);
+    check_row(&c, 0, 0, 1, 0);
+    check_row(&physical, 1, 0, 0, 0);
+    ck_assert_uint_eq(lock_row_acquisitions(&ranking.total), 5);
+    ck_assert_uint_eq(ranking.unattributed, 0);
+}
+END_TEST
+
+START_TEST(an_abort_is_the_outermost_locks_and_is_remembered_by_cause)
+{
+    FAKE_SCRIPT({.status = HTM_CAPACITY}, {.status = HTM_STARTED},
+                {.status = HTM_CONFLICT | HTM_RETRY, .times = 3});
+    lock(&a); /* capacity: taken physically */
+    lock(&b); /* commits */
+    unlock(&b);
+    unlock(&a);
+    lock(&b); /* three conflicts, then commits */
+    lock(&a);
+    unlock(&a);
+    unlock(&b);
+    check_row(&a, 1, 0, 1, 1);
+    ck_assert_uint_eq(row_of(&a).counts[COUNT_FIRST_ABORT + ABORT_CAPACITY], 1);
+    check_row(&b, 0, 2, 0, 3);
+    ck_assert_uint_eq(row_of(&b).counts[COUNT_FIRST_ABORT + ABORT_CONFLICT], 3);
+}
+END_TEST
+
+START_TEST(more_locks_than_notes_are_in_the_totals_and_said_to_be_without_their_lock)
+{
+    struct mplace_lock_statistics counts;
+
+    lock(&a);
+    for (int i = 0; i < MANY; i++) {
+        lock(&many[i]);
+        unlock(&many[i]);
+    }
+    for (int i = 0; i < 3; i++) { /* one that has a note still counts */
+        lock(&many[0]);
+        unlock(&many[0]);
+    }
+    unlock(&a);
+    ck_assert_int_eq(mplace_lock_statistics(&counts, sizeof counts), 0);
+    ck_assert_uint_eq(counts.acquisitions, 1 + MANY + 3);
+    check_row(&a, 0, 1, 0, 0);
+    check_row(&many[0], 0, 0, 4, 0);
+    check_row(&many[LOCK_NOTES - 1], 0, 0, 1, 0);
+    check_row(&many[LOCK_NOTES], 0, 0, 0, 0);
+    ck_assert_uint_eq(ranking.unattributed, MANY - LOCK_NOTES);
+    /* The next transaction has all notes again. */
+    lock(&a);
+    lock(&many[LOCK_NOTES]);
+    unlock(&many[LOCK_NOTES]);
+    unlock(&a);
+    check_row(&many[LOCK_NOTES], 0, 0, 1, 0);
+    ck_assert_uint_eq(ranking.unattributed, MANY - LOCK_NOTES);
+}
+END_TEST
+
+START_TEST(only_an_acquisition_that_had_to_retry_or_wait_is_a_wait)
+{
+    lock(&a);
+    unlock(&a);
+    ck_assert_uint_eq(row_of(&a).counts[COUNT_WAITS], 0);
+    FAKE_SCRIPT({.status = HTM_CONFLICT | HTM_RETRY, .times = 5}, {.status = HTM_STARTED},
+                {.status = HTM_CAPACITY});
+    lock(&a); /* elided at the sixth attempt: one wait */
+    ck_assert_uint_eq(row_of(&a).counts[COUNT_WAITS], 0);
+    unlock(&a);
+    ck_assert_uint_eq(row_of(&a).counts[COUNT_WAITS], 1);
+    lock(&a); /* one abort, then taken: another */
+    ck_assert_uint_eq(row_of(&a).counts[COUNT_WAITS], 2);
+    unlock(&a);
+    lock(&a);
+    unlock(&a);
+    ck_assert_uint_eq(row_of(&a).counts[COUNT_WAITS], 2);
+    ck_assert_uint_ge(row_of(&a).counts[COUNT_WAIT_NS], row_of(&a).longest_wait_ns);
+    ck_assert_uint_gt(row_of(&a).longest_wait_ns, 0);
+}
+END_TEST
+
+START_TEST(a_trylock_never_waits_also_when_its_transaction_aborted)
+{
+    FAKE_SCRIPT({.status = HTM_CAPACITY});
+    ck_assert_int_eq(pthread_mutex_trylock(&a), 0);
+    unlock(&a);
+    check_row(&a, 1, 0, 0, 1);
+    ck_assert_uint_eq(row_of(&a).counts[COUNT_WAITS], 0);
+    lock(&a);
+    unlock(&a);
+    ck_assert_uint_eq(row_of(&a).counts[COUNT_WAITS], 0);
+}
+END_TEST
+
+static void somebody_takes_a(void)
+{
+    __atomic_store_n(mutex_word(&a), WORD_HELD, __ATOMIC_RELEASE);
+}
+
+START_TEST(a_deadline_that_passes_is_a_wait_without_an_acquisition)
+{
+    struct timespec deadline;
+
+    somebody_takes_a();
+    ck_assert_int_eq(clock_gettime(CLOCK_REALTIME, &deadline), 0);
+    deadline.tv_sec += deadline.tv_nsec >= 980000000;
+    deadline.tv_nsec = (deadline.tv_nsec + 20000000) % 1000000000;
+    ck_assert_int_eq(pthread_mutex_timedlock(&a, &deadline), ETIMEDOUT);
+    check_row(&a, 0, 0, 0, 0);
+    ck_assert_uint_eq(row_of(&a).counts[COUNT_WAITS], 1);
+    ck_assert_uint_ge(row_of(&a).counts[COUNT_WAIT_NS], 10000000);
+    __atomic_store_n(mutex_word(&a), WORD_FREE, __ATOMIC_RELEASE);
+    lock(&a);
+    unlock(&a);
+    ck_assert_uint_eq(row_of(&a).counts[COUNT_WAITS], 1);
+}
+END_TEST
+
+START_TEST(counting_that_begins_inside_a_transaction_begins_with_its_commit)
+{
+    struct mplace_lock_statistics counts;
+
+    statistics_epoch = 0;
+    lock(&a);
+    mplace_lock_statistics_reset();
+    lock(&b);
+    unlock(&b);
+    unlock(&a);
+    ck_assert_int_eq(mplace_lock_statistics(&counts, sizeof counts), 0);
+    ck_assert_uint_eq(counts.tx_committed, 1);
+    ck_assert_uint_eq(counts.acquisitions, 1);
+    lock_ranking_make(&ranking, 10, statistics_epoch);
+    ck_assert_uint_eq(ranking.locks, 0);
+    ck_assert_uint_eq(ranking.unattributed, 1);
+}
+END_TEST
+
+START_TEST(a_reset_restarts_the_locks_too)
+{
+    lock(&a);
+    unlock(&a);
+    lock(&b);
+    unlock(&b);
+    mplace_lock_statistics_reset();
+    lock_ranking_make(&ranking, 10, statistics_epoch);
+    ck_assert_uint_eq(ranking.locks, 0);
+    lock(&b);
+    unlock(&b);
+    check_row(&a, 0, 0, 0, 0);
+    check_row(&b, 0, 1, 0, 0);
+    ck_assert_uint_eq(ranking.locks, 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("mutex statistics of elision");
+    TCase *tests = tcase_create("attribution");
+
+    tcase_add_checked_fixture(tests, fresh, NULL);
+    tcase_add_test(
+        tests, each_lock_of_a_transaction_is_counted_when_it_commits_whatever_the_order_of_unlock);
+    tcase_add_test(tests, an_abort_is_the_outermost_locks_and_is_remembered_by_cause);
+    tcase_add_test(tests,
+                   more_locks_than_notes_are_in_the_totals_and_said_to_be_without_their_lock);
+    tcase_add_test(tests, only_an_acquisition_that_had_to_retry_or_wait_is_a_wait);
+    tcase_add_test(tests, a_trylock_never_waits_also_when_its_transaction_aborted);
+    tcase_add_test(tests, a_deadline_that_passes_is_a_wait_without_an_acquisition);
+    tcase_add_test(tests, counting_that_begins_inside_a_transaction_begins_with_its_commit);
+    tcase_add_test(tests, a_reset_restarts_the_locks_too);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
