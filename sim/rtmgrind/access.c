@@ -3,7 +3,8 @@
  *
  * See access.h. An access in a transaction passes, in this order: the page (is it there?), the
  * conflict directory (who holds the line?), the caches (does it fit?). A line that this transaction
- * used last in its cache set has passed all three before, so most accesses end at the first test.
+ * used last in its cache set, in the same way, has passed all three before: most accesses end
+ * there.
  */
 #include "access.h"
 
@@ -24,17 +25,25 @@ static void give_up(enum abort_cause cause, Addr data, Addr instruction)
     transaction_abort_running(&event);
 }
 
-/* All of the path above; `data` is the first byte accessed in this line. */
-static struct undo *enter_line(struct transaction *transaction, Addr line, Addr data, Bool store,
-                               Addr instruction)
+static struct undo *claim(struct transaction *transaction, Addr line, Addr data, Bool store,
+                          Addr instruction)
 {
-    if (!page_usable(line, store))
+    if (UNLIKELY(!page_usable(line, store)))
         give_up(ABORT_PAGE_FAULT, data, instruction);
     struct undo *undo = conflict_claim(transaction, line, store, instruction);
+    if (UNLIKELY(options.read_lines != 0 &&
+                 transaction->claims_used - transaction->undo_used > (UInt)options.read_lines))
+        give_up(ABORT_READ_CAPACITY, data, instruction);
+    return undo;
+}
+
+static void bring_in(struct transaction *transaction, Addr line, Addr data, Bool store,
+                     Addr instruction)
+{
     enum footprint_verdict verdict = footprint_access(&transaction->footprint, line, store);
+
     if (UNLIKELY(verdict != FOOTPRINT_FITS))
         give_up(cause_of_verdict[verdict], data, instruction);
-    return undo;
 }
 
 static inline ULong bytes_mask(UInt offset, UInt size)
@@ -45,9 +54,13 @@ static inline ULong bytes_mask(UInt offset, UInt size)
 static inline void load_line(struct transaction *transaction, Addr line, Addr data,
                              Addr instruction)
 {
-    if (LIKELY(footprint_touch_recent(&transaction->footprint, line, False) > 0))
+    int marks = footprint_touch_recent(&transaction->footprint, line, False);
+
+    if (LIKELY(marks > 0))
         return;
-    enter_line(transaction, line, data, False, instruction);
+    claim(transaction, line, data, False, instruction);
+    if (marks < 0)
+        bring_in(transaction, line, data, False, instruction);
 }
 
 static inline void store_line(struct transaction *transaction, Addr line, Addr data, UInt size,
@@ -56,11 +69,13 @@ static inline void store_line(struct transaction *transaction, Addr line, Addr d
     struct undo *undo;
     int marks = footprint_touch_recent(&transaction->footprint, line, True);
 
-    if (LIKELY(marks >= 0 && (marks & CACHE_MODEL_WRITTEN)))
+    if (LIKELY(marks > 0 && (marks & CACHE_MODEL_WRITTEN)))
         undo = conflict_undo_of(transaction, line);
     else
-        undo = enter_line(transaction, line, data, True, instruction);
+        undo = claim(transaction, line, data, True, instruction);
     undo->written |= bytes_mask((UInt)(data - line), size);
+    if (marks < 0)
+        bring_in(transaction, line, data, True, instruction);
 }
 
 static inline Addr line_of(Addr address)

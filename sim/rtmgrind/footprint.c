@@ -15,7 +15,6 @@ void footprint_init(struct footprint *footprint)
 {
     make_model(&footprint->l1d, &options.l1d);
     make_model(&footprint->l2, &options.l2);
-    footprint->lines_read = 0;
 }
 
 static Bool holds(const struct cache_model *model, Addr line)
@@ -35,19 +34,15 @@ enum footprint_verdict footprint_access(struct footprint *footprint, Addr line, 
     unsigned mark = store ? CACHE_MODEL_WRITTEN : CACHE_MODEL_READ;
     struct cache_model_access first = cache_model_access(&footprint->l1d, line, mark);
 
-    if (first.evicted && (first.evicted_marks & CACHE_MODEL_WRITTEN))
+    if (LIKELY(!first.evicted || first.evicted_marks == 0))
+        return FOOTPRINT_FITS;
+    if (first.evicted_marks & CACHE_MODEL_WRITTEN)
         return FOOTPRINT_WRITE_LOST;
-    if (first.hit && first.marks_before != 0)
+    if (options.read_lines != 0)
         return FOOTPRINT_FITS;
-    if (options.read_lines != 0) {
-        /* A line that left the first-level cache and came back is counted again: a bound that is
-         * meant to be crude. */
-        if (!store && ++footprint->lines_read > (UInt)options.read_lines)
-            return FOOTPRINT_READ_LOST;
-        return FOOTPRINT_FITS;
-    }
-    struct cache_model_access second = cache_model_access(&footprint->l2, line, CACHE_MODEL_READ);
-    /* The second level does not contain the first: a line that is still there is not lost. */
+    struct cache_model_access second =
+        cache_model_access(&footprint->l2, first.evicted_line, CACHE_MODEL_READ);
+    /* What came back to the first level meanwhile is not lost with its copy in the second. */
     if (second.evicted && second.evicted_marks != 0 && !holds(&footprint->l1d, second.evicted_line))
         return FOOTPRINT_READ_LOST;
     return FOOTPRINT_FITS;
@@ -57,7 +52,6 @@ void footprint_committed(struct footprint *footprint)
 {
     cache_model_clear_marks(&footprint->l1d);
     cache_model_clear_marks(&footprint->l2);
-    footprint->lines_read = 0;
 }
 
 void footprint_aborted(struct footprint *footprint)

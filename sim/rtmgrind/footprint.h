@@ -3,8 +3,9 @@
  *
  * How much a transaction may touch: the models of the caches, one pair a virtual processor.
  *
- * Written lines must stay in the first-level cache. Lines that were only read may leave it; they
- * are bounded by a second model, or by a plain number of lines (--read-lines).
+ * Written lines must stay in the first-level cache. Lines that were only read may leave it: they go
+ * to the second level, and are lost when they leave that, too. With --read-lines a plain number of
+ * lines bounds what is read instead; that is counted in access.c.
  */
 #ifndef RTMGRIND_FOOTPRINT_H
 #define RTMGRIND_FOOTPRINT_H
@@ -13,7 +14,7 @@
 
 void footprint_init(struct footprint *footprint);
 
-/* A first touch of the line by this transaction; only then a number of lines can be exceeded. */
+/* What an access cost the transaction. */
 enum footprint_verdict { FOOTPRINT_FITS, FOOTPRINT_WRITE_LOST, FOOTPRINT_READ_LOST };
 
 /* The line is accessed and not the most recently used of its set: the slow path. */

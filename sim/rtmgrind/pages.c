@@ -11,24 +11,13 @@
 #include "core_internals.h"
 #include "options.h"
 
-enum {
-    PAGE_BYTES = 4096,
-    KNOWN_PAGES = 4096, /* direct-mapped; 16 MiB of pages before the first two collide */
-    RIGHT_LOAD = 1,
-    RIGHT_STORE = 2,
-};
-
 /* Bits of a pagemap entry: Documentation/admin-guide/mm/pagemap.rst of Linux. */
 #define PAGEMAP_PRESENT   (1ULL << 63)
 #define PAGEMAP_FILE      (1ULL << 61) /* a page of a file, or anonymous but shared */
 #define PAGEMAP_EXCLUSIVE (1ULL << 56) /* mapped once: nothing to copy before a store */
 
-static struct {
-    Addr page; /* with the rights in its low bits */
-    ULong generation;
-} known[KNOWN_PAGES];
-
-static ULong generation = 1;
+struct known_page known_pages[KNOWN_PAGES];
+ULong pages_generation = 1;
 static Int pagemap = -1;
 
 void pages_init(void)
@@ -45,7 +34,7 @@ void pages_init(void)
 
 void pages_forget(void)
 {
-    generation++;
+    pages_generation++;
 }
 
 /* What the kernel would have to do at an access now. */
@@ -65,27 +54,17 @@ static Bool kernel_has(Addr page, Bool store)
     return !store || (entry & (PAGEMAP_EXCLUSIVE | PAGEMAP_FILE)) != 0;
 }
 
-static Bool ask(Addr page, Bool store)
+Bool page_ask(Addr page, Bool store)
 {
     UInt rights = VKI_PROT_READ | (store ? VKI_PROT_WRITE : 0);
 
     if (!VG_(am_is_valid_for_client)(page, 1, rights))
         return False;
-    return pagemap < 0 || kernel_has(page, store);
-}
-
-Bool page_usable(Addr line, Bool store)
-{
-    Addr page = line & ~(Addr)(PAGE_BYTES - 1);
-    UInt slot = page / PAGE_BYTES % KNOWN_PAGES;
-    UInt right = store ? RIGHT_STORE : RIGHT_LOAD;
-
-    if (LIKELY(known[slot].generation == generation &&
-               (known[slot].page & ~(Addr)(PAGE_BYTES - 1)) == page && (known[slot].page & right)))
-        return True;
-    if (!ask(page, store))
+    if (pagemap >= 0 && !kernel_has(page, store))
         return False;
-    known[slot].page = page | RIGHT_LOAD | (store ? RIGHT_STORE : 0);
-    known[slot].generation = generation;
+    known_pages[page / PAGE_BYTES % KNOWN_PAGES] = (struct known_page){
+        .page_and_rights = page | RIGHT_LOAD | (store ? RIGHT_STORE : 0),
+        .generation = pages_generation,
+    };
     return True;
 }

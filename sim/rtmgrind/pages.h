@@ -12,8 +12,36 @@
 
 void pages_init(void);
 
+enum {
+    PAGE_BYTES = 4096,
+    KNOWN_PAGES = 4096, /* direct-mapped; 16 MiB of pages before the first two collide */
+    RIGHT_LOAD = 1,
+    RIGHT_STORE = 2,
+};
+
+/* Pages that were found usable. Known: the page with the rights that were asked for, and the
+ * generation, which pages_forget ends. */
+struct known_page {
+    Addr page_and_rights;
+    ULong generation;
+};
+extern struct known_page known_pages[KNOWN_PAGES];
+extern ULong pages_generation;
+
+Bool page_ask(Addr page, Bool store);
+
 /* The line's page can be loaded from, or stored to, without a fault. */
-Bool page_usable(Addr line, Bool store);
+static inline Bool page_usable(Addr line, Bool store)
+{
+    Addr page = line & ~(Addr)(PAGE_BYTES - 1);
+    const struct known_page *known = &known_pages[page / PAGE_BYTES % KNOWN_PAGES];
+    ULong rights = known->page_and_rights ^ page; /* above RIGHT_*: another page */
+
+    if (LIKELY(known->generation == pages_generation && rights < PAGE_BYTES &&
+               (rights & (store ? RIGHT_STORE : RIGHT_LOAD))))
+        return True;
+    return page_ask(page, store);
+}
 
 /* The address space changed, or may have: nothing known holds any more. */
 void pages_forget(void);

@@ -65,7 +65,7 @@ static void print_json(void)
      started, committed);
     for (Int cause = 0; cause < ABORT_CAUSES; cause++)
         VG_(fprintf)
-        (file, "%s\"%s\": %llu", cause == 0 ? "" : ", ", cause_names[cause], aborted[cause]);
+    (file, "%s\"%s\": %llu", cause == 0 ? "" : ", ", cause_names[cause], aborted[cause]);
     VG_(fprintf)(file, "}}\n");
     VG_(fclose)(file);
     VG_(free)(name);

@@ -42,6 +42,17 @@ void transactions_init(void)
     conflict_init();
 }
 
+/* Once a transaction, and faster than the core's own memcpy. */
+static void copy_registers(Guest *to, const Guest *from)
+{
+    _Static_assert(REGISTERS_BEGIN % 8 == 0 && REGISTERS_SIZE % 8 == 0, "copied by words");
+    const ULong *source = (const ULong *)((const UChar *)from + REGISTERS_BEGIN);
+    ULong *target = (ULong *)((UChar *)to + REGISTERS_BEGIN);
+
+    for (UInt word = 0; word < REGISTERS_SIZE / 8; word++)
+        target[word] = source[word];
+}
+
 void transaction_begin(Int cpu, ThreadId thread, Guest *guest, Addr begin, Addr fallback)
 {
     struct transaction *transaction = &transactions[cpu];
@@ -53,9 +64,7 @@ void transaction_begin(Int cpu, ThreadId thread, Guest *guest, Addr begin, Addr 
     transaction->begin = begin;
     transaction->fallback = fallback;
     transaction->guest = guest;
-    VG_(memcpy)
-    ((UChar *)&transaction->checkpoint + REGISTERS_BEGIN, (UChar *)guest + REGISTERS_BEGIN,
-     REGISTERS_SIZE);
+    copy_registers(&transaction->checkpoint, guest);
     transactions_active++;
     transaction_running = transaction;
     report_started(begin);
@@ -71,7 +80,7 @@ UInt transaction_log(struct transaction *transaction, Addr line)
     struct undo *undo = &transaction->undo[transaction->undo_used];
     undo->line = line;
     undo->written = 0;
-    VG_(memcpy)(undo->before, (const void *)line, LINE_BYTES);
+    __builtin_memcpy(undo->before, (const void *)line, LINE_BYTES);
     return transaction->undo_used++;
 }
 
@@ -121,9 +130,7 @@ void transaction_abort(struct transaction *transaction, const struct abort_event
         put_back(&transaction->undo[i]);
     footprint_aborted(&transaction->footprint);
     close(transaction);
-    VG_(memcpy)
-    ((UChar *)transaction->guest + REGISTERS_BEGIN,
-     (UChar *)&transaction->checkpoint + REGISTERS_BEGIN, REGISTERS_SIZE);
+    copy_registers(transaction->guest, &transaction->checkpoint);
     transaction->guest->guest_RAX = status;
     transaction->guest->guest_RIP = transaction->fallback;
 }

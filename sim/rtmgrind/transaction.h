@@ -53,8 +53,8 @@ struct undo {
 };
 
 struct footprint {
-    struct cache_model l1d, l2;
-    UInt lines_read; /* counted if options.read_lines bounds them */
+    struct cache_model l1d;
+    struct cache_model l2; /* lines that were read and then left the first level */
 };
 
 struct transaction {
