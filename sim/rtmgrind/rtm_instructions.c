@@ -80,10 +80,10 @@ struct rtm_instruction rtm_recognise(const UChar *code)
         found.operation = RTM_XABORT;
         found.length = prefixes.length + 3;
         found.operand = opcode[2];
-    } else if (opcode[0] == 0x0f && opcode[1] == 0x01 && (opcode[2] == 0xd5 || opcode[2] == 0xd6) &&
-               !prefixes.operand_size && !prefixes.repeat) {
-        /* XEND and XTEST are undefined with 66, F2 or F3. */
+    } else if (opcode[0] == 0x0f && opcode[1] == 0x01 && (opcode[2] == 0xd5 || opcode[2] == 0xd6)) {
         found.operation = opcode[2] == 0xd5 ? RTM_XEND : RTM_XTEST;
+        if (prefixes.operand_size || prefixes.repeat)
+            found.operation = RTM_UNDEFINED;
         found.length = prefixes.length + 3;
     }
     if (found.length > INSTRUCTION_BYTES_MOST)
@@ -213,6 +213,10 @@ struct decoded rtm_emit(IRSB *block, const struct rtm_instruction *instruction, 
     case RTM_XTEST:
         emit_xtest(block);
         break;
+    case RTM_UNDEFINED:
+        addStmtToIRSB(block, IRStmt_Put(GUEST_OFFSET(RIP), ir_u64(address)));
+        return (struct decoded){
+            .next = DECODED_STOP_HERE, .hint = DECODED_NO_HINT, .jump = Ijk_NoDecode};
     case RTM_NONE:
         tl_assert(0);
     }

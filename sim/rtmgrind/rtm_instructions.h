@@ -8,7 +8,7 @@
 
 #include "core_internals.h"
 
-enum rtm_operation { RTM_NONE, RTM_XBEGIN, RTM_XEND, RTM_XABORT, RTM_XTEST };
+enum rtm_operation { RTM_NONE, RTM_XBEGIN, RTM_XEND, RTM_XABORT, RTM_XTEST, RTM_UNDEFINED };
 
 struct rtm_instruction {
     enum rtm_operation operation;
@@ -16,7 +16,8 @@ struct rtm_instruction {
     Long operand; /* XBEGIN: distance from the next instruction; XABORT: the code */
 };
 
-/* What the bytes are: RTM_NONE if another instruction, or an encoding that is not valid. */
+/* What the bytes are: RTM_NONE if another instruction; RTM_UNDEFINED if they would be XEND or XTEST
+ * but for a prefix that these do not take. VEX would overlook it. */
 struct rtm_instruction rtm_recognise(const UChar *code);
 
 /* Appends its IR. */
