@@ -2,7 +2,8 @@
 # that it tests POSIX and not us, and under each library with each TTS_WAIT.
 include(CheckLanguage)
 
-set(lock_programs errors deadlines bytes exclusion condition cancel fork foreign shared c11 c11_errors)
+set(lock_programs errors deadlines bytes exclusion condition cancel fork foreign shared c11 c11_errors
+    versions)
 foreach(program ${lock_programs} statistics)
     add_executable(lock_${program} lock_${program}.c)
 endforeach()

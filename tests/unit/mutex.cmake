@@ -35,6 +35,7 @@ function(mplace_front_unit_test name)
 endfunction()
 
 mplace_front_unit_test(mutex_elision_test mutex_elision_test.c)
+mplace_front_unit_test(mutex_front_test mutex_front_test.c)
 mplace_front_unit_test(mutex_c11_test mutex_c11_test.c)
 mplace_front_unit_test(mutex_statistics_elision_test mutex_statistics_elision_test.c)
 
