@@ -3,7 +3,7 @@
 #
 # The page of a report: one self-contained index.html. Every number in it is computed here from the
 # rows that were drawn. Sourced by mplace-plot.
-# shellcheck disable=SC2154 # scratch, files, figures, groups and so on are mplace-plot's
+# shellcheck disable=SC2154 # scratch, files, figures and so on are mplace-plot's
 
 # Text as it stands. The replacements are quoted, for an unquoted & is what was matched.
 html()
@@ -180,10 +180,10 @@ machine_list()
     echo '</dl>'
 }
 
-# Distinct values of a column of the drawn rows, for people.
+# Distinct values of a column of the rows that are shown, for people.
 values_of()
 {
-    cut -f "$1" -- "$scratch/drawn.tsv" | sort -u -V | awk '$0 != "-" {text = text (text == "" ? "" : ", ") $0} END {print text}'
+    cut -f "$1" -- "$scratch/shown.tsv" | sort -u -V | awk '$0 != "-" {text = text (text == "" ? "" : ", ") $0} END {print text}'
 }
 
 settings_list()
@@ -192,8 +192,10 @@ settings_list()
 
     runs=$(cut -f 13 -- "$scratch/medians.tsv" | sort -n -u | paste -sd ' ' | sed 's/ /, /g')
     echo '<dl>'
-    echo "<dt>Runs a point</dt><dd>$runs; the point is their median</dd>"
-    echo "<dt>Sizes</dt><dd>$(cut -f 8 -- "$scratch/drawn.tsv" | sort -u | wc -l), from $(cut -f 8 -- "$scratch/drawn.tsv" | sort -n | head -n 1) to $(cut -f 8 -- "$scratch/drawn.tsv" | sort -n | tail -n 1) B</dd>"
+    [[ -z $runs ]] || echo "<dt>Runs a point</dt><dd>$runs; the point is their median</dd>"
+    runs=$(cut -f 14 -- "$scratch/elision.tsv" | sort -n -u | paste -sd ' ' | sed 's/ /, /g')
+    [[ -z $runs ]] || echo "<dt>Runs a point of elision</dt><dd>$runs; the point is the share over all of them</dd>"
+    echo "<dt>Sizes</dt><dd>$(cut -f 8 -- "$scratch/shown.tsv" | sort -u | wc -l), from $(cut -f 8 -- "$scratch/shown.tsv" | sort -n | head -n 1) to $(cut -f 8 -- "$scratch/shown.tsv" | sort -n | tail -n 1) B</dd>"
     echo "<dt>Seeds</dt><dd>$(html "$(values_of 17)"): the same for all allocators and locks in a repetition</dd>"
     [[ -z $(values_of 16) ]] || echo "<dt>On CPU</dt><dd>$(html "$(values_of 16)")</dd>"
     [[ -z $(values_of 15) ]] || echo "<dt>Waiting of the lock</dt><dd>$(html "$(values_of 15)")</dd>"
@@ -215,9 +217,20 @@ settings_list()
     done
 }
 
+# What the points of a rate figure are.
+rate_caption()
+{
+    echo "Each point is the median rate of one allocator on one lock at one node size."
+    if [[ $1 == ring ]]; then
+        echo "A good allocator is a flat line at the top: points that drop out of it are sizes whose nodes fall on too few cache sets. A slow fall common to all at large sizes is the TLB, not the cache."
+    else
+        echo "An operation inserts, deletes or looks up a random key; malloc and free are part of it. Points that drop out of the others at one size are nodes on too few cache sets; the fall common to all is the memory that 32767 nodes of that size lie in: caches and TLB reach less of it."
+    fi
+}
+
 write_page()
 {
-    local index suffix bench cpu nodes threads size name reason emulated
+    local group figure suffix bench cpu nodes threads size name reason emulated first=yes
 
     emulated=$(awk -F '\t' '$7 == "emulated" {n++} END {print n + 0}' "$scratch/unique.tsv")
     echo '<!DOCTYPE html>'
@@ -226,32 +239,35 @@ write_page()
     page_style
     echo '</head><body>'
     echo '<h1>Where malloc puts blocks, and what it costs</h1>'
-    echo "<p class=\"where\">Measured on $(html "$(values_of 2)"), host $(html "$(values_of 13)"): $(wc -l <"$scratch/drawn.tsv") runs.</p>"
+    echo "<p class=\"where\">Measured on $(html "$(values_of 2)"), host $(html "$(values_of 13)"): $(wc -l <"$scratch/shown.tsv") runs.</p>"
     echo '<p>A cache set holds as many lines as the cache has ways. An allocator that spaces equal blocks by a power of two puts them all into a few sets: a structure far smaller than the cache does not fit into it, and a hardware transaction that writes to it cannot commit.</p>'
-    for index in "${!groups[@]}"; do
-        suffix=
-        [[ $index -eq 0 ]] || suffix=-$((index + 1))
-        IFS=$'\t' read -r bench cpu nodes threads _ <<<"${groups[index]}"
-        relate "$scratch/group$suffix"
+    [[ -s $scratch/medians.tsv ]] || warnings_box
+    while IFS=$'\t' read -r group figure suffix; do
+        IFS=$'\t' read -r bench cpu nodes threads _ <"$group/key" || true
+        relate "$group"
         name=$(bench_text "$bench" "$([[ $bench == ring ]] && echo "$nodes" || echo "$threads")")
         echo "<h2>$(html "$name on $cpu")</h2>"
         echo "<ul>"
-        finding "$scratch/group$suffix"
+        finding "$group"
         echo "</ul>"
-        [[ $index -ne 0 ]] || warnings_box
-        inline_figure "figure1-rate$suffix" "Figure 1. Each point is the median rate of one allocator on one lock at one node size. A good allocator is a flat line at the top: points that drop out of it are sizes whose nodes fall on too few cache sets. A slow fall common to all at large sizes is the TLB, not the cache."
+        [[ $first == no ]] || warnings_box
+        inline_figure "figure$figure-rate$suffix" "Figure $figure. $(rate_caption "$bench")"
         reason=$(missing_elision "$cpu")
         [[ -z $reason ]] || echo "<p>$(html "$reason")</p>"
-        if [[ -f $scratch/out/figure2-sets-used$suffix.svg ]]; then
-            inline_figure "figure2-sets-used$suffix" "Figure 2. The same sizes: how many sets of the L1 data cache the nodes begin in. This is arithmetic on addresses and owes nothing to the clock."
+        if [[ -f $scratch/out/figure$figure-sets-used$suffix.svg ]]; then
+            inline_figure "figure$figure-sets-used$suffix" "Figure $figure, sets. The same sizes: how many sets of the L1 data cache the nodes begin in. This is arithmetic on addresses and owes nothing to the clock."
         fi
-        [[ $index -ne 0 ]] || for size in $sets_drawn; do
-            inline_figure "figure3-sets-$size" "Figure 3, nodes of $size B. One column a cache set, one row an allocator. Red sets hold more nodes than the cache has ways, so that each traversal evicts some of them."
+        [[ $first == no || $bench != ring ]] || for size in $sets_drawn; do
+            inline_figure "figure1-sets-$size" "Figure 1, nodes of $size B. One column a cache set, one row an allocator. Red sets hold more nodes than the cache has ways, so that each traversal evicts some of them."
         done
         echo '<h2>Tables</h2>'
-        summary_table "$scratch/group$suffix"
-        worst_table "$scratch/group$suffix"
-    done
+        summary_table "$group"
+        worst_table "$group"
+        first=no
+    done <"$scratch/groups"
+    while IFS=$'\t' read -r group figure suffix; do
+        elision_section "$group" "$figure" "$suffix"
+    done <"$scratch/elision-groups"
     if [[ $not_elided -gt 0 ]]; then
         echo "<p>$not_elided rows of ttstle are not drawn: it did not elide there, and is tts then.</p>"
     fi

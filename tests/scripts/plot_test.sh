@@ -50,7 +50,7 @@ figures_and_a_page_are_drawn()
     plot a.csv
     expect "exit status" 0 "$status"
     expect_well_formed page/figure1-rate.svg
-    expect_well_formed page/figure2-sets-used.svg
+    expect_well_formed page/figure1-sets-used.svg
     expect "PNG signature" "89504e47" "$(od -An -tx1 -N4 page/figure1-rate.png | tr -d ' ')"
     [[ $(wc -c <page/figure1-rate.png) -gt 10000 ]] || fail "the PNG is empty"
     for text in 'cia, tts' 'glibc, tts' 'Ring of 128 nodes on Some CPU (somewhere)' \
@@ -104,6 +104,82 @@ ttstle_that_did_not_elide_is_no_series()
     { echo "$header"; row cia ttstle none 64 1 5500000.0; } >c.csv
     plot c.csv
     expect_refusal "nothing to draw"
+}
+
+# tree_row MALLOC HTM SIZE SEED RATE SLOW CONFLICT CAPACITY: 1000 acquisitions, 1100 transactions
+tree_row()
+{
+    echo "avltree,$1,ttstle,$2,$3,32767,4,$4,$5,operations/s,64,512,1000,$6,1100,$((1000 - $6)),$7,$8,1,2,somewhere,Some CPU,2026-01-0$4T00:00:00Z,paper,park,,"
+}
+
+the_tree_is_figure_2_and_has_a_page_of_its_own_or_shares_one()
+{
+    {
+        result
+        row cia tts none 64 1 5000000.0 | sed 's/^ring/avltree/; s/,128,1,/,32767,4,/; s/traversals/operations/'
+        row cia tts none 500 1 2500000.0 | sed 's/^ring/avltree/; s/,128,1,/,32767,2,/; s/traversals/operations/'
+    } >a.csv
+    plot a.csv
+    expect "exit status" 0 "$status"
+    expect "figures" "figure1-rate.svg figure1-sets-used.svg figure2-rate-2.svg figure2-rate.svg" \
+        "$(cd page && echo figure*.svg)"
+    grep -qF 'AVL tree, 2 threads on Some CPU (somewhere)' page/figure2-rate.svg || fail "the title is missing"
+    grep -qF 'AVL tree, 4 threads on Some CPU (somewhere)' page/figure2-rate-2.svg || fail "the threads do not tell figures apart"
+    grep -qF 'Million operations/s' page/figure2-rate.svg || fail "the unit is missing"
+    expect "headings in order" "Ring AVL AVL" "$(sed -n 's/^<h2>\(Ring\|AVL\) .*/\1/p' page/index.html | paste -sd ' ')"
+    { echo "$header"; grep ^avltree a.csv; } >b.csv
+    rm -r page
+    plot b.csv
+    expect "figures of the tree alone" "figure2-rate-2.svg figure2-rate.svg" "$(cd page && echo figure*.svg)"
+}
+
+emulated_transactions_are_drawn_without_any_time()
+{
+    {
+        echo "$header"
+        # Over both runs: 1 - (0 + 100) / 2000 = 95 % elided, 22 of 2200 are 1 % capacity aborts.
+        tree_row glibc emulated 500 1 '' 0 0 0
+        tree_row glibc emulated 500 2 '' 100 11 22
+        tree_row glibc emulated 512 1 '' 0 0 0
+        tree_row cia emulated 500 1 '' 0 33 0
+    } >a.csv
+    plot a.csv
+    expect "exit status" 0 "$status"
+    expect "figures" "figure2-aborts.svg figure2-elided.svg" "$(cd page && echo figure*.svg)"
+    expect_well_formed page/figure2-elided.svg
+    expect_well_formed page/figure2-aborts.svg
+    grep -qF 'Elided sections: AVL tree, 4 threads, emulated transactions' page/figure2-elided.svg || fail "the title is missing"
+    for text in 'capacity: a written line' 'conflict: two threads' 'explicit: the lock' 'other: page fault'; do
+        grep -qF "$text" page/figure2-aborts.svg || fail "'$text' is not in the figure"
+    done
+    grep -q '<b>glibc</b>: at least 95.0 % elided (500 B). Capacity aborts are 1 % of the transactions or more at 1 of 2 sizes, 1.0 % at 500 B' page/index.html ||
+        fail "glibc's counts are wrong: $(grep '<b>glibc' page/index.html)"
+    grep -q '<b>cia</b>: at least 100.0 % elided (500 B). Capacity aborts are below 1 % of the transactions at all 1 sizes' page/index.html ||
+        fail "cia's counts are wrong: $(grep '<b>cia' page/index.html)"
+    grep -q '4 rows were taken under the transaction emulator' page/index.html || fail "the page does not say that there is no rate"
+}
+
+native_transactions_are_drawn_apart_from_emulated_ones()
+{
+    {
+        result
+        tree_row cia native 500 1 5000000.0 0 0 0
+        tree_row cia emulated 500 1 '' 0 0 0
+    } >a.csv
+    plot a.csv
+    expect "exit status" 0 "$status"
+    expect "figures of the tree" "figure2-aborts-2.svg figure2-aborts.svg figure2-elided-2.svg figure2-elided.svg figure2-rate.svg" \
+        "$(cd page && echo figure2*.svg)"
+    grep -qF 'emulated transactions' page/figure2-elided.svg || fail "the emulated ones are not the first"
+    grep -qF 'transactions of Some CPU' page/figure2-elided-2.svg || fail "the processor is not named"
+    # Without a count there is nothing to draw of it: a run in which nothing was counted.
+    { result; row cia ttstle native 500 1 5000000.0; } >b.csv
+    rm -r page
+    plot b.csv
+    [[ ! -e page/figure1-elided.svg ]] || fail "a share was drawn without counts"
+    { result; tree_row cia native 500 1 5000000.0 0 some 0; } >c.csv
+    plot c.csv
+    expect_refusal "c.csv, line 20: a count of the lock is not a number"
 }
 
 several_results_are_drawn_together()
@@ -225,11 +301,11 @@ the_sets_of_a_chosen_size_are_drawn()
     } >a.csv.sets
     plot a.csv --sets-size 64,500
     expect "exit status" 0 "$status"
-    expect_well_formed page/figure3-sets-64.svg
-    grep -q 'Nodes of 64 B that begin in each of the 64 sets of the L1 data cache (8 ways)' page/figure3-sets-64.svg ||
+    expect_well_formed page/figure1-sets-64.svg
+    grep -q 'Nodes of 64 B that begin in each of the 64 sets of the L1 data cache (8 ways)' page/figure1-sets-64.svg ||
         fail "the title is missing"
-    grep -q '12 ways' page/figure3-sets-500.svg || fail "the ways are not those of the data"
-    grep -q '>128<' page/figure3-sets-64.svg || fail "the overfull set is not numbered"
+    grep -q '12 ways' page/figure1-sets-500.svg || fail "the ways are not those of the data"
+    grep -q '>128<' page/figure1-sets-64.svg || fail "the overfull set is not numbered"
     echo 'cia,1024,64,8,64,1 2 3' >>a.csv.sets
     rm -r page
     plot a.csv

@@ -23,7 +23,7 @@ help_lists_every_subcommand_and_each_has_help()
 
     run "$mplace" help
     expect "exit status" 0 "$status"
-    for name in run sweep plot cpu; do
+    for name in run sweep plot cpu smoke; do
         grep -q "^  $name  *[a-z]" "$scratch/out" || fail "help does not list $name"
         run "$mplace" $name --help
         expect "exit status of $name --help" 0 "$status"
@@ -66,7 +66,9 @@ an_installed_mplace_finds_its_parts()
     expect "exit status of cpu" 0 "$status"
     run "$scratch/a prefix/bin/mplace" sweep ring --traversals 100 --malloc glibc --lock pthread --sizes 64 --runs 1 --out a.csv
     expect "exit status of sweep" 0 "$status"
-    run "$scratch/a prefix/bin/mplace" plot a.csv --out page
+    run "$scratch/a prefix/bin/mplace" sweep avltree --operations 100 --malloc cia --lock tts --sizes 64 --runs 1 --out b.csv
+    expect "exit status of sweep avltree" 0 "$status"
+    run "$scratch/a prefix/bin/mplace" plot a.csv b.csv --out page
     expect "exit status of plot" 0 "$status"
 }
 
