@@ -132,7 +132,11 @@ static void write_totals(struct report *report, const struct statistics_facts *f
                   milliseconds(total->counts[COUNT_WAIT_NS]).text);
     report_format(report, "  %-19s%14s ms\n", "longest wait",
                   milliseconds(total->longest_wait_ns).text);
+    if (facts->policy == NULL)
+        return;
     write_total(report, "tx started", started);
+    if (started == 0)
+        return;
     write_total_of(report, "tx committed", total->counts[COUNT_COMMITTED], "those started",
                    started);
     write_aborts(report, total);
@@ -142,12 +146,12 @@ static void write_totals(struct report *report, const struct statistics_facts *f
 
 static void write_columns(struct report *report, bool elides)
 {
-    report_format(report, "  %12s %6s %10s %12s %10s", "wait ms", "%", "waits", "acquisitions",
+    report_format(report, "  %11s %5s %9s %12s %10s", "wait ms", "%", "waits", "acquisitions",
                   "longest ms");
     if (elides)
-        report_format(report, " %9s %10s %6s %10s %10s %10s %10s", "elided %", "aborts", "%",
-                      "conflict", "capacity", "explicit", "other");
-    report_format(report, "  %-18s  first locked by\n", "lock");
+        report_format(report, " %8s %9s %5s %9s %9s %9s %9s", "elided %", "aborts", "%", "conflict",
+                      "capacity", "explicit", "other");
+    report_format(report, "  %-14s  first locked by\n", "lock");
 }
 
 static void write_counts(struct report *report, const struct lock_row *row,
@@ -157,13 +161,13 @@ static void write_counts(struct report *report, const struct lock_row *row,
     uint64_t aborts = lock_row_aborts(row);
     const uint64_t *by_cause = &row->counts[COUNT_FIRST_ABORT];
 
-    report_format(report, "  %12s %6s %10lu %12lu", milliseconds(row->counts[COUNT_WAIT_NS]).text,
+    report_format(report, "  %11s %5s %9lu %12lu", milliseconds(row->counts[COUNT_WAIT_NS]).text,
                   percent(row->counts[COUNT_WAIT_NS], total->counts[COUNT_WAIT_NS]).text,
                   row->counts[COUNT_WAITS], acquisitions);
     report_format(report, " %10s",
                   row->lock != NULL ? milliseconds(row->longest_wait_ns).text : "");
     if (elides)
-        report_format(report, " %9s %10lu %6s %10lu %10lu %10lu %10lu",
+        report_format(report, " %8s %9lu %5s %9lu %9lu %9lu %9lu",
                       percent(acquisitions - row->counts[COUNT_PHYSICAL], acquisitions).text,
                       aborts, percent(aborts, lock_row_aborts(total)).text,
                       by_cause[ABORT_CONFLICT], by_cause[ABORT_CAPACITY], by_cause[ABORT_EXPLICIT],
@@ -173,7 +177,7 @@ static void write_counts(struct report *report, const struct lock_row *row,
 static void write_locks(struct report *report, const struct statistics_facts *facts)
 {
     const struct lock_ranking *ranking = facts->ranking;
-    bool elides = facts->policy != NULL;
+    bool elides = ranking->total.counts[COUNT_COMMITTED] + lock_row_aborts(&ranking->total) != 0;
 
     if (facts->wanted == 0)
         return;
@@ -191,7 +195,7 @@ static void write_locks(struct report *report, const struct statistics_facts *fa
     write_columns(report, elides);
     for (unsigned i = 0; i < ranking->count; i++) {
         write_counts(report, &ranking->top[i], &ranking->total, elides);
-        report_format(report, "  0x%016lx  ", (unsigned long)(uintptr_t)ranking->top[i].lock);
+        report_format(report, "  %14p  ", ranking->top[i].lock);
         write_caller(report, ranking->top[i].first_caller);
     }
     if (lock_row_acquisitions(&ranking->others) != 0 || lock_row_aborts(&ranking->others) != 0 ||
