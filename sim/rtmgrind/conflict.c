@@ -10,7 +10,7 @@
 enum { NOBODY = -1, ROOM_AT_FIRST = 1 << 14 };
 
 struct holders {
-    Addr line;     /* 0: a free place; no line of a program lies at 0 */
+    Addr line;     /* 0: a free place; no transaction holds the line at 0 */
     ULong readers; /* bit n: the transaction of processor n */
     Int writer;    /* or NOBODY */
     UInt undo;     /* the line's number in the writer's undo log */
@@ -154,7 +154,8 @@ void conflict_plain(Addr address, SizeT size, Bool store, Addr instruction)
         return;
     }
     for (Addr line = first;; line += LINE_BYTES) {
-        struct holders *holders = find(line);
+        /* An access to 0 faults, outside of transactions, too; the directory cannot be asked. */
+        struct holders *holders = line == 0 ? NULL : find(line);
         if (holders != NULL)
             evict_holders(holders, NOBODY, store, line == first ? address : line, instruction);
         if (line == last)
