@@ -25,7 +25,10 @@ void statistics_read_setting(const char *name)
     if (!exit_report_wanted(&exit_report))
         return;
     wanted = (unsigned)setting_number("MPLACE_LOCK_STATS_TOP", 0, LOCK_RANKING_MOST, DEFAULT_TOP);
-    __atomic_store_n(&statistics_epoch, 1, __ATOMIC_RELAXED);
+    /* Another library's constructor may have reset the counts already, and so be counting. */
+    uint32_t off = 0;
+    (void)__atomic_compare_exchange_n(&statistics_epoch, &off, 1, false, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED);
 }
 
 static bool is_json(const char *file)

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * The counts of mplace.h, from a program that finds them by dlsym: exact over more threads than the
- * library has slots for, over their exit, over fork, and for what is counted and what is not.
+ * The counts of mplace.h, from a program that finds them by dlsym: exact over many threads, over
+ * their exit, over fork, and for what is counted and what is not.
  * lock_statistics NAME: NAME is what mplace_lock_name must say.
  */
 #include "lock_check.h"
