@@ -185,8 +185,11 @@ an_emulated_run_is_the_program_under_the_tool_with_the_libraries()
     printf '#!/bin/sh\necho "$*|$VALGRIND_LIB|$MPLACE_HTM|$LD_LIBRARY_PATH|$LD_PRELOAD"\n' >"$scratch/bin/valgrind"
     chmod +x "$scratch/build/lib/mplace/valgrind/rtmgrind-amd64-linux" "$scratch/bin/valgrind"
     PATH=$scratch/bin:$PATH run "$mplace" run --lock ttstle --htm emulated -- /bin/true 'a b'
-    expect "call" "--tool=rtmgrind /bin/true a b|$scratch/build/lib/mplace/valgrind|emulated|$scratch/build/lib|libttstle_lock.so" \
+    expect "call" "--tool=rtmgrind -q /bin/true a b|$scratch/build/lib/mplace/valgrind|emulated|$scratch/build/lib|libttstle_lock.so" \
         "$(cat "$scratch/out")"
+    PATH=$scratch/bin:$PATH run "$mplace" run --htm emulated --l1d 64x12 --stats -- /bin/true
+    expect "call with a cache and statistics" "--tool=rtmgrind --l1d=64x12 /bin/true" \
+        "$(cut -d'|' -f1 "$scratch/out")"
 }
 
 statistics_are_on_standard_error_only_when_asked_for()
