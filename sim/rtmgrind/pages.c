@@ -20,16 +20,31 @@ struct known_page known_pages[KNOWN_PAGES];
 ULong pages_generation = 1;
 static Int pagemap = -1;
 
-void pages_init(void)
+static void open_pagemap(void)
 {
-    if (!options.first_touch)
-        return;
     SysRes opened = VG_(open)("/proc/self/pagemap", VKI_O_RDONLY, 0);
     if (sr_isError(opened)) {
         VG_(umsg)("/proc/self/pagemap cannot be opened: first touches of pages do not abort\n");
         return;
     }
     pagemap = VG_(safe_fd)((Int)sr_Res(opened));
+}
+
+/* The file belongs to the address space that it was opened from. */
+static void reopen_in_child(ThreadId thread)
+{
+    VG_(close)(pagemap);
+    pagemap = -1;
+    open_pagemap();
+}
+
+void pages_init(void)
+{
+    if (!options.first_touch)
+        return;
+    open_pagemap();
+    if (pagemap >= 0)
+        VG_(atfork)(NULL, NULL, reopen_in_child);
 }
 
 void pages_forget(void)

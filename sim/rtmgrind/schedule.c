@@ -141,6 +141,21 @@ static void place(struct runner *runner)
     runner->cpu = best;
 }
 
+/* A processor whose last thread just left takes one that waits for its turn elsewhere. */
+static void fill(Int cpu)
+{
+    if (load_of(cpu) != 0)
+        return;
+    for (Int i = 0; i < runners_used; i++) {
+        struct runner *runner = &runners[i];
+        if (runner->lwp != 0 && runner->ready && (runner->affinity >> cpu & 1) &&
+            processors[runner->cpu].current != i && load_of(runner->cpu) > 1) {
+            runner->cpu = cpu;
+            return;
+        }
+    }
+}
+
 static Int next_on(Int cpu, Int after)
 {
     for (Int step = 1; step <= runners_used; step++) {
@@ -254,6 +269,8 @@ void __wrap_vgModuleLocal_release_sched_lock(struct sched_lock *lock)
         me->lwp = 0;
     else if (!me->in_call)
         me->ready = True; /* only its turn is over: it asks for the baton again at once */
+    if (!me->ready)
+        fill(me->cpu);
     Int next = choose();
     hand_over(next, next == i);
     guard_unlock();
