@@ -80,35 +80,64 @@ $(elision_series "$1" 5)
 END
 }
 
-# A panel a cause, all of one scale: what is rare must look rare.
+# panel FOLDER COLUMN LEFT TOP TITLE: one of four, its margins as fractions of the drawing. Only the
+# left ones name the y axis, only the lower ones the x axis. Each has a scale of its own, to 1 % at
+# the least, for causes differ by far more than allocators do.
+panel()
+{
+    local folder=$1 column=$2 left=$3 top=$4 most y='' x='Node size in bytes'
+
+    most=$(cut -f "$column" -- "$folder/medians.tsv" | sort -g | tail -n 1 | awk '{print ($1 > 1 ? $1 * 1.08 : 1.04)}')
+    [[ $left != 0.085 ]] || y='Aborts, % of transactions'
+    [[ $top == 0.405 ]] || x=
+    cat <<END
+    set lmargin at screen $left
+    set rmargin at screen $left + 0.405
+    set tmargin at screen $top
+    set bmargin at screen $top - 0.31
+    set yrange [0:$most]
+    set title $(quoted "$5") offset 0, -0.6 noenhanced
+    set xlabel '$x'
+    set ylabel '$y' offset 1.2
+$(elision_series "$folder" "$column")
+END
+}
+
+# A panel a cause. The legend is a plot of its own, for a legend takes no more room than its panel is
+# wide.
 draw_aborts()
 {
-    local most
+    local top
 
-    most=$(awk -F '\t' '{for (i = 6; i <= 9; i++) if ($i > most) most = $i} END {print (most > 1 ? most * 1.08 : 1)}' \
-        "$1/medians.tsv")
-    draw "$2" 1000 720 <<END
-$(head_of "$1" "Aborts by cause: $(elision_text "$1")" 720)
-    unset tmargin
-    set multiplot layout 2,2 columnsfirst margins 0.075, 0.985, 0.085, 0.83 spacing 0.065, 0.13
+    # Below title and legend.
+    top=$(awk -v rows=$((($(wc -l <"$1/series") + 3) / 4)) 'BEGIN {print 1 - (90 + 21 * rows) / 760}')
+    draw "$2" 1000 760 <<END
+$(head_of "$1" "Aborts by cause: $(elision_text "$1")" 760)
 $(size_axis "$1")
-    set yrange [0:$most]
-    set ylabel 'Aborts, % of transactions'
-    set xlabel ''
-    set title 'capacity: a written line left the L1 data cache' offset 0, -0.6
-$(elision_series "$1" 7)
+    set yrange [0:1]
+    set multiplot
+    set lmargin at screen 0
+    set rmargin at screen 1
+    set bmargin at screen 0
+    unset border
+    unset tics
+    unset grid
+    unset xlabel
+    unset ylabel
+    unset title
+$(elision_series "$1" '(NaN)')
     unset key
     unset label 2
-    set xlabel 'Node size in bytes'
-    set title 'conflict: two threads touched one line'
-$(elision_series "$1" 6)
-    set ylabel ''
-    set xlabel ''
-    set title 'explicit: the lock was found taken'
-$(elision_series "$1" 8)
-    set xlabel 'Node size in bytes'
-    set title 'other: page fault, system call, interrupt'
-$(elision_series "$1" 9)
+    set border 31 linecolor rgb '#444444'
+    set tics nomirror out scale 0.6 textcolor rgb '#222222'
+    set grid linecolor rgb '#dddddd' linewidth 1
+$(size_axis "$1")
+    set xtics nomirror
+    set ytics nomirror autofreq
+$(panel "$1" 7 0.085 "$top" 'capacity: a written line left the L1 data cache')
+$(panel "$1" 6 0.585 "$top" 'conflict: two threads touched one line')
+$(panel "$1" 8 0.085 0.405 'explicit: the lock was found taken')
+$(panel "$1" 9 0.585 0.405 'other: page fault, system call, interrupt')
     unset multiplot
 END
 }
@@ -141,6 +170,6 @@ elision_section()
     echo "<h2>$of</h2><ul>"
     elision_finding "$1"
     echo '</ul>'
-    inline_figure "figure$2-elided$3" "Figure $2, elision. The share of the lock acquisitions that were elided: run as a transaction that committed. The others took the lock."
+    inline_figure "figure$2-elided$3" "Figure $2, elision. The share of the lock acquisitions that were elided: run as a transaction that committed. The others took the lock. An allocator with pthread mutexes of its own is counted with them."
     inline_figure "figure$2-aborts$3" "Figure $2, aborts. Of the transactions started, those that aborted, by what the processor gave as the cause. A good allocator has no capacity aborts at any size: they come from nodes that fall on too few cache sets. Conflicts are the workload's own, where no two nodes share a line."
 }
