@@ -15,9 +15,10 @@ enum {
     ABORT_WORTH_NS = 1000,
 };
 
+/* Release, for drop_one: see lock_table_read_row. */
 static void store(uint64_t *count, uint64_t value)
 {
-    __atomic_store_n(count, value, __ATOMIC_RELAXED);
+    __atomic_store_n(count, value, __ATOMIC_RELEASE);
 }
 
 static void store_lock(struct lock_row *row, const void *lock, int order)
@@ -97,10 +98,7 @@ static unsigned drop_one(struct lock_table *table)
 
     unlink_row(table, victim);
     lock_table_add(&table->dropped_rows, 1);
-    /* Readers that see a count of the next lock see this too (lock_table_read_row): the fence
-     * pairs with theirs. */
     store_lock(row, NULL, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
     for (int counter = 0; counter < LOCK_COUNTERS; counter++)
         lock_row_add(rest, (enum lock_counter)counter, row->counts[counter]);
     raise_longest(rest, row->longest_wait_ns);
@@ -129,7 +127,7 @@ static struct lock_row *make_row(struct lock_table *table, const void *lock, con
     struct lock_row *row = &table->rows[at];
     uint16_t *bucket = &table->buckets[lock_table_bucket(lock)];
 
-    __atomic_store_n(&row->first_caller, caller, __ATOMIC_RELAXED);
+    __atomic_store_n(&row->first_caller, caller, __ATOMIC_RELEASE);
     store(&row->first_seen, lock_clock_ns());
     store_lock(row, lock, __ATOMIC_RELEASE);
     row->next = *bucket;
@@ -179,7 +177,11 @@ void lock_row_merge(struct lock_row *into, const struct lock_row *from)
     }
 }
 
-/* The fence keeps the second look at lock behind the counts; it pairs with drop_one's. */
+/*
+ * A row that changes its lock has NULL there first, then its counts go to 0 (release), then come
+ * the next lock and its counts. Whoever reads such a 0 or a later count (acquire) finds at the
+ * second look that the lock is no longer the one of the first.
+ */
 bool lock_table_read_row(const struct lock_table *table, unsigned at, struct lock_row *out)
 {
     const struct lock_row *row = &table->rows[at];
@@ -187,10 +189,9 @@ bool lock_table_read_row(const struct lock_table *table, unsigned at, struct loc
 
     *out = (struct lock_row){.lock = lock};
     for (int counter = 0; counter < LOCK_COUNTERS; counter++)
-        out->counts[counter] = __atomic_load_n(&row->counts[counter], __ATOMIC_RELAXED);
-    out->longest_wait_ns = __atomic_load_n(&row->longest_wait_ns, __ATOMIC_RELAXED);
-    out->first_caller = __atomic_load_n(&row->first_caller, __ATOMIC_RELAXED);
-    out->first_seen = __atomic_load_n(&row->first_seen, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        out->counts[counter] = __atomic_load_n(&row->counts[counter], __ATOMIC_ACQUIRE);
+    out->longest_wait_ns = __atomic_load_n(&row->longest_wait_ns, __ATOMIC_ACQUIRE);
+    out->first_caller = __atomic_load_n(&row->first_caller, __ATOMIC_ACQUIRE);
+    out->first_seen = __atomic_load_n(&row->first_seen, __ATOMIC_ACQUIRE);
     return __atomic_load_n(&row->lock, __ATOMIC_RELAXED) == lock && (lock != NULL || at == 0);
 }
