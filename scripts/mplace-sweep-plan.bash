@@ -98,15 +98,17 @@ expand_combinations()
 # The run of one combination as words of a shell: run_command MALLOC LOCK SEED ARGUMENT...
 run_command()
 {
-    local variables=("${settings[@]}")
+    local variables=("${settings[@]}") command=("$program" "${@:4}")
 
     preload_of "$1" "$2"
+    # The emulator chooses at random which thread runs: by the run's seed, so that seeds differ in it.
+    [[ ${#emulator[@]} -eq 0 ]] || command=("${emulator[@]}" "--seed=$3" "${command[@]}")
     [[ $1 != rand* || -n ${RAND_SEED-} ]] || variables+=("RAND_SEED=$3")
     [[ $htm != emulated ]] ||
         variables+=("MPLACE_HTM=emulated" "VALGRIND_LIB=$mplace_valgrind_folder")
     [[ -z $preload_path ]] || variables+=("LD_LIBRARY_PATH=$preload_path")
     [[ -z $preload_list ]] || variables+=("LD_PRELOAD=$preload_list")
-    printf ' %q' env "${variables[@]}" "${emulator[@]}" "$program" "${@:4}"
+    printf ' %q' env "${variables[@]}" "${command[@]}"
 }
 
 # Runs each combination for a moment: a library that is missing, does not load, or loads as

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # From a fresh machine to the figures: installs the packages, builds, sweeps the ring quickly over
-# 125 node sizes, and draws. Interrupted, it goes on where it was.
+# 125 node sizes and the AVL tree over 43, counts the tree's transactions under the emulator where it
+# could be built, and draws. Interrupted, it goes on where it was.
 set -euo pipefail
 
 usage()
@@ -13,7 +14,8 @@ usage: scripts/reproduce.sh [--no-install] [--out FOLDER]
   --no-install   install no packages
   --out FOLDER   where the result and the figures go (default: out in the source tree)
 
-A finished result from an earlier call is kept as ring-DATE.csv; an interrupted one is completed.
+The results of a finished earlier call are kept as ring-DATE.csv and so on; an interrupted one is
+completed.
 END
 }
 
@@ -52,16 +54,62 @@ if [[ $install == yes ]]; then
     scripts/install-deps.sh --build
 fi
 cmake --preset release </dev/null
-cmake --build --preset release --target cia_malloc rand_malloc tts_lock ttstle_lock ring mplace-probe </dev/null
+targets=(cia_malloc rand_malloc tts_lock ttstle_lock ring avltree mplace-probe)
+# The emulator needs what the valgrind package brings.
+if cmake --build --preset release --target help </dev/null | grep -qw rtmgrind; then
+    targets+=(rtmgrind)
+fi
+cmake --build --preset release --target "${targets[@]}" </dev/null
 
-result=$out/ring.csv
-if [[ -f $result && -f $result.plan && $(wc -l <"$result") -gt $(grep -c '^row' "$result.plan") ]]; then
-    kept=$out/ring-$(date -u -r "$result" +%Y-%m-%dT%H%M%SZ).csv
-    for suffix in '' .plan .joblog .machine .sets .log; do
-        [[ ! -e $result$suffix ]] || mv -- "$result$suffix" "$kept$suffix"
+results=(ring avltree)
+if [[ -x build/lib/mplace/valgrind/rtmgrind-amd64-linux ]] && command -v valgrind >/dev/null; then
+    results+=(avltree-emulated)
+else
+    echo "reproduce.sh: no transactions are emulated: the emulator needs the valgrind package" >&2
+fi
+
+# Whether each row that was planned is there.
+is_finished()
+{
+    [[ -f $1 && -f $1.plan && $(wc -l <"$1") -gt $(grep -c '^row' "$1.plan") ]]
+}
+
+# All of them, or it was interrupted and goes on.
+finished=0
+for name in "${results[@]}"; do
+    if is_finished "$out/$name.csv"; then
+        finished=$((finished + 1))
+    fi
+done
+if [[ $finished -eq ${#results[@]} ]]; then
+    for name in "${results[@]}"; do
+        result=$out/$name.csv
+        kept=$out/$name-$(date -u -r "$result" +%Y-%m-%dT%H%M%SZ).csv
+        for suffix in '' .plan .joblog .machine .sets .log; do
+            [[ ! -e $result$suffix ]] || mv -- "$result$suffix" "$kept$suffix"
+        done
     done
 fi
+
 scripts/mplace sweep ring --quick --malloc glibc,rand,cia --lock tts,ttstle \
-    --also jemalloc:tts,mimalloc:tts --resume --out "$result"
-scripts/mplace plot "$result" --out "$out"
+    --also jemalloc:tts,mimalloc:tts --resume --out "$out/ring.csv"
+
+# One thread a physical core, and as many as in the paper where there are so many.
+cores=$(lscpu --parse=CORE,SOCKET | grep -v '^#' | sort -u | wc -l)
+allowed=$(nproc)
+threads=4
+((threads <= cores)) || threads=$cores
+((threads <= allowed)) || threads=$allowed
+scripts/mplace sweep avltree --quick --operations 100000 --threads "$threads" \
+    --malloc glibc,rand,cia --lock tts,ttstle \
+    --also jemalloc:tts,mimalloc:tts,glibc:pthread,cia:pthread --resume --out "$out/avltree.csv"
+if [[ " ${results[*]} " == *' avltree-emulated '* ]]; then
+    scripts/mplace sweep avltree --quick --htm emulated --runs 1 --lock ttstle \
+        --malloc glibc,rand,cia,jemalloc,mimalloc \
+        --sizes 64,128,256,500,512,1008,1024,1528,1536,2040,2048,3064,3072,4080,4096 \
+        --resume --out "$out/avltree-emulated.csv"
+fi
+
+files=("${results[@]/#/$out/}")
+scripts/mplace plot "${files[@]/%/.csv}" --out "$out"
 echo "The figures: $out/index.html"
