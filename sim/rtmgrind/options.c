@@ -14,7 +14,7 @@ struct options options = {
     .replacement = CACHE_MODEL_LRU,
     .first_touch = True,
     .seed = 1,
-    .switch_inside = 50,
+    .switch_inside = 20,
     .switch_outside = 5000,
     .timeslice = 100000,
 };

@@ -52,6 +52,59 @@ void pages_forget(void)
     pages_generation++;
 }
 
+/* The number at the text, to the first character that is no digit. */
+static Addr parse_hex(const HChar **text)
+{
+    Addr value = 0;
+
+    for (;; (*text)++) {
+        HChar c = **text;
+        if (c >= '0' && c <= '9')
+            value = value * 16 + (Addr)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            value = value * 16 + (Addr)(c - 'a' + 10);
+        else
+            return value;
+    }
+}
+
+/* Is the page in a shared mapping? /proc/self/maps has lines such as
+ * "7f0000000000-7f0000001000 rw-s 00000000 00:01 1234 /dev/shm/x". Rare: once a page of a file that
+ * a transaction writes to. */
+static Bool is_shared(Addr page)
+{
+    enum { SPACE_AND_RIGHTS = 4, CHUNK = 4096, LINE_MOST = 128 };
+    static HChar buffer[CHUNK];
+    HChar line[LINE_MOST];
+    UInt length = 0;
+    Int got;
+    SysRes opened = VG_(open)("/proc/self/maps", VKI_O_RDONLY, 0);
+
+    if (sr_isError(opened))
+        return True;
+    while ((got = VG_(read)((Int)sr_Res(opened), buffer, CHUNK)) > 0) {
+        for (Int i = 0; i < got; i++) {
+            if (buffer[i] != '\n') {
+                if (length < LINE_MOST - 1) /* what matters is at the beginning */
+                    line[length++] = buffer[i];
+                continue;
+            }
+            line[length] = '\0';
+            length = 0;
+            const HChar *text = line;
+            Addr start = parse_hex(&text);
+            text += *text == '-';
+            Addr end = parse_hex(&text);
+            if (page < start || page >= end)
+                continue;
+            VG_(close)((Int)sr_Res(opened));
+            return VG_(strlen)(text) > SPACE_AND_RIGHTS && text[SPACE_AND_RIGHTS] == 's';
+        }
+    }
+    VG_(close)((Int)sr_Res(opened));
+    return True;
+}
+
 /* What the kernel would have to do at an access now. */
 static Bool kernel_has(Addr page, Bool store)
 {
@@ -63,10 +116,13 @@ static Bool kernel_has(Addr page, Bool store)
         return True;
     if (!(entry & PAGEMAP_PRESENT))
         return False;
-    /* A store to an anonymous page that is mapped elsewhere too, by a forked child or as the
-     * kernel's page of zeros, copies it first. Of a file's page this cannot be told from here, for
-     * a private and a shared mapping look alike: taken to be writable. */
-    return !store || (entry & (PAGEMAP_EXCLUSIVE | PAGEMAP_FILE)) != 0;
+    if (!store)
+        return True;
+    /* A store to a page that is mapped elsewhere too copies it first: one that a forked child has
+     * as well, the kernel's page of zeros, a file's page in a private mapping. */
+    if (entry & PAGEMAP_FILE)
+        return is_shared(page);
+    return (entry & PAGEMAP_EXCLUSIVE) != 0;
 }
 
 Bool page_ask(Addr page, Bool store)

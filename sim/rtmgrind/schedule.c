@@ -237,6 +237,18 @@ int __wrap_vgModuleLocal_get_sched_lock_owner(struct sched_lock *lock)
     return baton.holder == NONE ? 0 : runners[baton.holder].lwp;
 }
 
+/* Sets the running thread's transaction. Who gets the baton does that at once: the core may deliver
+ * a signal before it comes to translated code. */
+static void find_transaction(void)
+{
+    struct transaction *mine;
+
+    if (transactions == NULL) /* the core takes the baton before the options are known, too */
+        return;
+    mine = &transactions[schedule_cpu()];
+    transaction_running = mine->active ? mine : NULL;
+}
+
 void __wrap_vgModuleLocal_acquire_sched_lock(struct sched_lock *lock)
 {
     Int lwp = VG_(gettid)();
@@ -256,6 +268,7 @@ void __wrap_vgModuleLocal_acquire_sched_lock(struct sched_lock *lock)
     sleep_until_granted(me);
     me->granted = 0;
     stretch = 0;
+    find_transaction();
 }
 
 void __wrap_vgModuleLocal_release_sched_lock(struct sched_lock *lock)
@@ -289,14 +302,6 @@ static void limit_counter(Guest *guest, UInt most)
 {
     if (guest->host_EvC_COUNTER > most)
         guest->host_EvC_COUNTER = most;
-}
-
-/* Sets the running thread's transaction, which every helper of translated code looks at. */
-static void find_transaction(void)
-{
-    struct transaction *mine = &transactions[schedule_cpu()];
-
-    transaction_running = mine->active ? mine : NULL;
 }
 
 /* The event counter counts blocks down and stands at -1 when it made the thread leave. */
