@@ -29,6 +29,18 @@ struct decoded {
 struct decoded __real_disInstr_AMD64(DECODE_PARAMETERS);
 struct decoded __wrap_disInstr_AMD64(DECODE_PARAMETERS);
 
+/* Makes a translation of the code at an address, and files it. */
+Bool __real_vgPlain_translate(ThreadId thread, Addr address, Bool debugging, Int debug_level,
+                              ULong blocks_done, Bool by_address);
+Bool __wrap_vgPlain_translate(ThreadId thread, Addr address, Bool debugging, Int debug_level,
+                              ULong blocks_done, Bool by_address);
+void __real_vgPlain_add_to_transtab(const VexGuestExtents *extents, Addr entry, Addr code,
+                                    UInt code_length, Bool checks_itself, Int profile_offset,
+                                    UInt instructions);
+void __wrap_vgPlain_add_to_transtab(const VexGuestExtents *extents, Addr entry, Addr code,
+                                    UInt code_length, Bool checks_itself, Int profile_offset,
+                                    UInt instructions);
+
 /* Runs translated code of the running thread until something needs the scheduler. */
 void __real_vgPlain_disp_run_translations(HWord *outcome, volatile void *guest, Addr host_code);
 void __wrap_vgPlain_disp_run_translations(HWord *outcome, volatile void *guest, Addr host_code);

@@ -12,6 +12,7 @@
 #include "options.h"
 #include "rtm_instructions.h"
 #include "unfriendly.h"
+#include "variants.h"
 
 static IRExpr *lift(IRSB *block, IRExpr *expression);
 
@@ -109,12 +110,19 @@ static void add_lifted(IRSB *block, IRStmt *statement)
         break;
     case Ist_Dirty:
         statement->Ist.Dirty.details->guard = lift(block, statement->Ist.Dirty.details->guard);
-        identity_replace(statement->Ist.Dirty.details);
         break;
     default: /* a CAS and the like have no loads inside but their own */
         break;
     }
     addStmtToIRSB(block, statement);
+}
+
+static void adapt_calls(IRSB *block, Int first)
+{
+    for (Int i = first; i < block->stmts_used; i++) {
+        if (block->stmts[i]->tag == Ist_Dirty)
+            identity_replace(block->stmts[i]->Ist.Dirty.details);
+    }
 }
 
 /* Takes the statements from `first` on off the block and puts them back with their loads marked. */
@@ -145,10 +153,13 @@ struct decoded __wrap_disInstr_AMD64(DECODE_PARAMETERS)
     }
     if (identity_decode(block, bytes, address, &decoded))
         return decoded;
-    unfriendly_before(block, bytes, address);
+    if (variant_now != VARIANT_PLAIN)
+        unfriendly_before(block, bytes, address);
     Int first = block->stmts_used;
     decoded = __real_disInstr_AMD64(block, code, delta, address, architecture, architecture_info,
                                     abi_info, endness, diagnose);
-    mark_loads(block, first);
+    adapt_calls(block, first);
+    if (variant_now != VARIANT_PLAIN)
+        mark_loads(block, first);
     return decoded;
 }

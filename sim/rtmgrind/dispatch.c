@@ -13,6 +13,7 @@
 #include "libvex_trc_values.h"
 #include "schedule.h"
 #include "transaction.h"
+#include "variants.h"
 
 static VG_MINIMAL_JMP_BUF(way_out);
 
@@ -23,11 +24,17 @@ void dispatch_leave(void)
 
 void __wrap_vgPlain_disp_run_translations(HWord *outcome, volatile void *guest, Addr host_code)
 {
-    if (schedule_enter((Guest *)guest) && VG_MINIMAL_SETJMP(way_out) == 0) {
+    Guest *registers = (Guest *)guest;
+
+    if (schedule_enter(registers) && VG_MINIMAL_SETJMP(way_out) == 0) {
         __real_vgPlain_disp_run_translations(outcome, guest, host_code);
     } else {
         outcome[0] = VEX_TRC_JMP_BORING;
         outcome[1] = 0;
     }
-    schedule_leave((const Guest *)guest);
+    /* The second word is the place of a jump that is to be patched; the scheduler then wants to
+     * know where exactly it goes. */
+    if (outcome[1] == 0)
+        registers->guest_RIP = unmarked_address(registers->guest_RIP);
+    schedule_leave(registers);
 }

@@ -1,9 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * See instrument.h. The number of active transactions is loaded once a block: XBEGIN ends its
- * block, so within one the number cannot grow. Plain code pays that load, and a test and a jump an
- * access.
+ * See instrument.h. Which of the variants is made is told in variants.h.
  */
 #include "instrument.h"
 
@@ -12,6 +10,7 @@
 #include "ir.h"
 #include "transaction.h"
 #include "unfriendly.h"
+#include "variants.h"
 
 /* The block that is being written, its guard, and where in the guest's code it is. */
 struct writer {
@@ -47,7 +46,7 @@ static void add_access(struct writer *writer, Bool store, IRExpr *address, Int s
     IRExpr *guard = writer->guard;
 
     if (condition != NULL && condition->tag != Iex_Const)
-        guard = both(writer->out, guard, condition);
+        guard = guard->tag == Iex_Const ? condition : both(writer->out, guard, condition);
     ir_call(writer->out, store ? "rtmgrind_store" : "rtmgrind_load",
             store ? (void *)&access_store : (void *)&access_load, address,
             ir_u64(access_site(writer->instruction, (UInt)size)))
@@ -125,20 +124,48 @@ static void add_statement(struct writer *writer, IRStmt *statement)
     addStmtToIRSB(writer->out, statement);
 }
 
+/* The plain variant: the block as it is, behind the way out to the hooked one. */
+static void write_plain(IRSB *out, const IRSB *in, Int first, Addr address)
+{
+    addStmtToIRSB(out, IRStmt_Exit(load_guard(out), Ijk_Boring,
+                                   IRConst_U64(hooked_address(address)), GUEST_OFFSET(RIP)));
+    for (Int i = first; i < in->stmts_used; i++)
+        addStmtToIRSB(out, in->stmts[i]);
+}
+
+static void write_hooked(IRSB *out, const IRSB *in, Int first, IRExpr *guard)
+{
+    struct writer writer = {.out = out, .guard = guard};
+
+    for (Int i = first; i < in->stmts_used; i++)
+        add_statement(&writer, in->stmts[i]);
+    unfriendly_end(out, in->jumpkind, guard, writer.instruction);
+}
+
 IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
                  const VexGuestExtents *extents, const VexArchInfo *host, IRType guest_word,
                  IRType host_word)
 {
-    struct writer writer = {.out = deepCopyIRSBExceptStmts(in)};
-    Int i = 0;
+    IRSB *out = deepCopyIRSBExceptStmts(in);
+    Int first = 0;
 
     /* What comes before the first instruction checks that the code is still what was translated,
      * and may leave. */
-    while (i < in->stmts_used && in->stmts[i]->tag != Ist_IMark)
-        addStmtToIRSB(writer.out, in->stmts[i++]);
-    writer.guard = load_guard(writer.out);
-    for (; i < in->stmts_used; i++)
-        add_statement(&writer, in->stmts[i]);
-    unfriendly_end(writer.out, in->jumpkind, writer.guard, writer.instruction);
-    return writer.out;
+    while (first < in->stmts_used && in->stmts[first]->tag != Ist_IMark)
+        addStmtToIRSB(out, in->stmts[first++]);
+    switch (variant_now) {
+    case VARIANT_PLAIN:
+        write_plain(out, in, first, closure->nraddr);
+        break;
+    case VARIANT_HOOKED:
+        /* VEX takes the register to hold the block's address, and does not set it for the first
+         * instruction. Here it holds the marked one, which a fault handler must not see. */
+        addStmtToIRSB(out, IRStmt_Put(GUEST_OFFSET(RIP), ir_u64(closure->readdr)));
+        write_hooked(out, in, first, IRExpr_Const(IRConst_U1(True)));
+        break;
+    case VARIANT_GUARDED:
+        write_hooked(out, in, first, load_guard(out));
+        break;
+    }
+    return out;
 }

@@ -10,6 +10,7 @@
 #include "core_internals.h"
 #include "pages.h"
 #include "schedule.h"
+#include "variants.h"
 
 /* Calls that change the address space. On hardware they interrupt all processors that run threads
  * of the process, which aborts their transactions: to forget translations of addresses, or, at a
@@ -196,6 +197,10 @@ void __wrap_vgPlain_synth_sigfpe(ThreadId thread, UInt code)
 void __wrap_vgPlain_sigframe_create(SIGFRAME_PARAMETERS)
 {
     enum { RED_ZONE_BYTES = 128 };
+    Addr next = unmarked_address(VG_(get_IP)(thread));
+
+    /* The handler finds in its frame where the thread goes on. */
+    VG_(set_shadow_regs_area)(thread, 0, offsetof(Guest, guest_RIP), sizeof next, (UChar *)&next);
 
     if (swallow(thread, ABORT_SIGNAL) && !on_alternate_stack)
         top = VG_(get_SP)(thread) - RED_ZONE_BYTES;
