@@ -21,10 +21,17 @@ static inline int thread_id(void)
     return __builtin_expect(known != 0, 1) ? known : thread_id_ask_kernel();
 }
 
-/* In the child of fork the one thread has a new id. */
 static inline void thread_id_forget(void)
 {
     thread_id_cached = 0;
 }
+
+/*
+ * Handlers of fork: before it, and after it in both processes. In the child the one thread has
+ * another id, and the handlers of libraries that were initialised before ours lock and unlock there
+ * before ours is called. So nothing is remembered between the two calls. The calling thread only.
+ */
+void thread_id_before_fork(void);
+void thread_id_after_fork(void);
 
 #endif

@@ -14,7 +14,7 @@
 
 static void after_fork_in_child(void)
 {
-    thread_id_forget();
+    thread_id_after_fork();
     statistics_restart_in_child();
 }
 
@@ -23,7 +23,7 @@ __attribute__((constructor)) static void start(void)
     tts_read_settings();
     statistics_read_setting("TTS_STATS");
     next_mutex_resolve();
-    (void)pthread_atfork(NULL, NULL, after_fork_in_child);
+    (void)pthread_atfork(thread_id_before_fork, thread_id_after_fork, after_fork_in_child);
 }
 
 __attribute__((destructor)) static void finish(void)

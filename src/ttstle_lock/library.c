@@ -22,7 +22,7 @@ static enum rtm_verdict verdict = RTM_ABSENT;
 
 static void after_fork_in_child(void)
 {
-    thread_id_forget();
+    thread_id_after_fork();
     statistics_restart_in_child();
 }
 
@@ -33,7 +33,7 @@ __attribute__((constructor)) static void start(void)
     statistics_read_setting("TTSTLE_STATS");
     next_mutex_resolve();
     condition_resolve();
-    (void)pthread_atfork(NULL, NULL, after_fork_in_child);
+    (void)pthread_atfork(thread_id_before_fork, thread_id_after_fork, after_fork_in_child);
     verdict = rtm_probe();
     htm_usable = verdict == RTM_COMMITS;
 }

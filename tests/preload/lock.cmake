@@ -2,11 +2,14 @@
 # that it tests POSIX and not us, and under each library with each TTS_WAIT.
 include(CheckLanguage)
 
-set(lock_programs errors deadlines bytes exclusion condition cancel fork foreign shared c11 c11_errors
-    versions)
+set(lock_programs errors deadlines bytes exclusion condition cancel fork atfork foreign shared c11
+    c11_errors versions)
 foreach(program ${lock_programs} statistics)
     add_executable(lock_${program} lock_${program}.c)
 endforeach()
+add_library(lock_atfork_early SHARED lock_atfork_early.c)
+set_target_properties(lock_atfork_early PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+target_link_libraries(lock_atfork PRIVATE lock_atfork_early)
 check_language(CXX)
 if(CMAKE_CXX_COMPILER)
     enable_language(CXX)
