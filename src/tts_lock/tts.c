@@ -13,13 +13,19 @@
 #include "base/futex.h"
 #include "base/settings.h"
 #include "base/spin.h"
+#include "tts_lock/patience.h"
 
 #include <errno.h>
 #include <sched.h>
 
 enum {
-    /* Looks before a thread yields or sleeps. */
-    SPINS_BEFORE_SLEEP = 100,
+    /*
+     * The most PAUSEs between two looks. Each look takes the line away from the holder, who is
+     * about to write it; with a section of a few nanoseconds the looks are then what it costs.
+     * Eight PAUSEs are 0.1 us on Zen and 0.4 us on Intel since Skylake: so much later than free may
+     * a waiter see the lock.
+     */
+    PAUSES_BETWEEN_LOOKS = 8,
     /*
      * Looks before a thread that would rather elide gives up and sleeps: sleeping costs it, and
      * those queued behind it, the elision of this section, so it is worth more patience.
@@ -54,14 +60,38 @@ static bool try_if_free(pthread_mutex_t *mutex)
     return mutex_is_free(mutex) && tts_try(mutex);
 }
 
-static bool spin_briefly(pthread_mutex_t *mutex)
+static bool spin_for(pthread_mutex_t *mutex, unsigned pauses)
 {
-    for (int looks = 0; looks < SPINS_BEFORE_SLEEP; looks++) {
-        spin_pause();
+    unsigned between = 1;
+
+    while (pauses > 0) {
+        between = between < pauses ? between : pauses;
+        for (unsigned i = 0; i < between; i++)
+            spin_pause();
         if (try_if_free(mutex))
             return true;
+        pauses -= between;
+        if (between < PAUSES_BETWEEN_LOOKS)
+            between *= 2;
     }
     return false;
+}
+
+/*
+ * Looks for as long as this lock's past suggests; see patience.h. What was learned is written after
+ * the lock was taken, or right before the word is marked for sleeping: the line is the writer's
+ * then in any case.
+ */
+static bool spin_briefly(pthread_mutex_t *mutex)
+{
+    short *place = &mutex->__data.__spins;
+    uint16_t before = (uint16_t)__atomic_load_n(place, __ATOMIC_RELAXED);
+    bool taken = spin_for(mutex, patience_pauses(before));
+    uint16_t after = taken ? patience_after_success(before) : patience_after_failure(before);
+
+    if (after != before)
+        __atomic_store_n(place, (short)after, __ATOMIC_RELAXED);
+    return taken;
 }
 
 /* Takes the lock as a thread that has slept, or is about to, must. True: it is ours. */
@@ -120,7 +150,8 @@ int tts_acquire_contended_until(pthread_mutex_t *mutex, clockid_t clock,
                                 const struct timespec *deadline)
 {
     if (deadline->tv_sec < 0)
-        return ETIMEDOUT; /* whatever the nanoseconds, as libc says; to the kernel it is malformed */
+        return ETIMEDOUT; /* whatever the nanoseconds, as libc says; to the kernel it is malformed
+                           */
     if (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000)
         return EINVAL;
     if (tts_wait == TTS_WAIT_SPIN)

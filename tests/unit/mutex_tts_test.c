@@ -5,6 +5,7 @@
  * rely on the same states, so tests play libc's part with bare futex calls.
  */
 #include "base/futex.h"
+#include "tts_lock/patience.h"
 #include "tts_lock/tts.h"
 
 #include "run_suite.h"
@@ -324,6 +325,82 @@ START_TEST(critical_sections_exclude_each_other)
 }
 END_TEST
 
+START_TEST(waits_in_vain_shorten_the_looking_and_the_others_lengthen_it_again)
+{
+    uint16_t memory = 0;
+
+    ck_assert_uint_eq(patience_pauses(memory), PATIENCE_FULL);
+    ck_assert_uint_eq(patience_after_success(memory), memory); /* a quick lock is never written */
+    for (unsigned level = 1; level <= PATIENCE_LEVEL_MOST; level++) {
+        memory = patience_after_failure(memory);
+        ck_assert_uint_eq(patience_pauses(memory), PATIENCE_FULL >> level);
+    }
+    memory = patience_after_failure(memory);
+    ck_assert_uint_eq(patience_pauses(memory), PATIENCE_FULL >> PATIENCE_LEVEL_MOST);
+    memory = patience_after_success(memory);
+    ck_assert_uint_eq(patience_pauses(memory), PATIENCE_FULL >> (PATIENCE_LEVEL_MOST - 2));
+    memory = patience_after_success(patience_after_success(memory));
+    ck_assert_uint_eq(memory, 0);
+}
+END_TEST
+
+START_TEST(after_enough_waits_in_vain_one_looks_for_the_full_length_and_is_believed)
+{
+    uint16_t memory = 0;
+    unsigned since = 0;
+
+    for (int probes = 0; probes < 3; since = 0) {
+        while (!patience_probes(memory)) {
+            memory = patience_after_failure(memory);
+            ck_assert_uint_le(++since, PATIENCE_PROBE);
+        }
+        ck_assert_uint_eq(since, PATIENCE_PROBE);
+        ck_assert_uint_eq(patience_pauses(memory), PATIENCE_FULL);
+        ck_assert_uint_eq(patience_after_success(memory), 0);
+        memory = patience_after_failure(memory);
+        ck_assert_uint_eq(patience_pauses(memory), PATIENCE_FULL >> PATIENCE_LEVEL_MOST);
+        probes++;
+    }
+}
+END_TEST
+
+START_TEST(any_bits_are_a_memory_that_heals)
+{
+    for (unsigned bits = 0; bits <= UINT16_MAX; bits++) {
+        uint16_t memory = (uint16_t)bits;
+
+        ck_assert_uint_ge(patience_pauses(memory), PATIENCE_FULL >> PATIENCE_LEVEL_MOST);
+        ck_assert_uint_le(patience_pauses(memory), PATIENCE_FULL);
+        memory = patience_after_failure(memory);
+        ck_assert_uint_le(patience_in_vain(memory), PATIENCE_PROBE);
+        for (int successes = 0; successes < 3; successes++)
+            memory = patience_after_success(memory);
+        ck_assert_uint_eq(memory, 0);
+    }
+}
+END_TEST
+
+START_TEST(a_lock_remembers_waits_in_vain_and_an_uncontended_one_stays_untouched)
+{
+    tts_wait = (enum tts_wait)_i;
+    acquire();
+    tts_release(&mutex);
+    ck_assert_int_eq(mutex.__data.__spins, 0);
+
+    acquire();
+    for (int i = 1; i <= 3; i++) {
+        struct timespec deadline = in_milliseconds(CLOCK_MONOTONIC, 1);
+        ck_assert_int_eq(tts_acquire_contended_until(&mutex, CLOCK_MONOTONIC, &deadline),
+                         ETIMEDOUT);
+        ck_assert_uint_eq(patience_pauses((uint16_t)mutex.__data.__spins), PATIENCE_FULL >> i);
+    }
+    tts_release(&mutex);
+    tts_acquire_contended(&mutex); /* free at its first look */
+    ck_assert_uint_eq(patience_pauses((uint16_t)mutex.__data.__spins), PATIENCE_FULL >> 1);
+    tts_release(&mutex);
+}
+END_TEST
+
 START_TEST(the_setting_chooses_the_wait_and_park_is_the_default)
 {
     static const struct {
@@ -367,6 +444,12 @@ int main(void)
     tcase_add_loop_test(tests, waiting_for_elision_has_no_bound_where_it_need_not_or_must_not_sleep,
                         first, end);
     tcase_add_loop_test(tests, critical_sections_exclude_each_other, first, end);
+    tcase_add_test(tests, waits_in_vain_shorten_the_looking_and_the_others_lengthen_it_again);
+    tcase_add_test(tests, after_enough_waits_in_vain_one_looks_for_the_full_length_and_is_believed);
+    tcase_add_test(tests, any_bits_are_a_memory_that_heals);
+    tcase_add_loop_test(tests,
+                        a_lock_remembers_waits_in_vain_and_an_uncontended_one_stays_untouched,
+                        TTS_WAIT_YIELD, end);
     tcase_add_test(tests, the_setting_chooses_the_wait_and_park_is_the_default);
     suite_add_tcase(suite, tests);
 
