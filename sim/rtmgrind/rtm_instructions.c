@@ -93,20 +93,22 @@ struct rtm_instruction rtm_recognise(const UChar *code)
 
 /* The helpers. Each runs with all registers in the guest state, RIP excepted. */
 
-static void helper_xbegin(Guest *guest, Addr address, Addr fallback)
+/* Returns the address of the next instruction, which it was given; see emit_xbegin. */
+static Addr helper_xbegin(Guest *guest, Addr address, Addr fallback, Addr next)
 {
     struct transaction *transaction = transaction_running;
 
     if (transaction == NULL) {
         transaction_begin(schedule_cpu(), VG_(get_running_tid)(), guest, address, fallback);
         schedule_transaction_begun(guest);
-        return;
+        return next;
     }
     if (transaction->depth == NESTING_MOST) {
         struct abort_event event = {.cause = ABORT_NESTING, .instruction = address};
         transaction_abort_running(&event);
     }
     transaction->depth++;
+    return next;
 }
 
 /* Returns 0 if there is nothing to end. */
@@ -147,14 +149,18 @@ static void emit_flags(IRSB *block, IRTemp flags)
     addStmtToIRSB(block, IRStmt_Put(GUEST_OFFSET(CC_NDEP), ir_u64(0)));
 }
 
-static void emit_xbegin(IRSB *block, Addr address, Addr next, Long distance)
+/* Returns the address where it goes on, which the helper returned: VEX must not know that it always
+ * is the next instruction, or it would go on translating there, in the same block. */
+static IRExpr *emit_xbegin(IRSB *block, Addr address, Addr next, Long distance)
 {
-    IRDirty *call = unsafeIRDirty_0_N(
-        0, "rtmgrind_xbegin", &helper_xbegin,
-        mkIRExprVec_3(IRExpr_GSPTR(), ir_u64(address), ir_u64(next + (ULong)distance)));
+    IRTemp on = newIRTemp(block->tyenv, Ity_I64);
+    IRDirty *call = unsafeIRDirty_1_N(on, 0, "rtmgrind_xbegin", &helper_xbegin,
+                                      mkIRExprVec_4(IRExpr_GSPTR(), ir_u64(address),
+                                                    ir_u64(next + (ULong)distance), ir_u64(next)));
 
     ir_uses_all_registers(call);
     addStmtToIRSB(block, IRStmt_Dirty(call));
+    return IRExpr_RdTmp(on);
 }
 
 static void emit_xend(IRSB *block, Addr address)
@@ -184,9 +190,9 @@ static void emit_xtest(IRSB *block)
 
 /* Appends the end of an instruction. XBEGIN must end its block, for only the start of a block looks
  * whether any transaction is active; XEND ends it to get rid of the calls that are not needed. */
-static struct decoded finish(IRSB *block, Addr next, UInt length, Bool ends_block)
+static struct decoded finish(IRSB *block, IRExpr *next, UInt length, Bool ends_block)
 {
-    addStmtToIRSB(block, IRStmt_Put(GUEST_OFFSET(RIP), ir_u64(next)));
+    addStmtToIRSB(block, IRStmt_Put(GUEST_OFFSET(RIP), next));
     return (struct decoded){
         .length = length,
         .next = ends_block ? DECODED_STOP_HERE : DECODED_CONTINUE,
@@ -197,11 +203,12 @@ static struct decoded finish(IRSB *block, Addr next, UInt length, Bool ends_bloc
 
 struct decoded rtm_emit(IRSB *block, const struct rtm_instruction *instruction, Addr address)
 {
-    Addr next = address + instruction->length;
+    Addr behind = address + instruction->length;
+    IRExpr *next = ir_u64(behind);
 
     switch (instruction->operation) {
     case RTM_XBEGIN:
-        emit_xbegin(block, address, next, instruction->operand);
+        next = emit_xbegin(block, address, behind, instruction->operand);
         break;
     case RTM_XEND:
         emit_xend(block, address);
