@@ -7,6 +7,7 @@
  */
 #include "mplace.h"
 #include "mutex/lock_ranking.h"
+#include "mutex/lock_table_pool.h"
 #include "mutex/mutex_layout.h"
 #include "mutex/statistics.h"
 #include "mutex/thread_id.h"
@@ -149,10 +150,13 @@ START_TEST(only_an_acquisition_that_had_to_retry_or_wait_is_a_wait)
     lock(&a);
     unlock(&a);
     ck_assert_uint_eq(row_of(&a).counts[COUNT_WAITS], 0);
-    FAKE_SCRIPT({.status = HTM_CONFLICT | HTM_RETRY, .times = 5}, {.status = HTM_STARTED},
-                {.status = HTM_CAPACITY});
+    FAKE_SCRIPT({.status = HTM_CONFLICT | HTM_RETRY, .times = 5},
+                {.status = HTM_STARTED, .times = 2}, {.status = HTM_CAPACITY});
     lock(&a); /* elided at the sixth attempt: one wait */
     ck_assert_uint_eq(row_of(&a).counts[COUNT_WAITS], 0);
+    unlock(&a);
+    ck_assert_uint_eq(row_of(&a).counts[COUNT_WAITS], 1);
+    lock(&a); /* at the first attempt */
     unlock(&a);
     ck_assert_uint_eq(row_of(&a).counts[COUNT_WAITS], 1);
     lock(&a); /* one abort, then taken: another */
@@ -207,11 +211,30 @@ START_TEST(counting_that_begins_inside_a_transaction_begins_with_its_commit)
 {
     struct mplace_lock_statistics counts;
 
+    lock(&c); /* the thread has a table, and has counted another lock in it */
+    unlock(&c);
+    uint32_t epoch = statistics_epoch;
+    statistics_epoch = 0;
+    lock(&a);
+    statistics_epoch = epoch + 1; /* as another thread's reset would */
+    unlock(&a);
+    ck_assert_int_eq(mplace_lock_statistics(&counts, sizeof counts), 0);
+    ck_assert_uint_eq(counts.acquisitions, 1);
+    check_row(&c, 0, 0, 0, 0);
+    ck_assert_uint_eq(ranking.unattributed, 1);
+}
+END_TEST
+
+START_TEST(a_thread_without_a_table_gets_none_inside_a_transaction)
+{
+    struct mplace_lock_statistics counts;
+
     statistics_epoch = 0;
     lock(&a);
     mplace_lock_statistics_reset();
     lock(&b);
     unlock(&b);
+    ck_assert_ptr_null(lock_table_first());
     unlock(&a);
     ck_assert_int_eq(mplace_lock_statistics(&counts, sizeof counts), 0);
     ck_assert_uint_eq(counts.tx_committed, 1);
@@ -254,6 +277,7 @@ int main(void)
     tcase_add_test(tests, a_trylock_never_waits_also_when_its_transaction_aborted);
     tcase_add_test(tests, a_deadline_that_passes_is_a_wait_without_an_acquisition);
     tcase_add_test(tests, counting_that_begins_inside_a_transaction_begins_with_its_commit);
+    tcase_add_test(tests, a_thread_without_a_table_gets_none_inside_a_transaction);
     tcase_add_test(tests, a_reset_restarts_the_locks_too);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
