@@ -103,6 +103,25 @@ static void the_fallback_address_may_lie_before_xbegin(void)
     EXPECT_EQUAL(status, 7 << 24 | EXPLICIT);
 }
 
+static void a_store_right_behind_xbegin_is_undone(void)
+{
+    static int word;
+    int status = STARTED;
+
+    for (int i = 0; i < attempts() && (status & CAUSES) != EXPLICIT; i++) {
+        status = STARTED;
+        __asm__ volatile("xbegin 1f\n\t"
+                         "incl %1\n\t"
+                         "xabort $5\n"
+                         "1:"
+                         : "+a"(status), "+m"(word)
+                         :
+                         : "cc", "memory");
+    }
+    EXPECT_EQUAL(status, 5 << 24 | EXPLICIT);
+    EXPECT_EQUAL(word, 0);
+}
+
 /* ---- XABORT ---- */
 
 #define ABORT_EACH(n)                                                                              \
@@ -327,6 +346,7 @@ int main(void)
     rex_w_overrides_the_operand_size_prefix();
     xbegin_ignores_a_segment_prefix();
     the_fallback_address_may_lie_before_xbegin();
+    a_store_right_behind_xbegin_is_undone();
     xabort_gives_its_code_in_the_top_byte_and_the_explicit_bit();
     xabort_ignores_operand_size_and_rex();
     xabort_outside_of_a_transaction_does_nothing();

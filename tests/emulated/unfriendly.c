@@ -1,0 +1,171 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * What a transaction cannot do: system calls, CPUID, PAUSE, requests to the emulator. It aborts
+ * with no cause set, and what was asked for did not happen. And what it can: read the clock, fence,
+ * flush nothing, use x87 and MMX.
+ */
+#include "transaction.h"
+
+#include <sys/syscall.h>
+
+static volatile int word;
+static int pipe_ends[2];
+
+static void expect_silent_abort(void (*body)(void *), void *argument)
+{
+    int status = STARTED;
+
+    word = 0;
+    for (int i = 0; i < attempts() && status == STARTED; i++)
+        status = attempt(body, argument);
+    EXPECT_EQUAL(status & CAUSES, 0);
+    EXPECT_EQUAL(word, 0);
+    EXPECT(!in_transaction());
+}
+
+static void write_to_pipe(void *unused)
+{
+    long result = SYS_write;
+
+    (void)unused;
+    word = 1;
+    __asm__ volatile("syscall"
+                     : "+a"(result)
+                     : "D"(pipe_ends[1]), "S"("x"), "d"(1)
+                     : "rcx", "r11", "memory");
+}
+
+static void a_system_call_aborts_and_is_not_made(void)
+{
+    char byte;
+
+    EXPECT_EQUAL(pipe(pipe_ends), 0);
+    expect_silent_abort(write_to_pipe, NULL);
+    EXPECT_EQUAL(write(pipe_ends[1], "y", 1), 1);
+    EXPECT_EQUAL(read(pipe_ends[0], &byte, 1), 1);
+    EXPECT_EQUAL(byte, 'y');
+}
+
+static void nested_system_call(void *unused)
+{
+    if (begin() == STARTED) {
+        write_to_pipe(unused);
+        end();
+    }
+}
+
+static void in_a_nested_transaction_it_says_nested_and_nothing_else(void)
+{
+    int status = STARTED;
+
+    for (int i = 0; i < attempts() && (status == STARTED || !(status & NESTED)); i++)
+        status = attempt(nested_system_call, NULL);
+    EXPECT_EQUAL(status & CAUSES, NESTED);
+}
+
+static void cpuid(void *unused)
+{
+    unsigned eax = 0, ebx, ecx = 0, edx;
+
+    (void)unused;
+    word = 1;
+    __asm__ volatile("cpuid" : "+a"(eax), "=b"(ebx), "+c"(ecx), "=d"(edx));
+}
+
+static void pause_once(void *unused)
+{
+    (void)unused;
+    word = 1;
+    __asm__ volatile("pause");
+}
+
+static void cpuid_aborts(void)
+{
+    expect_silent_abort(cpuid, NULL);
+}
+
+static void pause_aborts(void)
+{
+    expect_silent_abort(pause_once, NULL);
+}
+
+/* The request "how deep am I emulated", in bytes: the headers may not be installed. On a processor
+ * it is a few rotations by 64 in all and changes nothing. */
+static uint64_t emulator_request(void)
+{
+    volatile uint64_t arguments[6] = {0x1001, 0, 0, 0, 0, 0};
+    uint64_t result = 0;
+
+    __asm__ volatile("rolq $3, %%rdi\n\trolq $13, %%rdi\n\trolq $61, %%rdi\n\trolq $51, %%rdi\n\t"
+                     "xchgq %%rbx, %%rbx"
+                     : "+d"(result)
+                     : "a"(arguments)
+                     : "cc", "memory", "rdi");
+    return result;
+}
+
+static void request(void *result)
+{
+    word = 1;
+    *(uint64_t *)result = emulator_request();
+}
+
+static void a_request_to_the_emulator_aborts(void)
+{
+    uint64_t result = 99;
+
+    if (!is_emulated())
+        return;
+    EXPECT_EQUAL(emulator_request(), 1);
+    expect_silent_abort(request, &result);
+    EXPECT_EQUAL(result, 99);
+}
+
+static void read_clocks(void *argument)
+{
+    uint32_t low, high, processor;
+
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    __asm__ volatile("rdtscp" : "=a"(low), "=d"(high), "=c"(processor));
+    *(uint32_t *)argument = processor;
+}
+
+static void fence(void *unused)
+{
+    (void)unused;
+    __asm__ volatile("mfence\n\tlfence\n\tsfence" : : : "memory");
+}
+
+static void use_x87_and_mmx(void *argument)
+{
+    __asm__ volatile("fldpi\n\tfstpl %0" : "=m"(*(double *)argument));
+    __asm__ volatile("movq %0, %%mm0\n\tpaddd %%mm0, %%mm0\n\temms"
+                     :
+                     : "m"(*(double *)argument)
+                     : "mm0");
+}
+
+static void the_clock_fences_and_old_floating_point_are_no_obstacle(void)
+{
+    uint32_t processor = ~0u;
+    double pi = 0;
+
+    EXPECT(commits(read_clocks, &processor));
+    EXPECT(processor != ~0u);
+    EXPECT(commits(fence, NULL));
+    EXPECT(commits(use_x87_and_mmx, &pi));
+    EXPECT(pi > 3.14 && pi < 3.15);
+}
+
+int main(void)
+{
+    need_transactions();
+    a_system_call_aborts_and_is_not_made();
+    in_a_nested_transaction_it_says_nested_and_nothing_else();
+    cpuid_aborts();
+    pause_aborts();
+    a_request_to_the_emulator_aborts();
+    the_clock_fences_and_old_floating_point_are_no_obstacle();
+    return 0;
+}
