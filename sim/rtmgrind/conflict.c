@@ -79,7 +79,7 @@ static void renew(void)
     for (Int cpu = 0; cpu < options.cpus; cpu++) {
         struct transaction *transaction = &transactions[cpu];
         for (UInt i = 0; i < transaction->claims_used; i++) {
-            const struct holders *from = &old[transaction->claims[i]];
+            const struct holders *from = &old[transaction->claims[i].place];
             struct holders *to = find(from->line);
             if (to == NULL) {
                 to = add(from->line);
@@ -87,7 +87,7 @@ static void renew(void)
                 to->writer = from->writer;
                 to->undo = from->undo;
             }
-            transaction->claims[i] = (UInt)(to - directory);
+            transaction->claims[i].place = (UInt)(to - directory);
         }
     }
     VG_(free)(old);
@@ -104,9 +104,23 @@ static struct holders *find_or_add(Addr line)
     return add(line);
 }
 
-static void abort_holder(Int cpu, Addr data, Addr requester)
+static Addr claimed_by(const struct transaction *transaction, const struct holders *holders)
 {
-    struct abort_event event = {.cause = ABORT_CONFLICT, .requester = requester, .data = data};
+    for (UInt i = 0; i < transaction->claims_used; i++) {
+        if (&directory[transaction->claims[i].place] == holders)
+            return transaction->claims[i].instruction;
+    }
+    return 0;
+}
+
+static void abort_holder(const struct holders *holders, Int cpu, Addr data, Addr requester)
+{
+    struct abort_event event = {
+        .cause = ABORT_CONFLICT,
+        .instruction = claimed_by(&transactions[cpu], holders),
+        .requester = requester,
+        .data = data,
+    };
 
     transaction_abort(&transactions[cpu], &event);
 }
@@ -116,7 +130,7 @@ static inline void evict_holders(struct holders *holders, Int me, Bool store, Ad
                                  Addr instruction)
 {
     if (holders->writer != NOBODY && holders->writer != me)
-        abort_holder(holders->writer, data, instruction);
+        abort_holder(holders, holders->writer, data, instruction);
     if (!store)
         return;
     ULong readers = holders->readers;
@@ -125,7 +139,7 @@ static inline void evict_holders(struct holders *holders, Int me, Bool store, Ad
     while (readers != 0) {
         Int cpu = __builtin_ctzll(readers);
         readers &= readers - 1;
-        abort_holder(cpu, data, instruction);
+        abort_holder(holders, cpu, data, instruction);
     }
 }
 
@@ -135,7 +149,7 @@ static void conflict_plain_wide(Addr first, Addr last, Bool store, Addr instruct
     for (Int cpu = 0; cpu < options.cpus; cpu++) {
         struct transaction *transaction = &transactions[cpu];
         for (UInt i = 0; transaction->active && i < transaction->claims_used; i++) {
-            struct holders *holders = &directory[transaction->claims[i]];
+            struct holders *holders = &directory[transaction->claims[i].place];
             if (holders->line >= first && holders->line <= last)
                 evict_holders(holders, NOBODY, store, holders->line, instruction);
         }
@@ -163,15 +177,17 @@ void conflict_plain(Addr address, SizeT size, Bool store, Addr instruction)
     }
 }
 
-static void remember_claim(struct transaction *transaction, const struct holders *holders)
+static void remember_claim(struct transaction *transaction, const struct holders *holders,
+                           Addr instruction)
 {
     if (transaction->claims_used == transaction->claims_room) {
         transaction->claims_room =
             transaction->claims_room == 0 ? 256 : transaction->claims_room * 2;
         transaction->claims = VG_(realloc)("rtm.claims", transaction->claims,
-                                           transaction->claims_room * sizeof(UInt));
+                                           transaction->claims_room * sizeof *transaction->claims);
     }
-    transaction->claims[transaction->claims_used++] = (UInt)(holders - directory);
+    transaction->claims[transaction->claims_used++] =
+        (struct claim){.instruction = instruction, .place = (UInt)(holders - directory)};
 }
 
 struct undo *conflict_claim(struct transaction *transaction, Addr line, Bool store,
@@ -183,7 +199,7 @@ struct undo *conflict_claim(struct transaction *transaction, Addr line, Bool sto
 
     evict_holders(holders, me, store, line, instruction);
     if (holders->writer != me && (holders->readers & my_bit) == 0)
-        remember_claim(transaction, holders);
+        remember_claim(transaction, holders, instruction);
     if (!store) {
         holders->readers |= my_bit;
         return NULL;
@@ -205,7 +221,7 @@ void conflict_release(struct transaction *transaction)
     ULong others = ~(1ULL << transaction->cpu);
 
     for (UInt i = 0; i < transaction->claims_used; i++) {
-        struct holders *holders = &directory[transaction->claims[i]];
+        struct holders *holders = &directory[transaction->claims[i].place];
         holders->readers &= others;
         if (holders->writer == transaction->cpu)
             holders->writer = NOBODY;

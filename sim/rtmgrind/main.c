@@ -15,6 +15,7 @@
 static void after_options(void)
 {
     options_check();
+    report_init();
     transactions_init();
     schedule_init();
     pages_init();

@@ -13,6 +13,7 @@
 enum {
     CPUS_MOST = 64, /* a line's readers are the bits of one word */
     LINE_BYTES = 64,
+    TOP_MOST = 100,
 };
 
 struct options {
@@ -27,6 +28,7 @@ struct options {
     Int cpus;                          /* virtual processors */
     Int switch_inside, switch_outside; /* mean blocks between switches of processor */
     Int timeslice;                     /* blocks until a processor changes to its next thread */
+    Int top;                           /* entries of each list of the report */
     const HChar *output;               /* --rtm-out: file for the report as JSON, or NULL */
 };
 

@@ -1,19 +1,16 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Counts what happens to transactions, and tells it when the program ends.
+ * Tells when the program ends what happened to its transactions: as text, and as JSON.
  */
 #ifndef RTMGRIND_REPORT_H
 #define RTMGRIND_REPORT_H
 
 #include "transaction.h"
 
-void report_started(Addr begin);
-void report_committed(void);
-
-/* Called while the transaction is still whole: its lines and caches can be looked at. */
-void report_aborted(const struct transaction *transaction, const struct abort_event *event);
-
+void report_init(void);
 void report_print(void);
+
+const HChar *report_cause_name(enum abort_cause cause);
 
 #endif

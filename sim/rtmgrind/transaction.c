@@ -8,7 +8,7 @@
 #include "conflict.h"
 #include "dispatch.h"
 #include "footprint.h"
-#include "report.h"
+#include "sites.h"
 
 struct transaction *transactions;
 UInt transactions_active;
@@ -67,7 +67,8 @@ void transaction_begin(Int cpu, ThreadId thread, Guest *guest, Addr begin, Addr 
     copy_registers(&transaction->checkpoint, guest);
     transactions_active++;
     transaction_running = transaction;
-    report_started(begin);
+    transaction->site = site_at(begin);
+    transaction->site->started++;
 }
 
 UInt transaction_log(struct transaction *transaction, Addr line)
@@ -116,7 +117,7 @@ void transaction_commit(struct transaction *transaction)
 {
     footprint_committed(&transaction->footprint);
     close(transaction);
-    report_committed();
+    transaction->site->committed++;
 }
 
 void transaction_abort(struct transaction *transaction, const struct abort_event *event)
@@ -125,7 +126,7 @@ void transaction_abort(struct transaction *transaction, const struct abort_event
                   (transaction->depth > 1 ? STATUS_NESTED : 0);
 
     tl_assert(transaction->active);
-    report_aborted(transaction, event);
+    sites_count_abort(transaction->begin, event);
     for (UInt i = 0; i < transaction->undo_used; i++)
         put_back(&transaction->undo[i]);
     footprint_aborted(&transaction->footprint);

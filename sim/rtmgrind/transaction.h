@@ -44,12 +44,20 @@ struct abort_event {
     Addr data;        /* the address accessed */
 };
 
+struct site;
+
 /* Lines that a transaction wrote, as they were before. Only the bytes of `written` are put back:
  * a byte beside them may have been changed meanwhile by the kernel or another process. */
 struct undo {
     Addr line;
     ULong written; /* bit n: byte n */
     UChar before[LINE_BYTES];
+};
+
+/* A line that a transaction read or wrote. */
+struct claim {
+    Addr instruction; /* that came to it first */
+    UInt place;       /* the line's index in the directory of conflict.c */
 };
 
 struct footprint {
@@ -62,13 +70,14 @@ struct transaction {
     Int cpu;
     ThreadId thread;
     UInt depth;
-    Addr begin;    /* address of the outermost XBEGIN */
+    Addr begin; /* address of the outermost XBEGIN */
+    struct site *site;
     Addr fallback; /* where it goes on after an abort */
     Guest *guest;
     struct footprint footprint;
     struct undo *undo;
     UInt undo_used, undo_room;
-    UInt *claims; /* its lines: indices into the directory of conflict.c */
+    struct claim *claims; /* its lines */
     UInt claims_used, claims_room;
     Guest checkpoint;
 };
