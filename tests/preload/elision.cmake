@@ -1,0 +1,62 @@
+# Programs whose critical sections a library may run as transactions: what POSIX promises must hold
+# all the same. Each runs plain, so that it tests POSIX and not us, under tts, and under ttstle.
+# Where ttstle has transactions they also demand that sections were elided.
+set(elision_programs condition nesting lifetime signal unwind random)
+foreach(program ${elision_programs})
+    add_executable(elision_${program} elision_${program}.c)
+endforeach()
+if(CMAKE_CXX_COMPILER) # lock.cmake has looked for it
+    add_executable(elision_exception elision_exception.cpp)
+    set_target_properties(elision_exception PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
+    list(APPEND elision_programs exception)
+endif()
+
+# elision_test(NAME ENVIRONMENT COMMAND...)
+function(elision_test name environment)
+    add_test(NAME preload.elision_${name} COMMAND ${ARGN})
+    set_tests_properties(preload.elision_${name} PROPERTIES LABELS preload TIMEOUT 120
+                         ENVIRONMENT "${environment}")
+endfunction()
+
+set(elision_arguments_random 1 4000)
+set(elision_arguments_condition 1 25)
+foreach(program ${elision_programs})
+    set_target_properties(elision_${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
+                                                        ${CMAKE_BINARY_DIR}/tests)
+    target_include_directories(elision_${program} PRIVATE ${CMAKE_SOURCE_DIR}/include)
+    target_link_libraries(elision_${program} PRIVATE pthread ${CMAKE_DL_LIBS})
+    elision_test(${program}.plain "" elision_${program} ${elision_arguments_${program}})
+    foreach(library tts ttstle)
+        foreach(wait yield park)
+            elision_test(${program}.${library}.${wait}
+                         "LD_PRELOAD=$<TARGET_FILE:${library}_lock>;TTS_WAIT=${wait}"
+                         elision_${program} ${elision_arguments_${program}})
+        endforeach()
+    endforeach()
+endforeach()
+
+# Spinning threads burn their time slices wherever threads outnumber CPUs: fewer rounds.
+foreach(library tts ttstle)
+    set(environment "LD_PRELOAD=$<TARGET_FILE:${library}_lock>;TTS_WAIT=spin")
+    elision_test(condition.${library}.spin "${environment}" elision_condition 1 2)
+    elision_test(random.${library}.spin "${environment}" elision_random 1 1000)
+    elision_test(nesting.${library}.spin "${environment}" elision_nesting)
+    elision_test(lifetime.${library}.spin "${environment}" elision_lifetime)
+endforeach()
+
+# The same with real transactions, under the emulator. Short programs: 30 to 100 times slower there.
+if(TARGET rtmgrind)
+    foreach(program ${elision_programs})
+        foreach(policy paper adaptive)
+            set(test emulated.elision_${program}.${policy})
+            add_test(NAME ${test} COMMAND valgrind --tool=rtmgrind $<TARGET_FILE:elision_${program}>
+                                          ${elision_arguments_${program}})
+            set_tests_properties(
+                ${test}
+                PROPERTIES LABELS emulated TIMEOUT 300
+                           ENVIRONMENT
+                           "VALGRIND_LIB=${CMAKE_BINARY_DIR}/lib/mplace/valgrind;LD_PRELOAD=$<TARGET_FILE:ttstle_lock>;TTSTLE_POLICY=${policy}"
+            )
+        endforeach()
+    endforeach()
+endif()
