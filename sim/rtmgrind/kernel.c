@@ -8,6 +8,7 @@
 
 #include "conflict.h"
 #include "core_internals.h"
+#include "futex.h"
 #include "pages.h"
 #include "schedule.h"
 #include "variants.h"
@@ -45,6 +46,8 @@ static void before_system_call(ThreadId thread, UInt number, UWord *arguments, U
         transactions_abort_all(-1, ABORT_SHOOTDOWN);
     if (number == __NR_sched_yield)
         schedule_yields();
+    if (number == __NR_futex)
+        futex_called(thread, arguments);
     schedule_system_call(True);
 }
 
@@ -71,6 +74,7 @@ static void after_system_call(ThreadId thread, UInt number, UWord *arguments, UI
                               SysRes result)
 {
     schedule_system_call(False);
+    futex_returned(thread);
     if (changes_address_space(number, arguments))
         pages_forget();
     if (sr_isError(result))
@@ -121,6 +125,7 @@ static void kernel_stored(CorePart part, ThreadId thread, Addr address, SizeT si
 static void thread_ends(ThreadId thread)
 {
     schedule_thread_exits();
+    futex_returned(thread);
 }
 
 /* If the thread is in a transaction: aborts it, so that the fault never happened. */
@@ -208,8 +213,14 @@ void __wrap_vgPlain_sigframe_create(SIGFRAME_PARAMETERS)
                                    mask, restorer);
 }
 
+static void in_child(ThreadId thread)
+{
+    futex_forget();
+}
+
 void kernel_init(void)
 {
+    VG_(atfork)(NULL, NULL, in_child);
     VG_(needs_syscall_wrapper)(before_system_call, after_system_call);
     VG_(track_pre_mem_read)(kernel_loads);
     VG_(track_pre_mem_read_asciiz)(kernel_loads_string);

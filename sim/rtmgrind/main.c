@@ -3,7 +3,7 @@
  *
  * rtmgrind: Intel RTM on processors without it, as a Valgrind tool. See README.md.
  */
-#include "conflict.h"
+#include "futex.h"
 #include "instrument.h"
 #include "kernel.h"
 #include "options.h"
@@ -16,6 +16,7 @@ static void after_options(void)
 {
     options_check();
     report_init();
+    futex_init();
     transactions_init();
     schedule_init();
     pages_init();

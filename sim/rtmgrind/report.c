@@ -139,7 +139,7 @@ static void write_counts(VgFile *file, const struct site *site)
      site->committed);
     for (Int cause = 0; cause < ABORT_CAUSES; cause++)
         VG_(fprintf)
-        (file, "%s\"%s\": %llu", cause == 0 ? "" : ", ", cause_names[cause], site->aborted[cause]);
+    (file, "%s\"%s\": %llu", cause == 0 ? "" : ", ", cause_names[cause], site->aborted[cause]);
     VG_(fprintf)(file, "}");
 }
 

@@ -8,6 +8,7 @@
 #include "conflict.h"
 #include "dispatch.h"
 #include "footprint.h"
+#include "futex.h"
 #include "sites.h"
 
 struct transaction *transactions;
@@ -129,6 +130,7 @@ void transaction_abort(struct transaction *transaction, const struct abort_event
     sites_count_abort(transaction->begin, event);
     for (UInt i = 0; i < transaction->undo_used; i++)
         put_back(&transaction->undo[i]);
+    futex_put_back(transaction);
     footprint_aborted(&transaction->footprint);
     close(transaction);
     copy_registers(transaction->guest, &transaction->checkpoint);
