@@ -10,6 +10,8 @@
 #include "mplace.h"
 
 #include <dlfcn.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 static int (*statistics)(struct mplace_lock_statistics *, size_t);
@@ -114,6 +116,43 @@ static void check_child(void)
     CHECK_EQUAL(counts_now().acquisitions, PAIRS);
 }
 
+static pthread_mutex_t handlers_own = PTHREAD_MUTEX_INITIALIZER;
+static volatile unsigned long handled;
+
+static void lock_in_handler(int signal)
+{
+    (void)signal;
+    CHECK_EQUAL(pthread_mutex_lock(&handlers_own), 0);
+    CHECK_EQUAL(pthread_mutex_unlock(&handlers_own), 0);
+    handled++;
+}
+
+/* A handler that locks where the thread is counting, wherever that is: no count is lost. POSIX
+ * promises nothing here; the statistics do. */
+static void check_signal_handler(void)
+{
+    struct sigaction action = {.sa_handler = lock_in_handler, .sa_flags = SA_RESTART};
+    struct itimerval often = {.it_interval.tv_usec = 50, .it_value.tv_usec = 50};
+    struct itimerval never = {.it_value.tv_usec = 0};
+    static pthread_mutex_t
+        others[3000]; /* more than a thread has rows: they are made and dropped */
+    unsigned long pairs = 0;
+
+    for (int i = 0; i < 3000; i++)
+        CHECK_EQUAL(pthread_mutex_init(&others[i], NULL), 0);
+    reset();
+    lock_pairs(NULL);
+    CHECK_EQUAL(sigaction(SIGALRM, &action, NULL), 0);
+    CHECK_EQUAL(setitimer(ITIMER_REAL, &often, NULL), 0);
+    while (handled < 2000) {
+        CHECK_EQUAL(pthread_mutex_lock(&others[pairs % 3000]), 0);
+        CHECK_EQUAL(pthread_mutex_unlock(&others[pairs % 3000]), 0);
+        pairs++;
+    }
+    CHECK_EQUAL(setitimer(ITIMER_REAL, &never, NULL), 0);
+    CHECK_EQUAL(counts_now().acquisitions, PAIRS + pairs + handled);
+}
+
 static void check_arguments(void)
 {
     struct mplace_lock_statistics counts;
@@ -149,6 +188,7 @@ int main(int argument_count, char **arguments)
     check_many_threads();
     check_what_counts();
     check_child();
+    check_signal_handler();
     check_arguments();
     return 0;
 }
