@@ -72,7 +72,7 @@ draw_elided()
     # All near 100 % is common: then the axis begins higher, in few fixed steps, and its ticks say so.
     low=$(cut -f 5 -- "$1/medians.tsv" | sort -g | awk 'NR == 1 {print ($1 >= 99 ? 98 : $1 >= 90 ? 88 : $1 >= 55 ? 50 : 0)}')
     draw "$2" 1000 460 <<END
-$(head_of "$1" "Elided sections: $(elision_text "$1")" 460)
+$(head_of "$1" "Elided sections: $(elision_text "$1")" 460 4)
 $(size_axis "$1")
     set yrange [$low:100 + (100 - $low) * 0.04]
     set ylabel 'Elided, % of all acquisitions'
@@ -112,7 +112,7 @@ draw_aborts()
     # Below title and legend.
     top=$(awk -v rows=$((($(wc -l <"$1/series") + 3) / 4)) 'BEGIN {print 1 - (90 + 21 * rows) / 760}')
     draw "$2" 1000 760 <<END
-$(head_of "$1" "Aborts by cause: $(elision_text "$1")" 760)
+$(head_of "$1" "Aborts by cause: $(elision_text "$1")" 760 4)
 $(size_axis "$1")
     set yrange [0:1]
     set multiplot

@@ -7,7 +7,8 @@
 
 # A series is an allocator on a lock. The colour and the shape say the allocator, so that either is
 # enough (the colours are Okabe and Ito's, which all kinds of colour vision tell apart); the lock
-# says whether the shape is filled: ttstle filled, others open; one lock alone filled. "order colour open filled" in gnuplot's
+# says whether the shape is filled: the last of pthread, tts and ttstle that is there is, the one
+# before it is open, the one before that open and small. "order colour open filled" in gnuplot's
 # point types.
 series_look()
 {
@@ -135,16 +136,20 @@ missing_elision()
     esac
 }
 
-# head_of FOLDER TITLE HEIGHT: the title, below it the legend in as many rows of four as it takes.
+# head_of FOLDER TITLE HEIGHT [COLUMNS]: the title, below it the legend in as many rows as it takes: of
+# four, or of three where the names, an allocator and a lock, are long.
 head_of()
 {
-    local rows=$((($(wc -l <"$1/series") + 3) / 4))
+    local columns=4 rows
+
+    [[ -n ${4-} || $(awk -F '\t' 'length($2 $3) > n {n = length($2 $3)} END {print n + 0}' "$1/series") -le 13 ]] || columns=3
+    rows=$((($(wc -l <"$1/series") + columns - 1) / columns))
 
     cat <<END
     set label 2 $(quoted "$2") at screen 0.5, screen 1 - 26.0 / $3 center noenhanced font ',16'
     set tmargin at screen 1 - (62.0 + 21 * $rows) / $3
     set key at screen 0.5, screen 1 - (44.0 + 21 * $rows / 2.0) / $3 center center horizontal \\
-        maxcols 4 maxrows $rows Left reverse samplen 1 spacing 1.2 width 1 noenhanced
+        maxcols $columns maxrows $rows Left reverse samplen 1 spacing 1.2 width 1 noenhanced
 END
 }
 
@@ -154,13 +159,15 @@ series_commands()
 {
     local order malloc lock file colour open filled point locks size=0.7 separator=
 
-    locks=$(cut -f 3 -- "$1/series" | sort -u | wc -l)
+    # The order of the alphabet is the one that is meant: pthread, tts, ttstle.
+    locks=$(cut -f 3 -- "$1/series" | sort -u | paste -sd ' ')
     [[ -z ${3-} ]] || size=1.15
     printf '    plot '
     while IFS=$'\t' read -r order malloc lock file; do
         read -r _ colour open filled <<<"$(series_look "$malloc")"
         point=$filled
-        [[ $lock == ttstle || $locks -eq 1 ]] || point=$open
+        [[ $lock == "${locks##* }" ]] || point=$open
+        [[ -n ${3-} ]] || size=$([[ $locks == "$lock "*' '* ]] && echo 0.35 || echo 0.7)
         printf "%s%s using %s with points pointtype %d pointsize %s linewidth 1.5 linecolor rgb '%s' title %s" \
             "$separator" "$(quoted "$file")" "$2" "$point" "$size" "$colour" "$(quoted "$malloc, $lock")"
         separator=$', \\\n        '
@@ -199,7 +206,7 @@ draw_sets_used()
     cp -- "$1/key" "$1/medians.tsv" "$1/placement/"
     awk -F '\t' '!seen[$2]++' "$1/series" >"$1/placement/series"
     draw "$2" 1000 460 <<END
-$(head_of "$1/placement" "L1 data cache sets that $nodes nodes begin in, of $sets" 460)
+$(head_of "$1/placement" "L1 data cache sets that $nodes nodes begin in, of $sets" 460 4)
 $(size_axis "$1")
     set yrange [0:$sets * 1.05]
     set ytics 0, $((sets / 8 > 0 ? sets / 8 : 1))

@@ -182,6 +182,26 @@ native_transactions_are_drawn_apart_from_emulated_ones()
     expect_refusal "c.csv, line 20: a count of the lock is not a number"
 }
 
+# The shapes of one allocator's series in the order of the legend, as the drawing names them.
+shapes_of()
+{
+    grep -oE "(>$1, [a-z]+<|xlink:href='#gpPt[0-9]+')" page/figure1-rate.svg |
+        awk -v name="$1" '$0 ~ name {here = 1; next} /^>/ {here = 0} here {gsub(/[^0-9]/, ""); print; here = 0}' | paste -sd ' '
+}
+
+locks_of_one_allocator_can_be_told_apart()
+{
+    { result; row cia pthread none 64 1 5500000.0; } >a.csv
+    plot a.csv
+    expect "shapes of cia under pthread and tts, open and filled" "11 12" "$(shapes_of cia)"
+    { echo "$header"; row cia tts none 64 1 5000000.0; row cia ttstle native 64 1 5500000.0; } >b.csv
+    plot b.csv
+    expect "shapes of cia under tts and ttstle, open and filled" "11 12" "$(shapes_of cia)"
+    result >c.csv
+    plot c.csv
+    expect "shape of cia under tts alone, filled" "12" "$(shapes_of cia)"
+}
+
 several_results_are_drawn_together()
 {
     result >a.csv
