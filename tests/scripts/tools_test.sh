@@ -157,6 +157,61 @@ install_deps_says_in_one_line_what_it_cannot_do()
     expect_refusal "neither root nor sudo; as root: apt-get install gcc"
 }
 
+# reproduce.sh in a tree of its own, with a cmake and a mplace that only note how they were called; a
+# sweep's result has the one row of its plan, unless SWEEP_FAILS names it.
+private_reproduce()
+{
+    mkdir -p tree/scripts tree/build/lib/mplace/valgrind bin
+    cp "$source_folder/scripts/reproduce.sh" tree/scripts/
+    printf '#!/bin/sh\n' >bin/cmake
+    cp bin/cmake tree/build/lib/mplace/valgrind/rtmgrind-amd64-linux
+    cp bin/cmake bin/valgrind
+    cat >tree/scripts/mplace <<'END'
+#!/usr/bin/env bash
+echo "$*" >>"$CALLED"
+[[ $1 == sweep ]] || exit 0
+out=${*: -1}
+[[ -e $out ]] || printf 'row\t64\n' >"$out.plan"
+echo header >"$out"
+[[ -z ${SWEEP_FAILS-} || $out != *"/$SWEEP_FAILS.csv" ]] || exit 1
+echo row >>"$out"
+END
+    chmod +x tree/scripts/mplace bin/* tree/build/lib/mplace/valgrind/*
+    export CALLED=$scratch/called
+}
+
+reproduce()
+{
+    : >called
+    PATH=$scratch/bin:$PATH run tree/scripts/reproduce.sh --no-install --out "$scratch/an out"
+}
+
+reproduce_goes_on_where_it_was_interrupted_and_keeps_what_was_finished()
+{
+    local out="$scratch/an out" threads
+
+    private_reproduce
+    SWEEP_FAILS=avltree reproduce
+    expect "exit status of the interrupted one" 1 "$status"
+    expect "results" "avltree.csv ring.csv" "$(cd "$out" && echo *.csv)"
+    reproduce
+    expect "exit status" 0 "$status"
+    expect "results after it went on" "avltree-emulated.csv avltree.csv ring.csv" "$(cd "$out" && echo *.csv)"
+    expect "sweeps that do not resume" "" "$(grep '^sweep' called | grep -v -e '--resume' || true)"
+    expect "sweeps" "ring avltree avltree" "$(sed -n 's/^sweep \([a-z]*\) .*/\1/p' called | paste -sd ' ')"
+    expect "what is drawn" "plot $out/ring.csv $out/avltree.csv $out/avltree-emulated.csv --out $out" "$(grep ^plot called)"
+    threads=$(sed -n 's/^sweep avltree .*--threads \([0-9]*\).*/\1/p' called)
+    [[ $threads -ge 1 && $threads -le 4 && $threads -le $(nproc) ]] || fail "$threads threads"
+    reproduce
+    expect "results of both calls" 6 "$(find "$out" -name '*.csv' | wc -l)"
+    # Without the emulator the native results are all there is.
+    rm -r "$out" tree/build
+    reproduce
+    expect "exit status without the emulator" 0 "$status"
+    grep -q 'no transactions are emulated' "$scratch/err" || fail "that nothing is emulated is not said"
+    expect "results without the emulator" "avltree.csv ring.csv" "$(cd "$out" && echo *.csv)"
+}
+
 bad_options_of_test_and_reproduce_are_one_line_and_exit_2()
 {
     run "$source_folder/scripts/test.sh" --fast
