@@ -12,6 +12,7 @@ enum {
     OPERATION_WAIT = 0,
     OPERATION_WAKE = 1,
     OPERATION_WAIT_BITSET = 9,
+    OPERATION_WAKE_BITSET = 10,
     FLAG_PRIVATE = 128,
     FLAG_CLOCK_REALTIME = 256,
     WAKE_ALL = 0x7fffffff,
@@ -30,9 +31,20 @@ void futex_init(void)
     waiters = VG_(calloc)("rtm.futex", VG_N_THREADS, sizeof *waiters);
 }
 
+static UWord operation_of(const UWord *arguments)
+{
+    return arguments[1] & ~(UWord)(FLAG_PRIVATE | FLAG_CLOCK_REALTIME);
+}
+
+Bool futex_wakes(const UWord *arguments)
+{
+    return operation_of(arguments) == OPERATION_WAKE ||
+           operation_of(arguments) == OPERATION_WAKE_BITSET;
+}
+
 void futex_called(ThreadId thread, const UWord *arguments)
 {
-    UWord operation = arguments[1] & ~(UWord)(FLAG_PRIVATE | FLAG_CLOCK_REALTIME);
+    UWord operation = operation_of(arguments);
 
     futex_returned(thread);
     if (operation != OPERATION_WAIT && operation != OPERATION_WAIT_BITSET)

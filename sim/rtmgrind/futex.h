@@ -15,6 +15,9 @@
 
 void futex_init(void);
 
+/* The call with these arguments wakes others and never sleeps. */
+Bool futex_wakes(const UWord *arguments);
+
 /* The thread calls the kernel with these arguments of futex(2), and is back. */
 void futex_called(ThreadId thread, const UWord *arguments);
 void futex_returned(ThreadId thread);

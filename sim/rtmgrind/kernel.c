@@ -40,6 +40,9 @@ static Bool changes_address_space(UInt number, const UWord *arguments)
     }
 }
 
+/* Of the calls for which it matters, which keep the baton: so one is enough. */
+static ULong arrivals_before_call;
+
 static void before_system_call(ThreadId thread, UInt number, UWord *arguments, UInt count)
 {
     if (changes_address_space(number, arguments))
@@ -48,7 +51,8 @@ static void before_system_call(ThreadId thread, UInt number, UWord *arguments, U
         schedule_yields();
     if (number == __NR_futex)
         futex_called(thread, arguments);
-    schedule_system_call(True);
+    arrivals_before_call = schedule_arrivals();
+    schedule_system_call(True, number == __NR_futex && futex_wakes(arguments));
 }
 
 static void store_result(Addr where, UInt value)
@@ -73,12 +77,16 @@ static void follow_affinity(Int of_thread, SizeT size, Addr mask)
 static void after_system_call(ThreadId thread, UInt number, UWord *arguments, UInt count,
                               SysRes result)
 {
-    schedule_system_call(False);
+    schedule_system_call(False, False);
     futex_returned(thread);
     if (changes_address_space(number, arguments))
         pages_forget();
     if (sr_isError(result))
         return;
+    if (number == __NR_futex && futex_wakes(arguments))
+        schedule_await(arrivals_before_call + sr_Res(result));
+    if (number == __NR_clone && (arguments[0] & VKI_CLONE_THREAD) != 0)
+        schedule_await(arrivals_before_call + 1);
     if (number == __NR_getcpu) {
         store_result(arguments[0], (UInt)schedule_cpu());
         store_result(arguments[1], 0);

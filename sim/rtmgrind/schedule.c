@@ -22,6 +22,7 @@ struct runner {
     ULong affinity;
     Bool ready;   /* waits for the baton, or will at once */
     Bool in_call; /* gives up the baton for a system call */
+    Bool keeps;   /* does not, though the core thinks so: the call returns at once */
     Bool exits;   /* gives it up for good */
     UInt granted; /* the futex it sleeps on; 1: the baton is its own */
 };
@@ -33,8 +34,9 @@ struct processor {
 };
 
 static struct {
-    UInt guard; /* spin lock over this struct, runners and processors */
-    Int holder; /* index into runners, or NONE */
+    UInt guard;     /* spin lock over this struct, runners and processors */
+    Int holder;     /* index into runners, or NONE */
+    ULong arrivals; /* threads that came to wait for it, ever */
 } baton = {.holder = NONE};
 
 static struct runner *runners;
@@ -256,8 +258,13 @@ void __wrap_vgModuleLocal_acquire_sched_lock(struct sched_lock *lock)
     guard_lock();
     Int i = runner_of(lwp);
     struct runner *me = &runners[i];
+    if (i == baton.holder && me->keeps) {
+        guard_unlock();
+        return;
+    }
     if (me->granted == 0 && !me->ready) {
         me->ready = True;
+        baton.arrivals++;
         place(me);
         if (baton.holder == NONE) {
             Int next = choose();
@@ -276,6 +283,10 @@ void __wrap_vgModuleLocal_release_sched_lock(struct sched_lock *lock)
     guard_lock();
     struct runner *me = &runners[baton.holder];
     Int i = baton.holder;
+    if (me->in_call && me->keeps) {
+        guard_unlock();
+        return;
+    }
     processors[me->cpu].slice_used += stretch;
     baton.holder = NONE;
     if (me->exits)
@@ -327,6 +338,7 @@ static void limit_to_interrupt(Guest *guest)
 Bool schedule_enter(Guest *guest)
 {
     runners[baton.holder].in_call = False;
+    runners[baton.holder].keeps = False;
     find_transaction();
     if (transaction_running != NULL && options.interrupt_rate != 0 && interrupt_due <= 0) {
         struct abort_event event = {.cause = ABORT_INTERRUPT};
@@ -370,9 +382,23 @@ Int schedule_cpu(void)
     return runners[baton.holder].cpu;
 }
 
-void schedule_system_call(Bool begins)
+void schedule_system_call(Bool begins, Bool returns_at_once)
 {
     runners[baton.holder].in_call = begins;
+    runners[baton.holder].keeps = begins && returns_at_once;
+}
+
+ULong schedule_arrivals(void)
+{
+    return __atomic_load_n(&baton.arrivals, __ATOMIC_ACQUIRE);
+}
+
+void schedule_await(ULong arrivals)
+{
+    enum { PATIENCE = 2000 };
+
+    for (UInt tries = 0; tries < PATIENCE && schedule_arrivals() < arrivals; tries++)
+        (void)VG_(do_syscall)(__NR_sched_yield, 0, 0, 0, 0, 0, 0, 0, 0);
 }
 
 void schedule_thread_exits(void)

@@ -34,10 +34,19 @@ void schedule_count_blocks(const Guest *guest);
 /* The virtual processor of the running thread. */
 Int schedule_cpu(void);
 
-/* What the running thread does next: how it will give up the baton, if it does. */
-void schedule_system_call(Bool begins);
+/* What the running thread does next: how it will give up the baton, if it does. For a call that
+ * returns at once it does not, so that nothing depends on how fast the host is. */
+void schedule_system_call(Bool begins, Bool returns_at_once);
 void schedule_thread_exits(void);
 void schedule_yields(void);
+
+/*
+ * How many threads have come to wait for the baton so far, and a wait until there are so many: for
+ * threads that the running one has just started or woken, so that who can run next does not depend
+ * on how fast the host is. Not for long, for some never come: those of another process.
+ */
+ULong schedule_arrivals(void);
+void schedule_await(ULong arrivals);
 
 /* The running thread may use these processors only; bits beyond --cpus are ignored. */
 void schedule_set_affinity(ULong cpus);
