@@ -9,6 +9,7 @@
 # megabyte that it allocates as they fill, so its allocations are few; its mutexes are taken several
 # times a request.
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.bash"
+source "$(dirname -- "${BASH_SOURCE[0]}")/servers.bash"
 start "$@"
 need /usr/bin/memcached memcached
 need /usr/bin/memcaslap libmemcached-tools
@@ -16,23 +17,6 @@ need /usr/bin/memcaslap libmemcached-tools
 seed=20030522
 operations=$(quick_or_full 20000 1000000)
 keys=$(quick_or_full 1000 30000)
-
-# ask PORT: sends standard input and the end of the conversation, prints the answers.
-ask() {
-    exec 3<>"/dev/tcp/127.0.0.1/$1"
-    {
-        cat
-        printf 'quit\r\n'
-    } <&0 >&3 &
-    timeout 60 cat <&3
-    wait $!
-    exec 3>&-
-}
-
-is_ours() {
-    (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null || return 1
-    ask "$1" <<<$'stats\r' 2>/dev/null | tr -d '\r' | grep -qx "STAT pid $2"
-}
 
 # Room for all that the longest run stores, some 550 MB: an item that is evicted is a miss later on,
 # with or without a library.
@@ -63,19 +47,14 @@ generate_conversation() {
         }'
 }
 
-stop() {
-    kill -TERM "$server"
-    finish "$server" || fail "memcached ended with status $? after SIGTERM"
-}
-
 say "input: $keys keys, seed $seed"
 generate_conversation >conversation
 
-start_server is_ours start_memcached launch
+start_server memcached_is_ours start_memcached launch
 ask "$port" <conversation >reference.answers
-stop
+stop_memcached
 
-start_server is_ours start_memcached launch_preloaded server
+start_server memcached_is_ours start_memcached launch_preloaded server
 ask "$port" <conversation >preloaded.answers
 same "what memcached answers" reference.answers preloaded.answers
 
@@ -100,7 +79,7 @@ for count in get_misses verify_misses verify_failed; do
     grep -qx "$count: 0" client.output || fail "memcaslap: $(grep "$count" client.output)"
 done
 grep -q "Ops: $operations " client.output || fail "memcaslap did not finish: $(tail -n 1 client.output)"
-stop
+stop_memcached
 prove server "$server" 100 "$operations"
 say "memcached: $operations operations without an error, $(wc -l <preloaded.answers) lines of answers" \
     "as without"

@@ -12,6 +12,7 @@
 # by name. The count required is far above what the start of an idle server needs, so it is the data
 # that our library holds. INFO memory goes on to name jemalloc, from the time it was compiled.
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.bash"
+source "$(dirname -- "${BASH_SOURCE[0]}")/servers.bash"
 start "$@"
 need /usr/bin/redis-server redis-server
 need /usr/bin/redis-benchmark redis-tools
@@ -24,14 +25,6 @@ requests=$(quick_or_full 10000 100000)
 tests=$(quick_or_full set,get,lpush,lpop,hset,zadd,mset \
     set,get,incr,lpush,rpush,lpop,rpop,sadd,hset,spop,zadd,zpopmin,lrange_100,mset)
 expected_tests=$(quick_or_full 7 15)
-
-redis() { plainly /usr/bin/redis-cli -h 127.0.0.1 -p "$port" "$@"; }
-
-is_ours() {
-    (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null || return 1
-    plainly /usr/bin/redis-cli -h 127.0.0.1 -p "$1" INFO server 2>/dev/null | tr -d '\r' |
-        grep -qx "process_id:$2"
-}
 
 # start_redis LAUNCH...: LAUNCH is launch, or launch_preloaded and its tag.
 start_redis() {
@@ -75,11 +68,6 @@ load() {
     } >"$1.data"
 }
 
-shut_down() {
-    redis SHUTDOWN NOSAVE >/dev/null 2>&1 || true
-    finish "$server" || fail "redis-server ended with status $? after SHUTDOWN"
-}
-
 info_is() { redis INFO "$1" | tr -d '\r' | grep -qx "$2"; }
 
 say "input: $keys keys, seed $seed"
@@ -87,11 +75,11 @@ generate_load >load
 mkdir data
 if [[ $(id -u) == 0 ]]; then chown nobody: data; fi
 
-start_server is_ours start_redis launch
+start_server redis_is_ours start_redis launch
 load reference
-shut_down
+stop_redis
 
-start_server is_ours start_redis launch_preloaded server
+start_server redis_is_ours start_redis launch_preloaded server
 redis CONFIG RESETSTAT >/dev/null
 preloaded benchmark /usr/bin/redis-benchmark -h 127.0.0.1 -p "$port" -q -n "$requests" -c 20 -P 16 \
     -r 1000 -d 100 --threads 2 -t "$tests" \
@@ -117,7 +105,7 @@ redis DEBUG RELOAD NOSAVE >/dev/null
 digest >after
 same "the data set that a child of fork saved and the server loaded" before after
 info_is stats total_error_replies:0 || fail "the server answered with errors"
-shut_down
+stop_redis
 prove server "$server" $((keys * 3)) 100
 say "redis: $done_tests benchmarks of $requests requests without an error, $(head -n 1 preloaded.data) keys" \
     "as without"
