@@ -23,9 +23,10 @@
  *     memory may keep any acquisition from eliding: one search covers both policies. Only a search
  *     for runs without end (RUNS_END) takes one policy as it is, the adaptive one with
  *     FAILURES_MOST for its count, or with PAPER the other one.
- *   - __nusers and __count change together with __owner, by the same thread. The memory of the lock
- *     in __elision lies in the word's line; what writing it does to others is what the machine does
- *     to any transaction at any time. Statistics are not there.
+ *   - __nusers and __count change together with __owner, by the same thread. What a lock learns in
+ *     __spins and __elision lies in the word's line and decides nothing but how long and whether;
+ *     what writing it does to others the machine does to any transaction at any time. Statistics
+ *     are not there.
  *   - The condition variable of libc is a count of waiters and a sequence number to sleep on. It
  *     keeps its promise: who is counted before a signal is woken by it. What it does inside is
  *     libc's to verify.
@@ -79,8 +80,8 @@ inline tts_try(mutex, done)
     compare_exchange(WORD(mutex), FREE, HELD, done)
 }
 
-/* TTS_WAIT_SPIN and TTS_WAIT_YIELD, or the looks before a sleep: returns when the lock is ours. */
-inline spin_for(mutex)
+/* TTS_WAIT_SPIN and TTS_WAIT_YIELD without bound, or spin_briefly where it succeeds. */
+inline spin_until_taken(mutex)
 {
     do
     :: wait_until_it_reads_free(mutex);
@@ -95,7 +96,7 @@ inline spin_for(mutex)
 inline tts_acquire_contended(mutex)
 {
     if
-    :: spin_for(mutex)
+    :: spin_until_taken(mutex)
     :: skip;
         do
         :: exchange(WORD(mutex), HELD_WITH_SLEEPERS, value);
@@ -125,7 +126,7 @@ inline tts_acquire_contended(mutex)
 inline tts_acquire_contended_until(mutex)
 {
     if
-    :: spin_for(mutex)
+    :: spin_until_taken(mutex)
     :: gave_up = true
     :: skip;
         do
