@@ -123,18 +123,19 @@ static void insert_key(struct tally *tally, uint32_t key, uint32_t value, size_t
 static void delete_key(struct tally *tally, uint32_t key)
 {
     struct workload_node probe = {.key = key};
-    struct avl_node *node;
+    bool is_there;
 
     pthread_mutex_lock(&shared.mutex);
-    node = avl_find(&shared.tree, &probe.links, NULL);
-    if (node != NULL) {
+    struct avl_node *node = avl_find(&shared.tree, &probe.links, NULL);
+    is_there = node != NULL;
+    if (is_there) {
         avl_unlink(&shared.tree, node);
         free(node);
         avl_counted(&shared.tree, -1);
     }
     pthread_mutex_unlock(&shared.mutex);
 
-    if (node != NULL) {
+    if (is_there) {
         tally->removed++;
         tally->keys_removed += key;
     }
