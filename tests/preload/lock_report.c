@@ -3,7 +3,7 @@
  *
  * Known lock operations for the report at exit; lock_report_test.py knows what each mode does.
  * lock_report MODE [PLUGIN]: writes the addresses of its locks to standard output and leaves by
- * exit(). Runs under a lock library with TTS_WAIT=park, so that a waiter can be seen in the word.
+ * exit(). Runs with TTS_WAIT=park and TTSTLE_POLICY=adaptive: then a waiter shows in the lock word.
  */
 #include "lock_check.h"
 

@@ -32,7 +32,8 @@ def check(holds, what):
 
 def run(stats, mode, *more, file=program, **settings):
     """Runs the program; returns the addresses of its locks."""
-    environment = dict(os.environ, LD_PRELOAD=library, TTS_WAIT="park", **settings)
+    environment = dict(os.environ, LD_PRELOAD=library, TTS_WAIT="park",
+                       TTSTLE_POLICY="adaptive", **settings)
     environment[setting] = stats
     result = subprocess.run([*runner, file, mode, *more], env=environment, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
