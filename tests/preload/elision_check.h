@@ -5,6 +5,9 @@
  * programs whose critical sections may be run as transactions, and know nothing of transactions
  * but this: where the loaded library says that it elides, they also demand that it did, so that
  * none passes because nothing was elided.
+ *
+ * What a section finds wrong is kept in a variable and checked after the section: a check that
+ * fails inside a transaction makes a system call to say so, is rolled back by that, and then holds.
  */
 #ifndef MPLACE_ELISION_CHECK_H
 #define MPLACE_ELISION_CHECK_H

@@ -144,7 +144,7 @@ static void *signal_after_the_look(void *argument)
 
 static void a_signal_between_the_look_and_the_wait_is_seen(void)
 {
-    for (int round = 0; round < 8 * rounds; round++) {
+    for (int round = 0; round < 40 * rounds; round++) {
         predicate_was_read = signaller_is_coming = 0;
         ready = false;
         pthread_t other = start_thread(signal_after_the_look, NULL);
@@ -155,6 +155,8 @@ static void a_signal_between_the_look_and_the_wait_is_seen(void)
              * to be seen: every other round makes no system call here and goes to the wait. */
             if (round % 2 == 0)
                 await_flag(&signaller_is_coming);
+            else
+                work(next_random(&seed) % 256);
             do
                 CHECK_EQUAL(pthread_cond_wait(&table.changed, &table.mutex), 0);
             while (!ready);

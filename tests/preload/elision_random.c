@@ -24,6 +24,7 @@ struct account {
         cnd_t c11;
     } paid;
     long money, payments;
+    long books;  /* equal to money whenever the mutex is free */
     int waiting; /* threads that wait for the next payment */
 } __attribute__((aligned(128)));
 
@@ -79,8 +80,10 @@ static void await_payment(struct account *account)
 static void move(struct account *from, struct account *to, long amount)
 {
     from->money -= amount;
-    work(10); /* money is missing meanwhile */
+    to->books += amount;
+    work(10); /* money is missing meanwhile, and the books are wrong */
     to->money += amount;
+    from->books -= amount;
     to->payments++;
     if (to->waiting > 0)
         tell_payment(to);
@@ -115,6 +118,7 @@ static void transfer(uint64_t *random)
         lock_account(second);
         break;
     }
+    bool whole = from->books == from->money && to->books == to->money;
     move(from, to, amount);
     if (next_random(random) % 16 == 0)
         CHECK(getppid() > 0); /* a system call in the middle */
@@ -125,6 +129,7 @@ static void transfer(uint64_t *random)
         unlock_account(second);
         unlock_account(first);
     }
+    CHECK(whole);
 }
 
 /* Takes one account after the other, holding all: deeper than transactions nest. */
@@ -201,7 +206,7 @@ static void open_accounts(void)
                                 PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK};
 
     for (int i = 0; i < ACCOUNTS; i++) {
-        accounts[i].money = START_MONEY;
+        accounts[i].money = accounts[i].books = START_MONEY;
         accounts[i].is_c11 = i >= 6;
         if (accounts[i].is_c11) {
             CHECK_EQUAL(mtx_init(&accounts[i].mutex.c11, mtx_timed), thrd_success);
