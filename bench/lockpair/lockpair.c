@@ -135,8 +135,12 @@ static __attribute__((noinline)) void lock_and_unlock(struct worker *worker)
             lock_and_time(worker);
         else
             pthread_mutex_lock(&mutex);
-        protected_counter++;
+        /* Read first and written last: whoever comes in between is not counted. */
+        uint64_t counted = protected_counter;
+        __asm__ volatile("" : "+r"(counted));
         value = work(value, inside);
+        __asm__ volatile("" : "+r"(counted) : "r"(value));
+        protected_counter = counted + 1;
         pthread_mutex_unlock(&mutex);
         sections++;
         /* Not the same each time, or the threads would fall into step. */
