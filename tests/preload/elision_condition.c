@@ -149,14 +149,17 @@ static void a_signal_between_the_look_and_the_wait_is_seen(void)
         ready = false;
         pthread_t other = start_thread(signal_after_the_look, NULL);
         CHECK_EQUAL(pthread_mutex_lock(&table.mutex), 0);
+        work(next_random(&seed) % 128);
         if (!ready) {
             raise_flag(&predicate_was_read);
-            /* Outside a transaction the other is now surely coming. Inside one the flag is not yet
-             * to be seen: every other round makes no system call here and goes to the wait. */
+            /*
+             * Every other round makes sure that the other is coming; the system calls end a
+             * transaction. The rounds between go straight to the wait: in a transaction the flag is
+             * not to be seen yet, and whoever looks at it aborts us. What must not happen is that
+             * the flag becomes visible by a commit before the mutex is held.
+             */
             if (round % 2 == 0)
                 await_flag(&signaller_is_coming);
-            else
-                work(next_random(&seed) % 256);
             do
                 CHECK_EQUAL(pthread_cond_wait(&table.changed, &table.mutex), 0);
             while (!ready);
