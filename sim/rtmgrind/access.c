@@ -46,11 +46,6 @@ static void bring_in(struct transaction *transaction, Addr line, Addr data, Bool
         give_up(cause_of_verdict[verdict], data, instruction);
 }
 
-static inline ULong bytes_mask(UInt offset, UInt size)
-{
-    return (size == LINE_BYTES ? ~0ULL : (1ULL << size) - 1) << offset;
-}
-
 static inline void load_line(struct transaction *transaction, Addr line, Addr data,
                              Addr instruction)
 {
@@ -73,7 +68,7 @@ static inline void store_line(struct transaction *transaction, Addr line, Addr d
         undo = conflict_undo_of(transaction, line);
     else
         undo = claim(transaction, line, data, True, instruction);
-    undo->written |= bytes_mask((UInt)(data - line), size);
+    undo_record(undo, (UInt)(data - line), size);
     if (marks < 0)
         bring_in(transaction, line, data, True, instruction);
 }

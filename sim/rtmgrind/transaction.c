@@ -82,7 +82,6 @@ UInt transaction_log(struct transaction *transaction, Addr line)
     struct undo *undo = &transaction->undo[transaction->undo_used];
     undo->line = line;
     undo->written = 0;
-    __builtin_memcpy(undo->before, (const void *)line, LINE_BYTES);
     return transaction->undo_used++;
 }
 
@@ -91,10 +90,10 @@ static void put_back(const struct undo *undo)
     for (UInt word = 0; word < LINE_BYTES / 8; word++) {
         UInt bytes = undo->written >> 8 * word & 0xff;
         UChar *to = (UChar *)undo->line + 8 * word;
-        const UChar *from = undo->before + 8 * word;
+        const UChar *from = (const UChar *)&undo->before[word];
 
         if (bytes == 0xff) {
-            *(ULong *)to = *(const ULong *)from;
+            *(ULong *)to = undo->before[word];
             continue;
         }
         for (UInt byte = 0; bytes >> byte != 0; byte++) {

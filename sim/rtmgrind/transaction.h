@@ -46,13 +46,30 @@ struct abort_event {
 
 struct site;
 
-/* Lines that a transaction wrote, as they were before. Only the bytes of `written` are put back:
- * a byte beside them may have been changed meanwhile by the kernel or another process. */
+/*
+ * A line that a transaction wrote, as it was before: those words of it that have a written byte.
+ * Only written bytes are put back: a byte beside them may have been changed meanwhile by the kernel
+ * or another process.
+ */
 struct undo {
     Addr line;
     ULong written; /* bit n: byte n */
-    UChar before[LINE_BYTES];
+    ULong before[LINE_BYTES / sizeof(ULong)];
 };
+
+/* Before a store of `size` bytes from `offset` on, all in the line. */
+static inline void undo_record(struct undo *undo, UInt offset, UInt size)
+{
+    ULong bytes = (size == LINE_BYTES ? ~0ULL : (1ULL << size) - 1) << offset;
+
+    if ((undo->written & bytes) == bytes)
+        return;
+    for (UInt word = offset / 8; word <= (offset + size - 1) / 8; word++) {
+        if ((undo->written >> 8 * word & 0xff) == 0)
+            undo->before[word] = ((const ULong *)undo->line)[word];
+    }
+    undo->written |= bytes;
+}
 
 /* A line that a transaction read or wrote. */
 struct claim {
@@ -111,7 +128,7 @@ void transaction_abort(struct transaction *transaction, const struct abort_event
 /* Every active one but that of the given processor (-1: all of them). */
 void transactions_abort_all(Int except_cpu, enum abort_cause cause);
 
-/* Adds a line to the undo log, before its first write; returns its number there. */
+/* Adds a line to the undo log, with nothing written yet; returns its number there. */
 UInt transaction_log(struct transaction *transaction, Addr line);
 
 #endif
