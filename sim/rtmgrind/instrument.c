@@ -7,6 +7,7 @@
 
 #include "access.h"
 #include "decode.h"
+#include "heap_blocks.h"
 #include "ir.h"
 #include "transaction.h"
 #include "unfriendly.h"
@@ -18,6 +19,20 @@ struct writer {
     IRExpr *guard;
     Addr instruction;
 };
+
+/* A function may begin at the first instruction of a block, and at one that VEX came to by
+ * following a jump or a call. */
+static Bool may_be_entry(const IRSB *in, Int first, Int i, Addr *behind)
+{
+    const IRStmt *mark = in->stmts[i];
+    Bool may;
+
+    if (mark->tag != Ist_IMark)
+        return False;
+    may = i == first || mark->Ist.IMark.addr != *behind;
+    *behind = mark->Ist.IMark.addr + mark->Ist.IMark.len;
+    return may;
+}
 
 static IRExpr *load_guard(IRSB *out)
 {
@@ -127,18 +142,29 @@ static void add_statement(struct writer *writer, IRStmt *statement)
 /* The plain variant: the block as it is, behind the way out to the hooked one. */
 static void write_plain(IRSB *out, const IRSB *in, Int first, Addr address)
 {
+    Addr behind = 0;
+
     addStmtToIRSB(out, IRStmt_Exit(load_guard(out), Ijk_Boring,
                                    IRConst_U64(hooked_address(address)), GUEST_OFFSET(RIP)));
-    for (Int i = first; i < in->stmts_used; i++)
+    for (Int i = first; i < in->stmts_used; i++) {
         addStmtToIRSB(out, in->stmts[i]);
+        if (may_be_entry(in, first, i, &behind))
+            heap_blocks_see_entry(out, in->stmts[i]->Ist.IMark.addr);
+    }
+    heap_blocks_see_end(out);
 }
 
 static void write_hooked(IRSB *out, const IRSB *in, Int first, IRExpr *guard)
 {
     struct writer writer = {.out = out, .guard = guard};
+    Addr behind = 0;
 
-    for (Int i = first; i < in->stmts_used; i++)
+    for (Int i = first; i < in->stmts_used; i++) {
         add_statement(&writer, in->stmts[i]);
+        if (may_be_entry(in, first, i, &behind))
+            heap_blocks_see_entry(out, in->stmts[i]->Ist.IMark.addr);
+    }
+    heap_blocks_see_end(out);
     unfriendly_end(out, in->jumpkind, guard, writer.instruction);
 }
 

@@ -17,6 +17,7 @@ struct options options = {
     .switch_inside = 20,
     .switch_outside = 5000,
     .timeslice = 100000,
+    .heap = True,
     .top = 5,
 };
 
@@ -100,6 +101,7 @@ Bool options_parse(const HChar *argument)
     } else if (VG_BINT_CLO(argument, "--switch-inside", options.switch_inside, 1, 1 << 20)) {
     } else if (VG_BINT_CLO(argument, "--switch-outside", options.switch_outside, 1, 1 << 20)) {
     } else if (VG_BINT_CLO(argument, "--timeslice", options.timeslice, 1, 1 << 30)) {
+    } else if (VG_BOOL_CLO(argument, "--heap", options.heap)) {
     } else if (VG_BINT_CLO(argument, "--top", options.top, 0, TOP_MOST)) {
     } else if (VG_STR_CLO(argument, "--rtm-out", options.output)) {
     } else {
@@ -126,6 +128,7 @@ void options_usage(void)
      "                              transaction is open [%d]\n"
      "    --switch-outside=N        the same while none is [%d]\n"
      "    --timeslice=N             blocks until a processor takes its next thread [%d]\n"
+     "    --heap=yes|no             follow malloc and free: which blocks fill a cache set [yes]\n"
      "    --top=N                   entries of each list of the report, up to %d [%d]\n"
      "    --rtm-out=FILE            write the report as JSON, too; %%p is the process id\n",
      options.l1d.sets, options.l1d.ways, options.l2.sets, options.l2.ways, options.seed, CPUS_MOST,

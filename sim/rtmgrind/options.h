@@ -29,6 +29,7 @@ struct options {
     Int switch_inside, switch_outside; /* mean blocks between switches of processor */
     Int timeslice;                     /* blocks until a processor changes to its next thread */
     Int top;                           /* entries of each list of the report */
+    Bool heap;                         /* know heap blocks, for the report */
     const HChar *output;               /* --rtm-out: file for the report as JSON, or NULL */
 };
 

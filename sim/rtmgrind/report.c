@@ -5,6 +5,7 @@
  */
 #include "report.h"
 
+#include "blame.h"
 #include "sites.h"
 
 static Bool forked;
@@ -37,11 +38,13 @@ static void in_child(ThreadId thread)
 {
     forked = True;
     sites_reset();
+    blame_reset();
 }
 
 void report_init(void)
 {
     sites_init();
+    blame_init();
     VG_(atfork)(NULL, NULL, in_child);
 }
 
@@ -116,9 +119,10 @@ static void print_text(struct site **list, UInt count, const struct site *total)
     }
     if (sites_places_lost() != 0)
         VG_(umsg)("%llu aborts at more places than there is room for\n", sites_places_lost());
+    blame_print_text();
 }
 
-static void write_string(VgFile *file, const HChar *text)
+void report_write_string(VgFile *file, const HChar *text)
 {
     VG_(fprintf)(file, "\"");
     for (; *text != '\0'; text++) {
@@ -148,7 +152,7 @@ static void write_instruction(VgFile *file, const HChar *key, Addr instruction)
     if (instruction == 0)
         return;
     VG_(fprintf)(file, ", \"%s\": ", key);
-    write_string(file, describe(instruction));
+    report_write_string(file, describe(instruction));
 }
 
 static void write_json(VgFile *file, struct site **list, UInt count, const struct site *total)
@@ -179,7 +183,9 @@ static void write_json(VgFile *file, struct site **list, UInt count, const struc
         write_instruction(file, "requester", places[i]->requester);
         VG_(fprintf)(file, "}");
     }
-    VG_(fprintf)(file, "]}\n");
+    VG_(fprintf)(file, "]");
+    blame_write_json(file);
+    VG_(fprintf)(file, "}\n");
 }
 
 static void print_json(struct site **list, UInt count, const struct site *total)

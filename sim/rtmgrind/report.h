@@ -11,6 +11,9 @@
 void report_init(void);
 void report_print(void);
 
+/* As a JSON string, with its quotes. */
+void report_write_string(VgFile *file, const HChar *text);
+
 const HChar *report_cause_name(enum abort_cause cause);
 
 #endif

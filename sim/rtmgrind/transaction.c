@@ -5,10 +5,12 @@
  */
 #include "transaction.h"
 
+#include "blame.h"
 #include "conflict.h"
 #include "dispatch.h"
 #include "footprint.h"
 #include "futex.h"
+#include "heap_blocks.h"
 #include "sites.h"
 
 struct transaction *transactions;
@@ -117,6 +119,7 @@ void transaction_commit(struct transaction *transaction)
 {
     footprint_committed(&transaction->footprint);
     close(transaction);
+    heap_blocks_committed(transaction->cpu);
     transaction->site->committed++;
 }
 
@@ -127,12 +130,14 @@ void transaction_abort(struct transaction *transaction, const struct abort_event
 
     tl_assert(transaction->active);
     sites_count_abort(transaction->begin, event);
+    blame_abort(transaction, event);
     for (UInt i = 0; i < transaction->undo_used; i++)
         put_back(&transaction->undo[i]);
     futex_put_back(transaction);
     footprint_aborted(&transaction->footprint);
     close(transaction);
     copy_registers(transaction->guest, &transaction->checkpoint);
+    heap_blocks_aborted(transaction->cpu, transaction->thread, transaction->guest->guest_RSP);
     transaction->guest->guest_RAX = status;
     transaction->guest->guest_RIP = transaction->fallback;
 }
