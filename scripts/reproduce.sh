@@ -100,7 +100,8 @@ allowed=$(nproc)
 threads=4
 ((threads <= cores)) || threads=$cores
 ((threads <= allowed)) || threads=$allowed
-scripts/mplace sweep avltree --quick --operations 100000 --threads "$threads" \
+# Spinning, as in the paper: a lock that parks would measure the kernel.
+TTS_WAIT=${TTS_WAIT:-spin} scripts/mplace sweep avltree --quick --operations 100000 --threads "$threads" \
     --malloc glibc,rand,cia --lock tts,ttstle \
     --also jemalloc:tts,mimalloc:tts,glibc:pthread,cia:pthread --resume --out "$out/avltree.csv"
 if [[ " ${results[*]} " == *' avltree-emulated '* ]]; then
