@@ -34,10 +34,10 @@ static inline bool lock_core_elide(pthread_mutex_t *mutex, unsigned kind, const 
 
 static inline bool lock_core_try_elide(pthread_mutex_t *mutex, unsigned kind, const void *caller)
 {
-    if (!lock_core_elides() || (kind & KIND_NO_ELISION))
-        return false;
+    /* First, for every kind: a C11 mutex that this thread elides may be tried as a POSIX one. */
     lock_core_leave_transaction();
-    return elision_enter(mutex, ELISION_NEVER_WAIT, caller);
+    return lock_core_elides() && !(kind & KIND_NO_ELISION) &&
+           elision_enter(mutex, ELISION_NEVER_WAIT, caller);
 }
 
 static inline bool lock_core_end_elided(unsigned kind)

@@ -163,6 +163,8 @@ START_TEST(trylock_timedlock_and_destroy_of_a_mutex_that_may_be_elided_run_again
     FAKE_ABORTS(HTM_CODE_PHYSICAL, mtx_timedlock(&a, &long_ago));
     ck_assert_int_eq(mtx_lock(&a), thrd_success);
     FAKE_ABORTS(HTM_CODE_PHYSICAL, (mtx_destroy(&a), 0));
+    ck_assert_int_eq(mtx_lock(&a), thrd_success);
+    FAKE_ABORTS(HTM_CODE_PHYSICAL, pthread_mutex_trylock(bytes(&a))); /* by its other name */
 
     FAKE_SCRIPT({.status = PHYSICAL});
     ck_assert_int_eq(mtx_lock(&a), thrd_success); /* what the hardware goes on with */
