@@ -14,7 +14,12 @@ struct holders {
     ULong readers; /* bit n: the transaction of processor n */
     Int writer;    /* or NOBODY */
     UInt undo;     /* the line's number in the writer's undo log */
+    ULong epoch;   /* all of this but the line counts only while it is the current one */
 };
+
+/* Grows whenever no transaction is active any more: the last one need not visit its lines to give
+ * them back. */
+static ULong epoch = 1;
 
 static struct holders *directory;
 static UInt directory_room; /* a power of two, never more than half full */
@@ -50,6 +55,11 @@ static inline struct holders *find(Addr line)
             return NULL;
         place = (place + 1) & (directory_room - 1);
     }
+    if (directory[place].epoch != epoch) {
+        directory[place].epoch = epoch;
+        directory[place].readers = 0;
+        directory[place].writer = NOBODY;
+    }
     return &directory[place];
 }
 
@@ -61,6 +71,7 @@ static struct holders *add(Addr line)
         place = (place + 1) & (directory_room - 1);
     directory[place].line = line;
     directory[place].writer = NOBODY;
+    directory[place].epoch = epoch;
     directory_used++;
     return &directory[place];
 }
@@ -129,8 +140,13 @@ static void abort_holder(const struct holders *holders, Int cpu, Addr data, Addr
 static inline void evict_holders(struct holders *holders, Int me, Bool store, Addr data,
                                  Addr instruction)
 {
-    if (holders->writer != NOBODY && holders->writer != me)
-        abort_holder(holders, holders->writer, data, instruction);
+    if (holders->writer != NOBODY) {
+        /* Nobody else holds a line that has a writer. Once it is aborted, and was the last active
+         * one, the entry does not count any more: it must not be looked at again. */
+        if (holders->writer != me)
+            abort_holder(holders, holders->writer, data, instruction);
+        return;
+    }
     if (!store)
         return;
     ULong readers = holders->readers;
@@ -219,8 +235,10 @@ struct undo *conflict_undo_of(const struct transaction *transaction, Addr line)
 void conflict_release(struct transaction *transaction)
 {
     ULong others = ~(1ULL << transaction->cpu);
+    Bool last = transactions_active == 1;
 
-    for (UInt i = 0; i < transaction->claims_used; i++) {
+    epoch += last;
+    for (UInt i = 0; !last && i < transaction->claims_used; i++) {
         struct holders *holders = &directory[transaction->claims[i].place];
         holders->readers &= others;
         if (holders->writer == transaction->cpu)
