@@ -15,9 +15,8 @@ static size_t size;
 
 void *operator_new(size_t bytes) __asm__("_Znwm");
 
-/* Outside of a transaction first, so that one in a transaction finds the allocator's pages there.
- */
-static __attribute__((noinline)) void *in_a_transaction(bool commit)
+/* More is allocated and freed before, so that the transaction finds the allocator's pages there. */
+static __attribute__((noinline)) void *in_a_transaction(void)
 {
     void *volatile block = NULL;
 
@@ -28,17 +27,26 @@ static __attribute__((noinline)) void *in_a_transaction(bool commit)
         __asm__ volatile("" : : "r"(more) : "memory"); /* or the compiler leaves it all out */
         free(more);
         if (begin() == STARTED) {
-            block = malloc(commit ? size : size + 128);
-            if (!commit)
-                ABORT(1);
+            block = malloc(size);
             end();
             return block;
         }
-        if (!commit && i == 3)
-            return malloc(size);
     }
     EXPECT(!"no transaction with malloc in it commits");
     return NULL;
+}
+
+/* Allocates free memory again, and aborts: it is free all the same. */
+static __attribute__((noinline)) void allocate_in_vain(void)
+{
+    int status = begin();
+
+    if (status == STARTED) {
+        for (int i = 0; i < BLOCKS; i++)
+            blocks[i] = malloc(size);
+        ABORT(1);
+    }
+    EXPECT(status != STARTED);
 }
 
 /* What an aborted transaction freed is still allocated. */
@@ -76,12 +84,10 @@ static __attribute__((noinline)) void *allocate_one(const char *how)
     if (strcmp(how, "new") == 0)
         return operator_new(size);
     if (strcmp(how, "committed") == 0)
-        return in_a_transaction(true);
-    if (strcmp(how, "aborted") == 0)
-        return in_a_transaction(false);
+        return in_a_transaction();
     if (strcmp(how, "freed_in_vain") == 0)
         return freed_in_vain();
-    if (strcmp(how, "freed") == 0)
+    if (strcmp(how, "freed") == 0 || strcmp(how, "allocated_in_vain") == 0)
         return malloc(size);
     fprintf(stderr, "blame_blocks: unknown way '%s'\n", how);
     exit(2);
@@ -128,10 +134,13 @@ int main(int count, char **arguments)
     allocate(arguments[1]);
     chosen = choose(lines, ways + 1);
     EXPECT_EQUAL(chosen, ways + 1);
-    if (strcmp(arguments[1], "freed") == 0) {
+    if (strcmp(arguments[1], "freed") == 0 || strcmp(arguments[1], "allocated_in_vain") == 0) {
+        EXPECT(mallopt(M_TRIM_THRESHOLD, 1 << 30)); /* free memory stays mapped */
         for (int i = 0; i < BLOCKS; i++)
             free(blocks[i]);
     }
+    if (strcmp(arguments[1], "allocated_in_vain") == 0)
+        allocate_in_vain();
     status = begin();
     if (status == STARTED) {
         for (size_t i = 0; i < chosen; i++)

@@ -188,8 +188,8 @@ static void the_second_level_bounds_what_is_read(size_t sets, size_t ways)
 
 /*
  * A set of four ways, full of other lines. A is written, then B, C, D and again C are read, and E
- * comes in: true LRU gives A up. A tree takes the halves in turn: A and C lie in one, B and D in the
- * other. C was used last, so the root points at the other half, and B goes.
+ * comes in: true LRU gives A up. A tree takes the halves in turn: A and C lie in one, B and D in
+ * the other. C was used last, so the root points at the other half, and B goes.
  */
 static void the_oldest_line_leaves_or_the_one_that_the_tree_points_at(const char *replacement)
 {

@@ -224,6 +224,42 @@ static void exit_while_others_are_in_transactions_commits_none_of_them(void)
     }
 }
 
+static void *change_rights(void *unused)
+{
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    EXPECT(page != MAP_FAILED);
+    while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+        *(volatile char *)page = 1;
+        EXPECT_EQUAL(mprotect(page, 4096, PROT_READ), 0);
+        EXPECT_EQUAL(mprotect(page, 4096, PROT_READ | PROT_WRITE), 0);
+    }
+    munmap(page, 4096);
+    return unused;
+}
+
+static void work_for_long(void *unused)
+{
+    (void)unused;
+    linger(3000);
+}
+
+/* All processors are interrupted to forget the old rights. */
+static void a_change_of_the_address_space_by_another_thread_aborts(void)
+{
+    pthread_t thread;
+    int status = STARTED;
+
+    stop = 0;
+    thread = start_thread(change_rights, NULL);
+    for (int i = 0; i < 20000 && status == STARTED; i++)
+        status = attempt(work_for_long, NULL);
+    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+    end_thread(thread);
+    EXPECT(status != STARTED);
+    EXPECT_EQUAL(status & CAUSES, 0);
+}
+
 static void *cancel_me(void *unused)
 {
     __atomic_store_n(&started, 1, __ATOMIC_RELEASE);
@@ -283,6 +319,7 @@ int main(int count, char **arguments, char **variables)
     exec_in_a_child_with_threads_in_transactions_replaces_the_program();
     a_thread_that_would_end_in_a_transaction_aborts_first();
     exit_while_others_are_in_transactions_commits_none_of_them();
+    a_change_of_the_address_space_by_another_thread_aborts();
     a_thread_cancelled_in_a_transaction_ends_and_its_stores_are_undone();
     threads_come_and_go_by_the_hundred();
     return 0;
