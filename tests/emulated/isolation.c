@@ -179,6 +179,12 @@ static void write_and_linger(void *argument)
     linger(300);
 }
 
+static void read_write_and_linger(void *argument)
+{
+    *(long *)argument = shared.z;
+    write_and_linger(NULL);
+}
+
 static void *load_all_the_time(void *unused)
 {
     be_ready();
@@ -198,6 +204,11 @@ static void *exchange_all_the_time(void *unused)
 static void a_plain_store_aborts_who_read_the_line_with_conflict_and_retry(void)
 {
     EXPECT_EQUAL(conflict_status(read_and_linger, store_all_the_time), CONFLICT | RETRY);
+}
+
+static void a_plain_store_aborts_who_read_and_wrote_the_line_once(void)
+{
+    EXPECT_EQUAL(conflict_status(read_write_and_linger, store_all_the_time), CONFLICT | RETRY);
 }
 
 static void a_plain_load_aborts_who_wrote_the_line_with_conflict_and_retry(void)
@@ -318,6 +329,7 @@ int main(void)
     plain_loads_never_see_what_is_not_committed();
     what_a_transaction_read_stays_the_same_until_it_ends();
     a_plain_store_aborts_who_read_the_line_with_conflict_and_retry();
+    a_plain_store_aborts_who_read_and_wrote_the_line_once();
     a_plain_load_aborts_who_wrote_the_line_with_conflict_and_retry();
     an_atomic_operation_aborts_who_read_the_line();
     two_transactions_that_write_one_line_conflict();
