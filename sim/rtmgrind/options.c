@@ -128,7 +128,7 @@ void options_usage(void)
      "                              transaction is open [%d]\n"
      "    --switch-outside=N        the same while none is [%d]\n"
      "    --timeslice=N             blocks until a processor takes its next thread [%d]\n"
-     "    --heap=yes|no             follow malloc and free: which blocks fill a cache set [yes]\n"
+     "    --heap=yes|no             follow malloc and free for the report, if there is one [yes]\n"
      "    --top=N                   entries of each list of the report, up to %d [%d]\n"
      "    --rtm-out=FILE            write the report as JSON, too; %%p is the process id\n",
      options.l1d.sets, options.l1d.ways, options.l2.sets, options.l2.ways, options.seed, CPUS_MOST,
@@ -154,6 +154,9 @@ static void read_geometry(const HChar *option, const HChar *text,
 
 void options_check(void)
 {
+    /* Following the heap costs every malloc a walk up the stack, for the report alone. */
+    if (VG_(clo_verbosity) == 0 && options.output == NULL)
+        options.heap = False;
     read_geometry("--l1d", text_l1d, &options.l1d);
     read_geometry("--l2", text_l2, &options.l2);
     if (text_replacement == NULL)
