@@ -25,18 +25,6 @@ static void give_up(enum abort_cause cause, Addr data, Addr instruction)
     transaction_abort_running(&event);
 }
 
-static struct undo *claim(struct transaction *transaction, Addr line, Addr data, Bool store,
-                          Addr instruction)
-{
-    if (UNLIKELY(!page_usable(line, store)))
-        give_up(ABORT_PAGE_FAULT, data, instruction);
-    struct undo *undo = conflict_claim(transaction, line, store, instruction);
-    if (UNLIKELY(options.read_lines != 0 &&
-                 transaction->claims_used - transaction->undo_used > (UInt)options.read_lines))
-        give_up(ABORT_READ_CAPACITY, data, instruction);
-    return undo;
-}
-
 static void bring_in(struct transaction *transaction, Addr line, Addr data, Bool store,
                      Addr instruction)
 {
@@ -46,6 +34,13 @@ static void bring_in(struct transaction *transaction, Addr line, Addr data, Bool
         give_up(cause_of_verdict[verdict], data, instruction);
 }
 
+/* Is the bound of --read-lines passed? Lines that were written as well do not count. */
+static inline Bool read_too_much(const struct transaction *transaction)
+{
+    return options.read_lines != 0 &&
+           transaction->claims_used - transaction->undo_used > (UInt)options.read_lines;
+}
+
 static inline void load_line(struct transaction *transaction, Addr line, Addr data,
                              Addr instruction)
 {
@@ -53,7 +48,11 @@ static inline void load_line(struct transaction *transaction, Addr line, Addr da
 
     if (LIKELY(marks > 0))
         return;
-    claim(transaction, line, data, False, instruction);
+    if (UNLIKELY(!page_usable(line, False)))
+        give_up(ABORT_PAGE_FAULT, data, instruction);
+    conflict_claim_load(transaction, line, instruction);
+    if (UNLIKELY(read_too_much(transaction)))
+        give_up(ABORT_READ_CAPACITY, data, instruction);
     if (marks < 0)
         bring_in(transaction, line, data, False, instruction);
 }
@@ -64,10 +63,13 @@ static inline void store_line(struct transaction *transaction, Addr line, Addr d
     struct undo *undo;
     int marks = footprint_touch_recent(&transaction->footprint, line, True);
 
-    if (LIKELY(marks > 0 && (marks & CACHE_MODEL_WRITTEN)))
+    if (LIKELY(marks > 0 && (marks & CACHE_MODEL_WRITTEN))) {
         undo = conflict_undo_of(transaction, line);
-    else
-        undo = claim(transaction, line, data, True, instruction);
+    } else {
+        if (UNLIKELY(!page_usable(line, True)))
+            give_up(ABORT_PAGE_FAULT, data, instruction);
+        undo = conflict_claim_store(transaction, line, instruction);
+    }
     undo_record(undo, (UInt)(data - line), size);
     if (marks < 0)
         bring_in(transaction, line, data, True, instruction);
@@ -93,6 +95,19 @@ void access_load(Addr address, ULong site)
         load_line(transaction, line, line, instruction);
 }
 
+/* An access over a border of lines: rare, and out of the way. */
+static void store_lines(struct transaction *transaction, Addr address, Addr end, Addr instruction)
+    __attribute__((noinline));
+static void store_lines(struct transaction *transaction, Addr address, Addr end, Addr instruction)
+{
+    while (address < end) {
+        Addr line = line_of(address);
+        Addr part_end = line + LINE_BYTES < end ? line + LINE_BYTES : end;
+        store_line(transaction, line, address, (UInt)(part_end - address), instruction);
+        address = part_end;
+    }
+}
+
 void access_store(Addr address, ULong site)
 {
     struct transaction *transaction = transaction_running;
@@ -103,10 +118,9 @@ void access_store(Addr address, ULong site)
         conflict_plain(address, end - address, True, instruction);
         return;
     }
-    while (address < end) {
-        Addr line = line_of(address);
-        Addr part_end = line + LINE_BYTES < end ? line + LINE_BYTES : end;
-        store_line(transaction, line, address, (UInt)(part_end - address), instruction);
-        address = part_end;
+    if (LIKELY(line_of(address) == line_of(end - 1))) {
+        store_line(transaction, line_of(address), address, (UInt)(end - address), instruction);
+        return;
     }
+    store_lines(transaction, address, end, instruction);
 }

@@ -26,7 +26,7 @@ static UInt directory_room; /* a power of two, never more than half full */
 static UInt directory_used;
 static UInt directory_shift;
 
-static UInt place_of(Addr line)
+static inline UInt place_of(Addr line)
 {
     /* Fibonacci hashing: the high bits of the product depend on all bits of the line's number. */
     return (UInt)(((line / LINE_BYTES) * 0x9E3779B97F4A7C15ULL) >> directory_shift);
@@ -104,15 +104,19 @@ static void renew(void)
     VG_(free)(old);
 }
 
-static struct holders *find_or_add(Addr line)
+static struct holders *make_room_and_add(Addr line) __attribute__((noinline));
+static struct holders *make_room_and_add(Addr line)
 {
-    struct holders *holders = find(line);
-
-    if (LIKELY(holders != NULL))
-        return holders;
     if (directory_used >= directory_room / 2)
         renew();
     return add(line);
+}
+
+static inline struct holders *find_or_add(Addr line)
+{
+    struct holders *holders = find(line);
+
+    return LIKELY(holders != NULL) ? holders : make_room_and_add(line);
 }
 
 static Addr claimed_by(const struct transaction *transaction, const struct holders *holders)
@@ -137,8 +141,7 @@ static void abort_holder(const struct holders *holders, Int cpu, Addr data, Addr
 }
 
 /* Aborts whoever holds the line in a way that does not go together with this access. */
-static inline void evict_holders(struct holders *holders, Int me, Bool store, Addr data,
-                                 Addr instruction)
+static void evict_holders(struct holders *holders, Int me, Bool store, Addr data, Addr instruction)
 {
     if (holders->writer != NOBODY) {
         /* Nobody else holds a line that has a writer. Once it is aborted, and was the last active
@@ -193,38 +196,52 @@ void conflict_plain(Addr address, SizeT size, Bool store, Addr instruction)
     }
 }
 
-static void remember_claim(struct transaction *transaction, const struct holders *holders,
-                           Addr instruction)
+static void make_room_for_claims(struct transaction *transaction) __attribute__((noinline));
+static void make_room_for_claims(struct transaction *transaction)
 {
-    if (transaction->claims_used == transaction->claims_room) {
-        transaction->claims_room =
-            transaction->claims_room == 0 ? 256 : transaction->claims_room * 2;
-        transaction->claims = VG_(realloc)("rtm.claims", transaction->claims,
-                                           transaction->claims_room * sizeof *transaction->claims);
-    }
+    transaction->claims_room = transaction->claims_room == 0 ? 256 : transaction->claims_room * 2;
+    transaction->claims = VG_(realloc)("rtm.claims", transaction->claims,
+                                       transaction->claims_room * sizeof *transaction->claims);
+}
+
+static inline void remember_claim(struct transaction *transaction, const struct holders *holders,
+                                  Addr instruction)
+{
+    if (UNLIKELY(transaction->claims_used == transaction->claims_room))
+        make_room_for_claims(transaction);
     transaction->claims[transaction->claims_used++] =
         (struct claim){.instruction = instruction, .place = (UInt)(holders - directory)};
 }
 
-struct undo *conflict_claim(struct transaction *transaction, Addr line, Bool store,
-                            Addr instruction)
+void conflict_claim_load(struct transaction *transaction, Addr line, Addr instruction)
 {
     Int me = transaction->cpu;
     ULong my_bit = 1ULL << me;
     struct holders *holders = find_or_add(line);
 
-    evict_holders(holders, me, store, line, instruction);
-    if (holders->writer != me && (holders->readers & my_bit) == 0)
+    if (holders->writer == me || (holders->readers & my_bit) != 0)
+        return;
+    if (UNLIKELY(holders->writer != NOBODY))
+        evict_holders(holders, me, False, line, instruction);
+    holders->readers |= my_bit;
+    remember_claim(transaction, holders, instruction);
+}
+
+struct undo *conflict_claim_store(struct transaction *transaction, Addr line, Addr instruction)
+{
+    Int me = transaction->cpu;
+    ULong my_bit = 1ULL << me;
+    struct holders *holders = find_or_add(line);
+
+    if (holders->writer == me)
+        return &transaction->undo[holders->undo];
+    if (UNLIKELY(holders->writer != NOBODY || (holders->readers & ~my_bit) != 0))
+        evict_holders(holders, me, True, line, instruction);
+    if ((holders->readers & my_bit) == 0)
         remember_claim(transaction, holders, instruction);
-    if (!store) {
-        holders->readers |= my_bit;
-        return NULL;
-    }
-    if (holders->writer != me) {
-        holders->undo = transaction_log(transaction, line);
-        holders->writer = me;
-    }
-    return &transaction->undo[holders->undo];
+    holders->writer = me;
+    holders->undo = transaction->undo_used;
+    return transaction_log(transaction, line);
 }
 
 struct undo *conflict_undo_of(const struct transaction *transaction, Addr line)

@@ -15,13 +15,10 @@ void conflict_init(void);
 /* An access outside of transactions, by the running thread or by the kernel for it. */
 void conflict_plain(Addr address, SizeT size, Bool store, Addr instruction);
 
-/*
- * The line becomes part of the transaction's read or write set; others that hold it are aborted.
- * For a store, adds the line to the undo log and returns its entry, which stays valid until the
- * next call; for a load returns NULL.
- */
-struct undo *conflict_claim(struct transaction *transaction, Addr line, Bool store,
-                            Addr instruction);
+/* The line becomes part of the transaction's read set, or of its write set; others that hold it are
+ * aborted. The undo entry stays where it is until the next call. */
+void conflict_claim_load(struct transaction *transaction, Addr line, Addr instruction);
+struct undo *conflict_claim_store(struct transaction *transaction, Addr line, Addr instruction);
 
 /* The undo entry of a line that this transaction has claimed for writing. */
 struct undo *conflict_undo_of(const struct transaction *transaction, Addr line);

@@ -74,17 +74,11 @@ void transaction_begin(Int cpu, ThreadId thread, Guest *guest, Addr begin, Addr 
     transaction->site->started++;
 }
 
-UInt transaction_log(struct transaction *transaction, Addr line)
+void transaction_make_room_for_undo(struct transaction *transaction)
 {
-    if (transaction->undo_used == transaction->undo_room) {
-        transaction->undo_room = transaction->undo_room == 0 ? 64 : transaction->undo_room * 2;
-        transaction->undo = VG_(realloc)("rtm.undo", transaction->undo,
-                                         transaction->undo_room * sizeof *transaction->undo);
-    }
-    struct undo *undo = &transaction->undo[transaction->undo_used];
-    undo->line = line;
-    undo->written = 0;
-    return transaction->undo_used++;
+    transaction->undo_room = transaction->undo_room == 0 ? 64 : transaction->undo_room * 2;
+    transaction->undo = VG_(realloc)("rtm.undo", transaction->undo,
+                                     transaction->undo_room * sizeof *transaction->undo);
 }
 
 static void put_back(const struct undo *undo)

@@ -128,7 +128,18 @@ void transaction_abort(struct transaction *transaction, const struct abort_event
 /* Every active one but that of the given processor (-1: all of them). */
 void transactions_abort_all(Int except_cpu, enum abort_cause cause);
 
-/* Adds a line to the undo log, with nothing written yet; returns its number there. */
-UInt transaction_log(struct transaction *transaction, Addr line);
+void transaction_make_room_for_undo(struct transaction *transaction);
+
+/* Adds a line to the undo log, with nothing written yet; returns its entry, which moves when the
+ * next one is added. */
+static inline struct undo *transaction_log(struct transaction *transaction, Addr line)
+{
+    if (UNLIKELY(transaction->undo_used == transaction->undo_room))
+        transaction_make_room_for_undo(transaction);
+    struct undo *undo = &transaction->undo[transaction->undo_used++];
+    undo->line = line;
+    undo->written = 0;
+    return undo;
+}
 
 #endif
