@@ -141,15 +141,22 @@ void options_debug_usage(void)
     VG_(printf)("    (none)\n");
 }
 
+/* The core ends the process for a bad option only while it reads options itself; this is later. */
+#define REFUSE(...)                                                                                \
+    do {                                                                                           \
+        VG_(fmsg_bad_option)(__VA_ARGS__);                                                         \
+        VG_(exit)(1);                                                                              \
+    } while (0)
+
 static void read_geometry(const HChar *option, const HChar *text,
                           struct cache_model_geometry *geometry)
 {
     if (text == NULL)
         return;
     if (!cache_model_parse(text, geometry))
-        VG_(fmsg_bad_option)(option, "'%s' is not SETSxWAYS, for instance 64x12\n", text);
+        REFUSE(option, "'%s' is not SETSxWAYS, for instance 64x12\n", text);
     if (geometry->line != LINE_BYTES)
-        VG_(fmsg_bad_option)(option, "lines have %d bytes, not %u\n", LINE_BYTES, geometry->line);
+        REFUSE(option, "lines have %d bytes, not %u\n", LINE_BYTES, geometry->line);
 }
 
 void options_check(void)
@@ -164,5 +171,5 @@ void options_check(void)
     if (VG_(strcmp)(text_replacement, "tree") == 0)
         options.replacement = CACHE_MODEL_TREE_LRU;
     else if (VG_(strcmp)(text_replacement, "lru") != 0)
-        VG_(fmsg_bad_option)("--replacement", "'%s' is not lru or tree\n", text_replacement);
+        REFUSE("--replacement", "'%s' is not lru or tree\n", text_replacement);
 }
