@@ -215,6 +215,15 @@ struct cache_model_access cache_model_access(struct cache_model *model, uint64_t
     return result;
 }
 
+bool cache_model_holds(const struct cache_model *model, uint64_t address)
+{
+    const struct cache_model_set *set =
+        cache_model_set_at(model, cache_model_set_of(model, address));
+
+    return find(model, set, cache_model_line_of(model, address) | CACHE_MODEL_VALID) <
+           model->geometry.ways;
+}
+
 static void empty(const struct cache_model *model, struct cache_model_set *set, uint32_t way)
 {
     if (model->replacement == CACHE_MODEL_LRU) { /* empty entries are last */

@@ -141,6 +141,9 @@ static inline int cache_model_touch_recent(const struct cache_model *model, uint
 struct cache_model_access cache_model_access(struct cache_model *model, uint64_t address,
                                              unsigned marks);
 
+/* Whether the line is there. Changes nothing. */
+bool cache_model_holds(const struct cache_model *model, uint64_t address);
+
 /* Another processor wrote the line: it is gone, and its place is the next to be filled. */
 void cache_model_invalidate(struct cache_model *model, uint64_t address);
 

@@ -17,18 +17,6 @@ void footprint_init(struct footprint *footprint)
     make_model(&footprint->l2, &options.l2);
 }
 
-static Bool holds(const struct cache_model *model, Addr line)
-{
-    struct cache_model_set *set = cache_model_set_at(model, cache_model_set_of(model, line));
-
-    for (UInt way = 0; way < model->geometry.ways; way++) {
-        if ((set->entry[way] & ~(ULong)(CACHE_MODEL_MARKS | CACHE_MODEL_VALID)) == line &&
-            (set->entry[way] & CACHE_MODEL_VALID))
-            return True;
-    }
-    return False;
-}
-
 enum footprint_verdict footprint_access(struct footprint *footprint, Addr line, Bool store)
 {
     unsigned mark = store ? CACHE_MODEL_WRITTEN : CACHE_MODEL_READ;
@@ -43,7 +31,8 @@ enum footprint_verdict footprint_access(struct footprint *footprint, Addr line, 
     struct cache_model_access second =
         cache_model_access(&footprint->l2, first.evicted_line, CACHE_MODEL_READ);
     /* What came back to the first level meanwhile is not lost with its copy in the second. */
-    if (second.evicted && second.evicted_marks != 0 && !holds(&footprint->l1d, second.evicted_line))
+    if (second.evicted && second.evicted_marks != 0 &&
+        !cache_model_holds(&footprint->l1d, second.evicted_line))
         return FOOTPRINT_READ_LOST;
     return FOOTPRINT_FITS;
 }

@@ -422,6 +422,17 @@ static void expect_same_lines(const struct cache_model *model, const struct refe
     ck_assert_uint_eq(count, expected);
 }
 
+static bool reference_holds(const struct reference *reference, uint64_t line)
+{
+    for (unsigned set = 0; set < reference->geometry.sets; set++) {
+        for (unsigned way = 0; way < reference->geometry.ways; way++) {
+            if (reference->lines[set][way].valid && reference->lines[set][way].line == line)
+                return true;
+        }
+    }
+    return false;
+}
+
 /* One random operation on both; what they return must be the same. */
 static void step(struct cache_model *model, struct reference *reference, uint64_t *random)
 {
@@ -433,6 +444,8 @@ static void step(struct cache_model *model, struct reference *reference, uint64_
 
     if (random_below(random, 2))
         address |= 0x00007fff00000000; /* high addresses, too */
+    if (cache_model_holds(model, address + 3) != reference_holds(reference, address))
+        ck_abort_msg("line %llx: held by one of the two only", (unsigned long long)address);
     if (what < 5) {
         cache_model_clear_marks(model);
         reference_each(reference, clear_one, 0);
