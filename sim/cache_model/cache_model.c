@@ -105,10 +105,12 @@ void cache_model_init(struct cache_model *model, const struct cache_model_geomet
 /* The first access to a set in a new transaction finds the marks of the last one: they go now. */
 static void refresh(const struct cache_model *model, struct cache_model_set *set)
 {
+    uint32_t ways = model->geometry.ways;
+
     if (set->transaction == model->transaction)
         return;
     set->transaction = model->transaction;
-    for (uint32_t way = 0; way < model->geometry.ways; way++)
+    for (uint32_t way = 0; way < ways; way++)
         set->entry[way] &= ~MARKS;
 }
 
@@ -164,8 +166,9 @@ static uint64_t use_lru(const struct cache_model *model, struct cache_model_set 
                         unsigned marks)
 {
     uint64_t entry = set->entry[0];
+    uint32_t ways = model->geometry.ways;
 
-    for (uint32_t way = 1; way < model->geometry.ways && (entry & ~MARKS) != line; way++) {
+    for (uint32_t way = 1; way < ways && (entry & ~MARKS) != line; way++) {
         uint64_t next = set->entry[way];
 
         set->entry[way] = entry;
