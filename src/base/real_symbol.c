@@ -11,7 +11,15 @@
 
 void *real_symbol(const char *name, const char *version)
 {
-    void *address = version != NULL ? dlvsym(RTLD_NEXT, name, version) : NULL;
+    void *next = dlsym(RTLD_NEXT, name);
+    void *versioned = version != NULL ? dlvsym(RTLD_NEXT, name, version) : NULL;
+    Dl_info next_object, versioned_object;
 
-    return address != NULL ? address : dlsym(RTLD_NEXT, name);
+    /* Two libraries: the nearer one interposes the function without a version, and goes first. In
+     * one library dlsym may have found the oldest version. */
+    if (versioned == NULL || (next != NULL && dladdr(next, &next_object) != 0 &&
+                              dladdr(versioned, &versioned_object) != 0 &&
+                              next_object.dli_fbase != versioned_object.dli_fbase))
+        return next;
+    return versioned;
 }

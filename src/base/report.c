@@ -6,6 +6,7 @@
 #include "base/report.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
@@ -18,13 +19,43 @@ void report_open(struct report *report, int fd)
     report->length = 0;
 }
 
+/*
+ * write without the signals that end a process by default: SIGPIPE where nobody reads, SIGXFSZ
+ * above the file size limit. One that was pending before stays; one of ours is taken back.
+ */
+static ssize_t write_quietly(int fd, const char *text, size_t length)
+{
+    static const struct timespec at_once;
+    sigset_t quiet, before, pending;
+    int error;
+
+    sigemptyset(&quiet);
+    sigaddset(&quiet, SIGPIPE);
+    sigaddset(&quiet, SIGXFSZ);
+    sigpending(&pending);
+    (void)pthread_sigmask(SIG_BLOCK, &quiet, &before);
+    ssize_t n = write(fd, text, length);
+    error = errno;
+    if (n < 0 && (error == EPIPE || error == EFBIG)) {
+        int ours = error == EPIPE ? SIGPIPE : SIGXFSZ;
+
+        sigemptyset(&quiet);
+        sigaddset(&quiet, ours);
+        if (!sigismember(&pending, ours))
+            (void)sigtimedwait(&quiet, NULL, &at_once);
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return n;
+}
+
 static void flush(struct report *report)
 {
     int saved_errno = errno;
     size_t done = 0;
 
     while (report->fd >= 0 && done < report->length) {
-        ssize_t n = write(report->fd, report->text + done, report->length - done);
+        ssize_t n = write_quietly(report->fd, report->text + done, report->length - done);
         if (n > 0)
             done += (size_t)n;
         else if (errno != EINTR)

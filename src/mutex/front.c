@@ -90,7 +90,9 @@ int front_lock_any(pthread_mutex_t *mutex, unsigned kind, const void *caller)
     default:
         return next_mutex_lock(mutex);
     }
-    if (__builtin_expect(!lock_core_try(mutex), 0))
+    bool taken = (kind & KIND_TYPE_MASK) == TYPE_ADAPTIVE ? lock_core_try_atomic(mutex)
+                                                          : lock_core_try(mutex);
+    if (__builtin_expect(!taken, 0))
         return lock_held(mutex, kind, caller);
     return become_owner(mutex, kind, caller);
 }
@@ -112,7 +114,7 @@ int front_trylock_any(pthread_mutex_t *mutex, unsigned kind, const void *caller)
     default:
         return next_mutex_trylock(mutex);
     }
-    if (!mutex_is_free(mutex) || !lock_core_try(mutex))
+    if (!mutex_is_free(mutex) || !lock_core_try_atomic(mutex))
         return EBUSY;
     return become_owner(mutex, kind, caller);
 }
@@ -134,7 +136,7 @@ int front_lock_until(pthread_mutex_t *mutex, unsigned kind, clockid_t clock,
             return 0;
         break;
     }
-    if (!lock_core_try(mutex)) {
+    if (!lock_core_try_atomic(mutex)) {
         count_wait(mutex);
         int error = lock_core_acquire_until(mutex, clock, deadline);
         if (error != 0) {
@@ -158,7 +160,7 @@ int front_unlock_any(pthread_mutex_t *mutex, unsigned kind)
          * of the two tests matters: ending a transaction where there is none is a fault.
          */
         if (mutex_is_free(mutex)) {
-            (void)lock_core_end_elided(kind);
+            (void)lock_core_end_elided(mutex, kind);
             return 0;
         }
         return front_give_up(mutex);

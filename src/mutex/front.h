@@ -94,7 +94,7 @@ static FRONT_INLINE int front_trylock(pthread_mutex_t *mutex, unsigned kind)
         return front_trylock_any(mutex, kind, FRONT_CALLER);
     /* Looks first: programs poll with trylock, and a failing exchange would take the line away from
      * the holder each time. */
-    if (!mutex_is_free(mutex) || !lock_core_try(mutex))
+    if (!mutex_is_free(mutex) || !lock_core_try_atomic(mutex))
         return EBUSY;
     return front_become_owner_fast(mutex) ? 0 : front_become_owner_slow(mutex, FRONT_CALLER);
 }

@@ -18,6 +18,9 @@
 /* One attempt; never waits. */
 static inline bool lock_core_try(pthread_mutex_t *mutex);
 
+/* The same, atomic even while libc knows of one thread only; see tts_lock/tts.h. */
+static inline bool lock_core_try_atomic(pthread_mutex_t *mutex);
+
 /* Takes the lock, waiting as long as it takes; for after an attempt has failed. */
 static inline void lock_core_acquire(pthread_mutex_t *mutex);
 
@@ -57,7 +60,7 @@ static inline bool lock_core_try_elide(pthread_mutex_t *mutex, unsigned kind, co
  * Ends the elided section if the calling thread is in one that unlocking this mutex may end. The
  * front calls it when the word reads free. False: nothing was elided, the mutex is not locked.
  */
-static inline bool lock_core_end_elided(unsigned kind);
+static inline bool lock_core_end_elided(pthread_mutex_t *mutex, unsigned kind);
 
 /* Whether the caller runs inside a transaction. */
 static inline bool lock_core_in_transaction(void);

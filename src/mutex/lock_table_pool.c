@@ -31,9 +31,22 @@ static uint64_t owner_word(uint64_t previous, int thread)
     return (((previous >> 32) + 1) << 32) | (uint32_t)thread;
 }
 
+/*
+ * The process whose threads own the tables. A child of vfork shares them and is another process, in
+ * which none of these threads exists.
+ */
+static pid_t owning_process;
+
+static void own_tables_here(void)
+{
+    __atomic_store_n(&owning_process, getpid(), __ATOMIC_RELAXED);
+}
+
 static bool thread_has_ended(int thread)
 {
-    return thread <= 0 || (tgkill(getpid(), thread, 0) != 0 && errno == ESRCH);
+    return thread <= 0 ||
+           (tgkill(__atomic_load_n(&owning_process, __ATOMIC_RELAXED), thread, 0) != 0 &&
+            errno == ESRCH);
 }
 
 /* Acquire: what the ended thread's taker reads is what that thread last wrote, for its end, seen
@@ -101,6 +114,9 @@ static void make_usable(struct lock_table *table, uint32_t epoch)
 struct lock_table *lock_table_claim(int thread, uint32_t epoch)
 {
     int saved_errno = errno;
+
+    if (__atomic_load_n(&owning_process, __ATOMIC_RELAXED) == 0)
+        own_tables_here();
     struct lock_table *table = find_left_behind(thread);
 
     if (table == NULL)
@@ -113,6 +129,7 @@ struct lock_table *lock_table_claim(int thread, uint32_t epoch)
 
 void lock_table_keep_in_child(struct lock_table *table, int thread)
 {
+    own_tables_here();
     __atomic_store_n(&table->owner, owner_word(table->owner, thread), __ATOMIC_RELEASE);
 }
 

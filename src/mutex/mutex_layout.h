@@ -37,8 +37,9 @@ static_assert(offsetof(pthread_mutex_t, __data.__elision) == 22, "glibc ABI");
 enum word_state { WORD_FREE = 0, WORD_HELD = 1, WORD_HELD_WITH_SLEEPERS = 2 };
 
 /*
- * The low byte of __kind chooses the room: these four are ours. Everything else in it (16 robust,
- * 32 priority-inheriting, 64 priority-protected, 128 process-shared, 255 destroyed) is libc's.
+ * The low nine bits of __kind choose the room: these four are ours. Everything else in them (16
+ * robust, 32 priority-inheriting, 64 priority-protected, 128 process-shared, 255 destroyed, 256
+ * elided by libc itself) is libc's.
  */
 enum mutex_type {
     TYPE_NORMAL = PTHREAD_MUTEX_TIMED_NP,
@@ -48,7 +49,7 @@ enum mutex_type {
 };
 
 enum {
-    KIND_TYPE_MASK = 0xff,
+    KIND_TYPE_MASK = 0x1ff,
     /*
      * Set by PTHREAD_MUTEX_NORMAL chosen explicitly: locking it twice must deadlock, which a
      * flat-nested transaction would not do. libc sets it in C11's mutexes too, although C11 asks

@@ -22,6 +22,7 @@ static uint64_t uncounted;
 
 /* All that this file keeps in thread-local storage. */
 static __thread struct lock_table *thread_table;
+static __thread bool preparing;
 
 static uint32_t epoch_now(void)
 {
@@ -40,10 +41,17 @@ static __attribute__((noinline, cold)) struct lock_table *claim_table(void)
 {
     uint32_t epoch = epoch_now();
 
+    /* This thread is emptying a table, or making a row of it, and this is its signal handler. */
+    if (preparing || (thread_table != NULL && thread_table->busy))
+        return NULL;
+    preparing = true;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (thread_table == NULL)
         thread_table = lock_table_claim(thread_id(), epoch);
     else
         lock_table_clear(thread_table, epoch);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    preparing = false;
     return thread_table;
 }
 

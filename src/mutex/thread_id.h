@@ -12,13 +12,13 @@
  */
 extern __thread int thread_id_cached __attribute__((visibility("hidden")));
 
-int thread_id_ask_kernel(void);
+int thread_id_ask_libc(void);
 
 static inline int thread_id(void)
 {
     int known = thread_id_cached;
 
-    return __builtin_expect(known != 0, 1) ? known : thread_id_ask_kernel();
+    return __builtin_expect(known != 0, 1) ? known : thread_id_ask_libc();
 }
 
 static inline void thread_id_forget(void)

@@ -14,6 +14,11 @@ static inline bool lock_core_try(pthread_mutex_t *mutex)
     return tts_try(mutex);
 }
 
+static inline bool lock_core_try_atomic(pthread_mutex_t *mutex)
+{
+    return tts_try_atomic(mutex);
+}
+
 static inline void lock_core_acquire(pthread_mutex_t *mutex)
 {
     tts_acquire_contended(mutex);
@@ -51,8 +56,9 @@ static inline bool lock_core_try_elide(pthread_mutex_t *mutex, unsigned kind, co
     return false;
 }
 
-static inline bool lock_core_end_elided(unsigned kind)
+static inline bool lock_core_end_elided(pthread_mutex_t *mutex, unsigned kind)
 {
+    (void)mutex;
     (void)kind;
     return false;
 }

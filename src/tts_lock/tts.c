@@ -57,7 +57,7 @@ const char *tts_wait_name(void)
 /* The first test of test-and-test-and-set: waiters share the line until the holder writes it. */
 static bool try_if_free(pthread_mutex_t *mutex)
 {
-    return mutex_is_free(mutex) && tts_try(mutex);
+    return mutex_is_free(mutex) && tts_try_atomic(mutex);
 }
 
 static bool spin_for(pthread_mutex_t *mutex, unsigned pauses)
@@ -166,8 +166,10 @@ int tts_acquire_contended_until(pthread_mutex_t *mutex, clockid_t clock,
          * another cannot be lost here, for the kernel reports the time-out only to a thread that it
          * did not wake.
          */
-        if (futex_wait_until(mutex_word(mutex), WORD_HELD_WITH_SLEEPERS, clock, deadline) ==
-            -ETIMEDOUT)
+        int error = futex_wait_until(mutex_word(mutex), WORD_HELD_WITH_SLEEPERS, clock, deadline);
+        /* A kernel, or a sandbox, that refuses to wait does not watch the deadline either. */
+        if (error == -ETIMEDOUT ||
+            (error != 0 && error != -EAGAIN && error != -EINTR && has_passed(clock, deadline)))
             return ETIMEDOUT;
     }
     return 0;

@@ -48,6 +48,19 @@ bool tts_wait_until_free(pthread_mutex_t *mutex, bool unbounded);
 void tts_wake_one(int *word);
 
 /*
+ * One attempt, atomic whatever libc knows: threads made by clone and processes that share the
+ * memory can race where libc counts one thread. libc's trylock, timed locks and adaptive mutexes
+ * are so, and programs have come to rely on it; its plain lock is not.
+ */
+static inline bool tts_try_atomic(pthread_mutex_t *mutex)
+{
+    int expected = WORD_FREE;
+
+    return __atomic_compare_exchange_n(mutex_word(mutex), &expected, WORD_HELD, false,
+                                       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/*
  * One attempt. While libc knows of no second thread nobody can race, and plain loads and stores do;
  * the flag turns false before a second thread starts, and starting it orders what went before. That
  * path runs straight here and not in the release: so alone and beside other threads a lock and
@@ -56,7 +69,6 @@ void tts_wake_one(int *word);
 static inline bool tts_try(pthread_mutex_t *mutex)
 {
     int *word = mutex_word(mutex);
-    int expected = WORD_FREE;
 
     if (__builtin_expect(__libc_single_threaded, 1)) {
         if (!mutex_is_free(mutex))
@@ -64,8 +76,7 @@ static inline bool tts_try(pthread_mutex_t *mutex)
         __atomic_store_n(word, WORD_HELD, __ATOMIC_RELAXED);
         return true;
     }
-    return __atomic_compare_exchange_n(word, &expected, WORD_HELD, false, __ATOMIC_ACQUIRE,
-                                       __ATOMIC_RELAXED);
+    return tts_try_atomic(mutex);
 }
 
 /*
@@ -78,7 +89,7 @@ static inline void tts_release(pthread_mutex_t *mutex)
     int *word = mutex_word(mutex);
 
     if (__libc_single_threaded) {
-        __atomic_store_n(word, WORD_FREE, __ATOMIC_RELAXED);
+        __atomic_store_n(word, WORD_FREE, __ATOMIC_RELEASE);
         return;
     }
     int before = __atomic_exchange_n(word, WORD_FREE, __ATOMIC_RELEASE);

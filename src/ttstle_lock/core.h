@@ -40,18 +40,22 @@ static inline bool lock_core_try_elide(pthread_mutex_t *mutex, unsigned kind, co
            elision_enter(mutex, ELISION_NEVER_WAIT, caller);
 }
 
-static inline bool lock_core_end_elided(unsigned kind)
+static inline bool lock_core_end_elided(pthread_mutex_t *mutex, unsigned kind)
 {
     if ((kind & KIND_NO_ELISION) || !lock_core_in_transaction())
         return false;
-    elision_leave();
-    return true;
+    return elision_leave(mutex);
 }
 
 /* A transaction may take a free lock physically; it must not wait for a held one. */
 static inline bool lock_core_try(pthread_mutex_t *mutex)
 {
     return tts_try(mutex);
+}
+
+static inline bool lock_core_try_atomic(pthread_mutex_t *mutex)
+{
+    return tts_try_atomic(mutex);
 }
 
 static inline void lock_core_acquire(pthread_mutex_t *mutex)

@@ -75,6 +75,28 @@ static enum statistics_abort cause_of(unsigned status)
 }
 
 /*
+ * Which locks this thread elides. Only an unlock of one of them may end a transaction: to unlock a
+ * free mutex is harmless outside, and must not end another lock's section. The outermost is written
+ * before its transaction begins, and nested ones inside, so that the commonest transaction reads
+ * this line and writes none of ours. Entries mean something only inside a transaction.
+ *
+ * Half an address is enough to tell a mistake from an elided lock: mutexes are 8 bytes aligned, so
+ * two with the same half lie 32 GiB apart or a multiple of that. Thread-local storage is scarce for
+ * a library that somebody loads late.
+ */
+enum { NESTING_MOST = 7 }; /* one more begin aborts */
+static __thread struct {
+    uint32_t count;
+    uint32_t lock[NESTING_MOST];
+} elided __attribute__((aligned(32)));
+static_assert(sizeof elided == 32, "within one line of the transaction's read set");
+
+static inline uint32_t half_address(const pthread_mutex_t *mutex)
+{
+    return (uint32_t)((uintptr_t)mutex >> 3);
+}
+
+/*
  * Inside a transaction already: one level deeper, flat. A busy inner lock aborts everything, for
  * waiting here is not possible; the status then carries the busy code and the nested bit, and the
  * outermost section is run physically. A lock's memory is not asked: the outermost lock decides.
@@ -85,6 +107,9 @@ static bool enter_nested(pthread_mutex_t *mutex, const void *caller)
         return false; /* not reached by hardware: aborts come back at the outermost begin */
     if (!mutex_is_free(mutex))
         htm_abort_busy();
+    if (elided.count == NESTING_MOST)
+        htm_abort_physical();
+    elided.lock[elided.count++] = half_address(mutex);
     if (statistics_on())
         statistics_elided_nested(mutex, caller);
     return true;
@@ -126,11 +151,16 @@ bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience, const
 
         if (statistics_on())
             statistics_attempt(mutex, caller);
+        elided.count = 1;
+        elided.lock[0] = half_address(mutex);
         unsigned status = htm_begin();
         if (status == HTM_STARTED) {
             /* Subscribe first: from this read on, a physical holder aborts us at once. Reading the
              * word only at the end would let the section run on a half-changed state. */
             if (!mutex_is_free(mutex))
+                htm_abort_busy();
+            /* A signal handler that elided since we wrote it has left its own lock there. */
+            if (elided.lock[0] != half_address(mutex))
                 htm_abort_busy();
             forgive(mutex);
             return true;
@@ -157,9 +187,18 @@ bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience, const
     }
 }
 
-void elision_leave(void)
+bool elision_leave(const pthread_mutex_t *mutex)
 {
+    unsigned at = elided.count;
+
+    while (at != 0 && elided.lock[at - 1] != half_address(mutex))
+        at--;
+    if (at == 0)
+        return false;
+    if (elided.count != 1) /* the commonest transaction writes nothing here */
+        elided.lock[at - 1] = elided.lock[--elided.count];
     htm_end();
     if (statistics_on() && !htm_active())
         statistics_committed();
+    return true;
 }

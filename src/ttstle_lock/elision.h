@@ -38,7 +38,8 @@ const char *elision_policy_name(void);
  */
 bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience, const void *caller);
 
-/* Ends the innermost elided section. Requires htm_usable and htm_active(). */
-void elision_leave(void);
+/* Ends an elided section of this lock; false: there is none. Requires htm_usable and htm_active().
+ */
+bool elision_leave(const pthread_mutex_t *mutex);
 
 #endif

@@ -50,7 +50,8 @@ foreach(library tts ttstle)
               $<TARGET_FILE:ttstle_lock>)
 endforeach()
 
-set(lock_exports mplace_lock_htm mplace_lock_name mplace_lock_statistics mplace_lock_statistics_reset)
+set(lock_exports mplace_lock_htm mplace_lock_name mplace_lock_statistics mplace_lock_statistics_reset
+                 _Fork)
 foreach(function init destroy lock trylock unlock)
     list(APPEND lock_exports pthread_mutex_${function} __pthread_mutex_${function})
 endforeach()

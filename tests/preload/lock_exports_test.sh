@@ -31,7 +31,7 @@ fi
 
 storage=$(readelf --program-headers --wide "$library" | awk '$1 == "TLS" { print $6 }')
 storage=$((${storage:-0}))
-if [ "$storage" -lt 1 ] || [ "$storage" -gt 32 ]; then
-    echo "$library: $storage bytes of thread-local storage, expected 1 to 32" >&2
+if [ "$storage" -lt 1 ] || [ "$storage" -gt 64 ]; then
+    echo "$library: $storage bytes of thread-local storage, expected 1 to 64" >&2
     exit 1
 fi
