@@ -188,11 +188,37 @@ static Int turn(Int cpu)
     return next;
 }
 
+/*
+ * Long transactions that all want the same line early can abort each other for ever: whoever comes
+ * to it wins, and never gets to its end before the next one comes. Hardware does not exclude that,
+ * but its timing is never so even. So a processor that lost many conflicts in a row is left alone
+ * with its next transaction; not without a bound, for a transaction can wait for what another
+ * thread does.
+ */
+enum { DEFEATS_MOST = 100, FAVOURS_MOST = 10000 };
+static Int favoured = NONE;
+static UInt favours_left;
+
+static Int favoured_runner(void)
+{
+    if (favoured == NONE)
+        return NONE;
+    if (!transactions[favoured].active || favours_left-- == 0) {
+        favoured = NONE;
+        return NONE;
+    }
+    Int current = processors[favoured].current;
+    return current != NONE && runners[current].ready ? current : NONE;
+}
+
 /* A random processor with a ready thread; NONE if nobody is ready. */
 static Int choose(void)
 {
     ULong ready = 0;
+    Int favourite = favoured_runner();
 
+    if (favourite != NONE)
+        return favourite;
     for (Int i = 0; i < runners_used; i++) {
         if (runners[i].lwp != 0 && runners[i].ready)
             ready |= 1ULL << runners[i].cpu;
@@ -372,8 +398,12 @@ void schedule_count_blocks(const Guest *guest)
 
 void schedule_transaction_begun(Guest *guest)
 {
-    if (!alone())
+    if (transaction_running->defeats >= DEFEATS_MOST) {
+        favoured = transaction_running->cpu;
+        favours_left = FAVOURS_MOST;
+    } else if (!alone()) {
         limit_counter(guest, random_around(&chance, (UInt)options.switch_inside));
+    }
     limit_to_interrupt(guest);
 }
 

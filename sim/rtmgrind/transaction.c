@@ -112,6 +112,7 @@ static void close(struct transaction *transaction)
 void transaction_commit(struct transaction *transaction)
 {
     footprint_committed(&transaction->footprint);
+    transaction->defeats = 0;
     close(transaction);
     heap_blocks_committed(transaction->cpu);
     transaction->site->committed++;
@@ -123,6 +124,7 @@ void transaction_abort(struct transaction *transaction, const struct abort_event
                   (transaction->depth > 1 ? STATUS_NESTED : 0);
 
     tl_assert(transaction->active);
+    transaction->defeats += event->cause == ABORT_CONFLICT;
     sites_count_abort(transaction->begin, event);
     blame_abort(transaction, event);
     for (UInt i = 0; i < transaction->undo_used; i++)

@@ -87,7 +87,8 @@ struct transaction {
     Int cpu;
     ThreadId thread;
     UInt depth;
-    Addr begin; /* address of the outermost XBEGIN */
+    UInt defeats; /* conflicts that this processor lost since it last committed */
+    Addr begin;   /* address of the outermost XBEGIN */
     struct site *site;
     Addr fallback; /* where it goes on after an abort */
     Guest *guest;
