@@ -39,7 +39,7 @@ struct span {
     uint8_t size_class; /* or CLASS_LARGE */
     uint8_t type;
     uint8_t phase;
-    uint8_t listed;
+    uint8_t listed;    /* SPAN_LISTED, SPAN_RECENT: where its class heap finds it */
     uint16_t run_page; /* first page of its run, counted in the chunk */
     uint16_t run_pages;
 };

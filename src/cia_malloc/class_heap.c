@@ -56,7 +56,7 @@ static void list_append(struct class_heap *heap, struct span *span)
         span->previous->next = span;
         (*head)->previous = span;
     }
-    span->listed = true;
+    span->listed |= SPAN_LISTED;
 }
 
 static void list_remove(struct class_heap *heap, struct span *span)
@@ -71,7 +71,21 @@ static void list_remove(struct class_heap *heap, struct span *span)
         if (*head == span)
             *head = span->next;
     }
-    span->listed = false;
+    span->listed &= (uint8_t)~SPAN_LISTED;
+}
+
+void class_heap_remember(struct class_heap *heap, struct span *span)
+{
+    struct span **place = &heap->recent[heap->recent_end++ % RECENT_SPANS];
+    struct span *oldest = *place;
+
+    *place = span;
+    span->listed |= SPAN_RECENT;
+    if (oldest != NULL) {
+        oldest->listed &= (uint8_t)~SPAN_RECENT;
+        if (oldest->listed == 0 && oldest->free != 0)
+            list_append(heap, oldest);
+    }
 }
 
 void class_heap_retire_current(struct class_heap *heap)
@@ -79,17 +93,42 @@ void class_heap_retire_current(struct class_heap *heap)
     struct span *span = heap->current;
 
     heap->current = NULL;
-    if (span != NULL && span->free != 0)
+    if (span == NULL)
+        return;
+    /* Only here, not in every malloc: nothing looks at the lists while there is a current span. */
+    bool listed = (span->listed & SPAN_LISTED) != 0;
+    if (span->free == 0 && listed)
+        list_remove(heap, span);
+    else if (span->free != 0 && !listed)
         list_append(heap, span);
 }
 
 static void *make_current_and_take(struct class_heap *heap, struct span *span, uint64_t wanted,
                                    bool *untouched)
 {
-    list_remove(heap, span);
     heap->current = span;
     heap->next_type = span->type;
     return class_heap_take(heap, span, wanted, untouched);
+}
+
+void *class_heap_allocate_recent(struct class_heap *heap, bool *untouched)
+{
+    class_heap_retire_current(heap);
+    for (;;) {
+        struct span **place = &heap->recent[(heap->recent_end - 1u) % RECENT_SPANS];
+        struct span *span = *place;
+
+        if (span == NULL)
+            return NULL;
+        *place = NULL;
+        heap->recent_end--;
+        span->listed &= (uint8_t)~SPAN_RECENT;
+        uint64_t wanted = span->free & heap->below[span->type];
+        if (wanted != 0)
+            return make_current_and_take(heap, span, wanted, untouched);
+        if (span->listed == 0 && span->free != 0)
+            list_append(heap, span);
+    }
 }
 
 static void *take_due_block(struct class_heap *heap, bool *untouched)
@@ -100,9 +139,14 @@ static void *take_due_block(struct class_heap *heap, bool *untouched)
         struct span *span = heap->partial[type];
 
         for (uint32_t probe = 0; below != 0 && span != NULL && probe < PROBES; probe++) {
-            if ((span->free & below) != 0)
+            struct span *next = span->next;
+
+            if ((span->free & below) != 0) {
+                /* The next search begins behind it, and behind those that had nothing due. */
+                heap->partial[type] = next;
                 return make_current_and_take(heap, span, span->free & below, untouched);
-            span = span->next;
+            }
+            span = next;
             if (span == heap->partial[type])
                 break;
         }
@@ -164,7 +208,9 @@ void *class_heap_allocate_slow(struct class_heap *heap, bool at_any_price, bool 
     void *block = class_heap_allocate_fast(heap, untouched);
     if (block != NULL)
         return block;
-    class_heap_retire_current(heap);
+    block = class_heap_allocate_recent(heap, untouched);
+    if (block != NULL)
+        return block;
     block = take_due_block(heap, untouched);
     return block != NULL ? block : take_least_filled(heap, at_any_price, untouched);
 }
@@ -247,12 +293,30 @@ bool class_heap_run_is_idle(const struct class_heap *heap, const struct chunk *c
     return true;
 }
 
+/* The newest takes its place: no gap may stand between the newest and the oldest. */
+static void forget_recent(struct class_heap *heap, struct span *span)
+{
+    struct span **newest = &heap->recent[--heap->recent_end % RECENT_SPANS];
+    uint32_t i = 0;
+
+    while (heap->recent[i] != span)
+        i++;
+    heap->recent[i] = *newest;
+    *newest = NULL;
+    span->listed &= (uint8_t)~SPAN_RECENT;
+}
+
 void class_heap_remove_run(struct class_heap *heap, struct chunk *chunk, uint32_t page)
 {
     const struct class_layout *layout = &class_layouts[heap->size_class];
 
-    for (uint32_t i = 0; i < layout->run_spans; i++)
-        list_remove(heap, &chunk->spans[page + i]);
+    for (uint32_t i = 0; i < layout->run_spans; i++) {
+        struct span *span = &chunk->spans[page + i];
+
+        if ((span->listed & SPAN_RECENT) != 0)
+            forget_recent(heap, span);
+        list_remove(heap, span);
+    }
     heap->capacity -= (uint32_t)layout->run_spans * layout->span_blocks;
 }
 
@@ -261,7 +325,7 @@ bool class_heap_settle(struct class_heap *heap, struct span *span)
     const struct class_layout *layout = &class_layouts[heap->size_class];
     uint32_t run_blocks = (uint32_t)layout->run_spans * layout->span_blocks;
 
-    if (!span->listed)
+    if ((span->listed & SPAN_LISTED) == 0)
         list_append(heap, span);
     /* One idle run stays, so that a program at the edge does not carve and release in turn; but not
        a long one: all classes together would keep 14 MiB. */

@@ -19,14 +19,36 @@
  *     ceil(N / C) + 1 into a set;
  *   - recycled blocks: no slot is given more than about one block above its even share, whatever
  * was freed before. It is the frees of the program that can leave a set fuller than that.
+ *
+ * Which span. A program that frees at random leaves one or two free blocks in every span, so that a
+ * new current span is soon needed: every second malloc of a large tree. The span of a block just
+ * freed is the best one: its block is nearly always due, and its words are in the cache. So each
+ * free notes its span in a ring, and malloc takes from there, newest first, before it looks through
+ * a list.
+ *
+ *     invariant    a span with free blocks is current, recent or listed, or more than one of them
+ *     invariant    a listed span has free blocks, or is current
+ *     invariant    a span that is entirely free is current or listed
+ *
+ * Recent is only a hint: such a span may have been used up since. A span goes into a list when it
+ * leaves the ring with free blocks, and out of it when it is used up: a block freed and taken again
+ * soon changes no list, which would write to the words of two other spans.
  */
 #ifndef MPLACE_CIA_CLASS_HEAP_H
 #define MPLACE_CIA_CLASS_HEAP_H
 
 #include "cia_malloc/chunk.h"
 
+/* Bits of span.listed. */
+enum {
+    SPAN_LISTED = 1,   /* in partial */
+    SPAN_RECENT = 2,   /* in recent, once */
+    RECENT_SPANS = 16, /* a power of two. Frees and mallocs in random order pass by what is kept
+                          here about once in so many; more would be searched for longer */
+};
+
 struct class_heap {
-    struct span *current;              /* blocks come from here; not in a list. NULL at first */
+    struct span *current;              /* blocks come from here; NULL at first */
     uint64_t allocations;              /* since the process started */
     uint32_t live;                     /* blocks handed out and not yet back */
     uint32_t capacity;                 /* blocks in all spans */
@@ -41,11 +63,12 @@ struct class_heap {
     uint8_t size_class;                /* constant */
     uint8_t has_runs;                  /* next_page holds, from the first run on */
     uint8_t next_page[TYPES_GREATEST]; /* by type: where its next run should begin, modulo the L2 */
-    uint8_t unused;
+    uint8_t recent_end;                /* the next place in recent, modulo RECENT_SPANS */
     uint64_t below[TYPES_GREATEST];
     struct span
-        *partial[TYPES_GREATEST];     /* spans with free blocks, by type; circular, first = head */
-    uint32_t count[COLOURS_GREATEST]; /* live blocks by slot: type << span_shift | bit */
+        *partial[TYPES_GREATEST];      /* spans with free blocks, by type; circular, first = head */
+    struct span *recent[RECENT_SPANS]; /* a ring used as a stack; NULL from the oldest on */
+    uint32_t count[COLOURS_GREATEST];  /* live blocks by slot: type << span_shift | bit */
 };
 
 static_assert(offsetof(struct class_heap, below) == LINE_BYTES, "the hot words are one line");
@@ -73,7 +96,8 @@ static inline void class_heap_count_returned(struct class_heap *heap, uint32_t t
         class_heap_set_target(heap, heap->live / colours + 1);
 }
 
-/* Takes one of the wanted blocks (not 0) of a span; *untouched says that it reads as zero. */
+/* Takes one of the wanted blocks (not 0) of the current span; *untouched says that it reads as
+ * zero. */
 static inline void *class_heap_take(struct class_heap *heap, struct span *span, uint64_t wanted,
                                     bool *untouched)
 {
@@ -105,6 +129,12 @@ static inline void *class_heap_allocate_fast(struct class_heap *heap, bool *unto
 }
 
 /*
+ * Makes the newest recent span with a block whose colour is due current, and takes that; NULL when
+ * there is none: then no span is recent or current any more.
+ */
+void *class_heap_allocate_recent(struct class_heap *heap, bool *untouched);
+
+/*
  * Finds another span with a block whose colour is due and makes it current; failing that, the block
  * whose colour has the fewest live ones. NULL when every block is handed out, or, unless
  * at_any_price, when a colour would get more than twice its share: then carve a run.
@@ -124,7 +154,7 @@ uint32_t class_heap_wanted_page(struct class_heap *heap, uint32_t type);
 void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t page,
                         uint32_t run_type, bool clean);
 
-/* Puts one block back. Then, if class_heap_is_unsettled, the caller settles the span. */
+/* Puts one block back. After the last one of a span the caller calls class_heap_note. */
 static inline void class_heap_put(struct class_heap *heap, struct span *span, uint64_t bit)
 {
     span->free |= bit;
@@ -133,16 +163,24 @@ static inline void class_heap_put(struct class_heap *heap, struct span *span, ui
     class_heap_count_returned(heap, span->type, (uint32_t)__builtin_ctzll(bit));
 }
 
-/* A span that got its first free block back, or its last. */
-static inline bool class_heap_is_unsettled(const struct class_heap *heap, const struct span *span)
+/* Makes a span that is not recent the newest recent one. */
+void class_heap_remember(struct class_heap *heap, struct span *span);
+
+/*
+ * Makes a span with blocks put back a recent one. Returns true when it is entirely free: settle it.
+ */
+static inline bool class_heap_note(struct class_heap *heap, struct span *span)
 {
-    return span != heap->current &&
-           (!span->listed || span->free == ~(uint64_t)0 >> (63 - heap->block_mask));
+    if (span == heap->current)
+        return false;
+    if (__builtin_expect((span->listed & SPAN_RECENT) == 0, 0))
+        class_heap_remember(heap, span);
+    return span->free == ~(uint64_t)0 >> (63 - heap->block_mask);
 }
 
 /*
- * Lists the span as one with free blocks. Returns true when its run has no live block, is not in
- * use, and the class has enough without it: remove it.
+ * Lists a span that is entirely free. Returns true when its run has no live block, is not in use,
+ * and the class has enough without it: remove it.
  */
 bool class_heap_settle(struct class_heap *heap, struct span *span);
 

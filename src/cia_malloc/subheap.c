@@ -68,8 +68,10 @@ static bool add_run(struct subheap *heap, struct class_heap *class_heap)
 void *subheap_allocate_slow(struct subheap *heap, unsigned size_class, bool *untouched)
 {
     struct class_heap *class_heap = &heap->classes[size_class];
-    void *block;
+    void *block = class_heap_allocate_recent(class_heap, untouched);
 
+    if (block != NULL)
+        return block;
     subheap_drain(heap);
     block = class_heap_allocate_slow(class_heap, false, untouched);
     if (block != NULL)
@@ -119,7 +121,7 @@ static void free_batch(struct subheap *heap, struct span *span, uint64_t bits)
     }
     for (uint64_t left = bits; left != 0; left &= left - 1)
         class_heap_put(class_heap, span, left & -left);
-    if (class_heap_is_unsettled(class_heap, span))
+    if (class_heap_note(class_heap, span))
         subheap_settle(heap, span);
 }
 

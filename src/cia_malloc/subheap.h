@@ -94,7 +94,7 @@ static inline void subheap_free_local(struct subheap *heap, struct span *span, u
     struct class_heap *class_heap = &heap->classes[span->size_class];
 
     class_heap_put(class_heap, span, bit);
-    if (__builtin_expect(class_heap_is_unsettled(class_heap, span), 0))
+    if (__builtin_expect(class_heap_note(class_heap, span), 0))
         subheap_settle(heap, span);
 }
 
