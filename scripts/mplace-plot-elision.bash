@@ -8,13 +8,14 @@
 
 # elision.tsv: bench cpu nodes threads htm malloc size | elided conflict capacity explicit other
 # (percent: the first of all acquisitions, the others of the transactions started) transactions runs.
-# Runs of one point are added up, so that each transaction weighs the same.
+# Behind an emulated htm stands the cache where it is known: "emulated:64x12", one word, for gnuplot
+# divides lines at blanks. Runs of one point are added up, so that each transaction weighs the same.
 read_elision()
 {
     awk -F '\t' -v OFS='\t' '
         $6 != "ttstle" || $7 == "none" || $20 !~ /^[1-9]/ || $18 !~ /^[1-9]/ {next}
         {
-            key = $1 FS $2 FS $3 FS $4 FS $7 FS $5 FS $8
+            key = $1 FS $2 FS $3 FS $4 FS $7 ($26 == "-" ? "" : ":" $26) FS $5 FS $8
             runs[key]++; acquired[key] += $18; slow[key] += $19; started[key] += $20
             conflict[key] += $22; capacity[key] += $23; explicit[key] += $24; other[key] += $25
         }
@@ -52,7 +53,10 @@ elision_text()
     IFS=$'\t' read -r bench cpu nodes threads htm <"$1/key" || true
     [[ $bench == avltree ]] || threads=$nodes
     printf '%s, ' "$(bench_text "$bench" "$threads")"
-    if [[ $htm == emulated ]]; then
+    if [[ $htm == emulated:* ]]; then
+        htm=${htm#*:}
+        echo "emulated transactions, L1D of ${htm%x*} sets × ${htm#*x} ways"
+    elif [[ $htm == emulated ]]; then
         echo "emulated transactions"
     else
         echo "transactions of $cpu"

@@ -182,6 +182,41 @@ native_transactions_are_drawn_apart_from_emulated_ones()
     expect_refusal "c.csv, line 20: a count of the lock is not a number"
 }
 
+# One figure a cache, named in its title and never added up, also where the rows are the same.
+emulated_caches_are_named_and_drawn_apart()
+{
+    { echo "$header"; tree_row cia emulated 500 1 '' 0 0 0; tree_row glibc emulated 500 1 '' 100 0 100; } >twelve.csv
+    { echo "$header"; tree_row cia emulated 500 1 '' 0 0 0; tree_row glibc emulated 500 1 '' 1000 0 1100; } >eight.csv
+    printf '%s\n' 'sweep_command=mplace' host=elsewhere l1d=128x4x64 host=somewhere l1d=64x12x64 >twelve.csv.machine
+    printf '%s\n' 'host=somewhere' 'l1d=64x8x64' 'l1d_source=setting' >eight.csv.machine
+    plot twelve.csv eight.csv
+    expect "exit status" 0 "$status"
+    expect "figures" "figure2-aborts-2.svg figure2-aborts.svg figure2-elided-2.svg figure2-elided.svg" \
+        "$(cd page && echo figure*.svg)"
+    for figure in elided aborts; do
+        grep -qF '4 threads, emulated transactions, L1D of 64 sets × 8 ways' "page/figure2-$figure.svg" || fail "8 ways are not named, or not the first, in $figure"
+        grep -qF '4 threads, emulated transactions, L1D of 64 sets × 12 ways' "page/figure2-$figure-2.svg" || fail "12 ways are not named in $figure"
+    done
+    # Two allocators, a point each, and one each in the legend.
+    for figure in page/figure2-elided{,-2}.svg; do
+        expect "symbols in $figure" 4 "$(grep -c "#gpPt[0-9]*' transform='translate" "$figure")"
+    done
+    expect "headings and findings in order" "8 100.0 0.0 12 100.0 90.0" \
+        "$(sed -n 's/^<h2>AVL.* × \([0-9]*\) ways.*/\1/p; s/^<li><b>.*at least \([0-9.]*\) % elided.*/\1/p' page/index.html | paste -sd ' ')"
+    expect "allocators of both" 4 "$(grep -c '^<li><b>\(cia\|glibc\)</b>: at least' page/index.html)"
+    plot twelve.csv twelve.csv
+    grep -q ': 2 runs' page/index.html || fail "a row that is there twice counts twice"
+    # Without the description the cache is not known, and none is claimed.
+    rm twelve.csv.machine
+    rm -r page
+    plot twelve.csv eight.csv
+    expect "figures" "figure2-aborts-2.svg figure2-aborts.svg figure2-elided-2.svg figure2-elided.svg" \
+        "$(cd page && echo figure*.svg)"
+    if grep -q 'L1D of' page/figure2-elided.svg; then
+        fail "a cache is named that nobody told"
+    fi
+}
+
 # The shapes of one allocator's series in the order of the legend, as the drawing names them.
 shapes_of()
 {

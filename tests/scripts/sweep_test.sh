@@ -70,6 +70,12 @@ other_bad_options_are_one_line_and_nothing_is_written()
     expect_refusal "--threads is for avltree"
     sweep --htm often --out new.csv
     expect_refusal "unknown --htm 'often'"
+    for l1d in 64 64x 64x0 0x8 64x8x64 haswell 64X8; do
+        sweep --htm emulated --l1d $l1d --out new.csv
+        expect_refusal "--l1d '$l1d' is not SETSxWAYS"
+    done
+    sweep --l1d 64x12 --out new.csv
+    expect_refusal "--l1d is for --htm emulated"
     sweep --hosts no-such-file --out new.csv
     expect_refusal "--hosts no-such-file"
     sweep
@@ -526,6 +532,31 @@ progress_is_shown_on_request_and_not_in_a_log()
     expect "lines without progress" 1 "$(wc -l <"$scratch/err")"
     sweep --sizes 64 --runs 1 --progress --out b.csv
     grep -q '] 5 of 5, 0 s left' <(tr '\r' '\n' <"$scratch/err") || fail "no progress"
+}
+
+# 128 nodes of jemalloc at 512 bytes begin in 8 of 64 sets, 16 in each.
+the_emulated_cache_is_the_one_asked_for()
+{
+    local l1d
+
+    if [[ ! -x $build_folder/lib/mplace/valgrind/rtmgrind-amd64-linux ]] || ! command -v valgrind >/dev/null; then
+        skip "the emulator is not built"
+    fi
+    for l1d in 64x8 64x20; do
+        MPLACE_L1D=32x2 run "$mplace" sweep ring --htm emulated --l1d $l1d --sizes 512 --malloc jemalloc --lock ttstle \
+            --traversals 20 --runs 1 --out $l1d.csv
+        expect "exit status" 0 "$status"
+        expect_complete $l1d.csv 1
+        grep -q "^# settings=.*MPLACE_L1D=$l1d" $l1d.csv.plan || fail "the plan does not name $l1d"
+        grep -qx "l1d=${l1d}x64" $l1d.csv.machine || fail "the machine's description does not name $l1d"
+    done
+    # Columns 15 to 18: transactions started and committed, aborts by conflict and for capacity.
+    expect "capacity aborts in 8 ways" "20,0,0,20" "$(tail -n 1 64x8.csv | cut -d, -f15-18)"
+    expect "capacity aborts in 20 ways" "0" "$(tail -n 1 64x20.csv | cut -d, -f18)"
+    [[ $(tail -n 1 64x20.csv | cut -d, -f16) -gt 0 ]] || fail "in 20 ways nothing commits"
+    MPLACE_L1D=32x2 run "$mplace" sweep ring --htm emulated --l1d 64x20 --sizes 512 --malloc jemalloc --lock ttstle \
+        --traversals 20 --runs 1 --resume --out 64x8.csv
+    expect_refusal "64x8.csv was begun with other options"
 }
 
 run_claim

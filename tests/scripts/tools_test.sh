@@ -196,14 +196,24 @@ reproduce_goes_on_where_it_was_interrupted_and_keeps_what_was_finished()
     expect "results" "avltree.csv ring.csv" "$(cd "$out" && echo *.csv)"
     reproduce
     expect "exit status" 0 "$status"
-    expect "results after it went on" "avltree-emulated.csv avltree.csv ring.csv" "$(cd "$out" && echo *.csv)"
+    expect "results after it went on" \
+        "avltree-emulated.csv avltree.csv ring-emulated-64x12.csv ring-emulated-64x8.csv ring.csv" \
+        "$(cd "$out" && echo *.csv)"
     expect "sweeps that do not resume" "" "$(grep '^sweep' called | grep -v -e '--resume' || true)"
-    expect "sweeps" "ring avltree avltree" "$(sed -n 's/^sweep \([a-z]*\) .*/\1/p' called | paste -sd ' ')"
-    expect "what is drawn" "plot $out/ring.csv $out/avltree.csv $out/avltree-emulated.csv --out $out" "$(grep ^plot called)"
+    expect "sweeps" "ring avltree avltree ring ring" "$(sed -n 's/^sweep \([a-z]*\) .*/\1/p' called | paste -sd ' ')"
+    expect "the ring's emulated caches, and the results of each" "64x8 ring-emulated-64x8 64x12 ring-emulated-64x12" \
+        "$(sed -n 's/^sweep ring --htm emulated --l1d \([0-9x]*\) .*\/\(.*\)\.csv$/\1 \2/p' called | paste -sd ' ')"
+    expect "what is drawn" \
+        "plot $out/ring.csv $out/avltree.csv $out/avltree-emulated.csv $out/ring-emulated-64x8.csv $out/ring-emulated-64x12.csv --out $out" \
+        "$(grep ^plot called)"
     threads=$(sed -n 's/^sweep avltree .*--threads \([0-9]*\).*/\1/p' called)
     [[ $threads -ge 1 && $threads -le 4 && $threads -le $(nproc) ]] || fail "$threads threads"
+    # The last of the results decides as well whether all are finished.
+    rm "$out/ring-emulated-64x12.csv"*
     reproduce
-    expect "results of both calls" 6 "$(find "$out" -name '*.csv' | wc -l)"
+    expect "results, one of them begun anew" 5 "$(find "$out" -name '*.csv' | wc -l)"
+    reproduce
+    expect "results of both calls" 10 "$(find "$out" -name '*.csv' | wc -l)"
     # Without the emulator the native results are all there is.
     rm -r "$out" tree/build
     reproduce
