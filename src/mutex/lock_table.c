@@ -34,9 +34,10 @@ static void empty_row(struct lock_row *row)
 }
 
 /*
- * Between the first store and the last one readers find the epoch that they do not count. A signal
- * handler that counts meanwhile empties the table too and its counts are lost: counts are exact
- * from the first lock call after a reset on, not during it.
+ * Between the first store and the last one readers find the epoch that they do not count. What a
+ * signal handler counts meanwhile is not counted, and one that empties the table between another
+ * count's look-up and its addition loses that one: counts are exact from the first lock call after
+ * a reset on, not during it.
  */
 void lock_table_clear(struct lock_table *table, uint32_t epoch)
 {
@@ -123,8 +124,11 @@ static struct lock_row *make_row(struct lock_table *table, const void *lock, con
     table->busy = 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST); /* a handler finds busy set before anything changes */
 
-    unsigned at = table->used < LOCK_TABLE_ROWS ? table->used : drop_one(table);
+    bool drops = table->used == LOCK_TABLE_ROWS;
+    unsigned at = drops ? drop_one(table) : table->used;
     struct lock_row *row = &table->rows[at];
+    if (!drops)
+        empty_row(row); /* of an addition to a row that was emptied meanwhile */
     uint16_t *bucket = &table->buckets[lock_table_bucket(lock)];
 
     __atomic_store_n(&row->first_caller, caller, __ATOMIC_RELEASE);

@@ -33,11 +33,12 @@ static uint64_t owner_word(uint64_t previous, int thread)
 
 /*
  * The process whose threads own the tables. A child of vfork shares them and is another process, in
- * which none of these threads exists.
+ * which none of these threads exists. 0 until counting begins: the kernel knows no such process,
+ * and not to know whether a thread lives counts as alive.
  */
 static pid_t owning_process;
 
-static void own_tables_here(void)
+void lock_tables_belong_here(void)
 {
     __atomic_store_n(&owning_process, getpid(), __ATOMIC_RELAXED);
 }
@@ -114,9 +115,6 @@ static void make_usable(struct lock_table *table, uint32_t epoch)
 struct lock_table *lock_table_claim(int thread, uint32_t epoch)
 {
     int saved_errno = errno;
-
-    if (__atomic_load_n(&owning_process, __ATOMIC_RELAXED) == 0)
-        own_tables_here();
     struct lock_table *table = find_left_behind(thread);
 
     if (table == NULL)
@@ -129,7 +127,6 @@ struct lock_table *lock_table_claim(int thread, uint32_t epoch)
 
 void lock_table_keep_in_child(struct lock_table *table, int thread)
 {
-    own_tables_here();
     __atomic_store_n(&table->owner, owner_word(table->owner, thread), __ATOMIC_RELEASE);
 }
 

@@ -15,6 +15,12 @@
 #include "mutex/lock_table.h"
 
 /*
+ * The threads of the calling process own the tables: when counting begins, and in the child of
+ * fork. Not left to the first claim, which may come from a child of vfork.
+ */
+void lock_tables_belong_here(void);
+
+/*
  * A table for the calling thread, whose kernel id is given; never called inside a transaction.
  * NULL: no memory. errno is preserved.
  */

@@ -35,13 +35,12 @@ static inline bool is_current(const struct lock_table *table)
     return table != NULL && table->epoch == epoch_now();
 }
 
-/* A signal handler may count between the claim and the store: it then finds the same table, for
- * this thread owns it already. */
 static __attribute__((noinline, cold)) struct lock_table *claim_table(void)
 {
     uint32_t epoch = epoch_now();
 
-    /* This thread is emptying a table, or making a row of it, and this is its signal handler. */
+    /* This thread is claiming or emptying a table, or making a row of it, and this is its signal
+     * handler, which must do neither: what it counts goes uncounted. */
     if (preparing || (thread_table != NULL && thread_table->busy))
         return NULL;
     preparing = true;
@@ -277,6 +276,8 @@ EXPORT int mplace_lock_statistics(struct mplace_lock_statistics *out, size_t out
 
 EXPORT void mplace_lock_statistics_reset(void)
 {
+    if (!statistics_on())
+        lock_tables_belong_here();
     if (__atomic_add_fetch(&statistics_epoch, 1, __ATOMIC_RELAXED) == 0) /* 2^32 resets */
         (void)__atomic_add_fetch(&statistics_epoch, 1, __ATOMIC_RELAXED);
 }
@@ -285,6 +286,7 @@ void statistics_restart_in_child(void)
 {
     if (!statistics_on())
         return;
+    lock_tables_belong_here();
     /* The other tables belong to threads that this process does not have: the pool finds out. */
     if (thread_table != NULL)
         lock_table_keep_in_child(thread_table, thread_id());

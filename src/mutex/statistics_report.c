@@ -6,6 +6,7 @@
  */
 #include "base/exit_report.h"
 #include "base/settings.h"
+#include "mutex/lock_table_pool.h"
 #include "mutex/statistics.h"
 #include "mutex/statistics_output.h"
 
@@ -27,6 +28,8 @@ void statistics_read_setting(const char *name)
     wanted = (unsigned)setting_number("MPLACE_LOCK_STATS_TOP", 0, LOCK_RANKING_MOST, DEFAULT_TOP);
     /* Another library's constructor may have reset the counts already, and so be counting. */
     uint32_t off = 0;
+    if (!statistics_on())
+        lock_tables_belong_here();
     (void)__atomic_compare_exchange_n(&statistics_epoch, &off, 1, false, __ATOMIC_RELAXED,
                                       __ATOMIC_RELAXED);
 }

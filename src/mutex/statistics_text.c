@@ -216,7 +216,9 @@ static void write_limits(struct report *report, const struct statistics_facts *f
                           ? "a thread keeps count of 1023 locks and met more"
                           : "more than 8 locks in one transaction, or counting began inside it");
     if (facts->uncounted != 0)
-        report_format(report, "  %lu lock operations were not counted: no memory for a table\n",
+        report_format(report,
+                      "  %lu lock operations were not counted: no memory for a table, or a signal "
+                      "handler locked while its thread emptied its own\n",
                       facts->uncounted);
 }
 

@@ -174,6 +174,29 @@ static void unlocking_what_is_not_locked_is_an_error_or_nothing(void)
     CHECK_EQUAL(pthread_mutex_unlock(&section), 0);
 }
 
+/* As far as libc lets a program get away with it; glibc's own count of users is then wrong. */
+static void an_unlock_of_a_free_mutex_does_not_end_the_section_it_is_in(void)
+{
+    pthread_mutex_t victim = PTHREAD_MUTEX_INITIALIZER;
+
+    start_counting();
+    for (int i = 0; i < 20; i++) {
+        pthread_mutex_t section = PTHREAD_MUTEX_INITIALIZER; /* new: nothing remembered */
+        CHECK_EQUAL(pthread_mutex_lock(&section), 0);
+        CHECK_EQUAL(pthread_mutex_unlock(&victim), 0);
+        CHECK_EQUAL(pthread_mutex_unlock(&section), 0);
+    }
+    CHECK_ELIDED(10);
+    for (int i = 0; i < 20; i++) {
+        pthread_mutex_t section = PTHREAD_MUTEX_INITIALIZER;
+        CHECK_EQUAL(pthread_mutex_lock(&section), 0);
+        CHECK_EQUAL(pthread_mutex_unlock(&victim), 0);
+        int still = pthread_mutex_trylock(&section);
+        CHECK_EQUAL(pthread_mutex_unlock(&section), 0);
+        CHECK_EQUAL(still, EBUSY);
+    }
+}
+
 /* A sorted list, each node with a mutex, walked hand over hand by several threads. */
 enum { NODES = 12, WALKERS = 4, WALKS = 150 };
 static struct node {
@@ -226,5 +249,6 @@ int main(void)
     a_recursive_mutex_counts_inside_other_sections();
     walking_hand_over_hand_keeps_each_node_to_one();
     unlocking_what_is_not_locked_is_an_error_or_nothing();
+    an_unlock_of_a_free_mutex_does_not_end_the_section_it_is_in();
     return 0;
 }

@@ -356,6 +356,32 @@ START_TEST(unlocking_a_default_mutex_that_is_not_locked_does_not_end_the_section
 }
 END_TEST
 
+static void a_handler_elides_b(void)
+{
+    ck_assert_int_eq(pthread_mutex_lock(&b), 0);
+    ck_assert_uint_eq(fake.depth, 1);
+    ck_assert_int_eq(pthread_mutex_unlock(&b), 0);
+    ck_assert_uint_eq(fake.depth, 0);
+}
+
+/* The handler ran after the thread noted which lock it elides and before its transaction began. */
+START_TEST(a_section_is_tried_again_if_a_signal_handler_elided_on_its_doorstep)
+{
+    FAKE_SCRIPT({.status = HTM_STARTED, .meanwhile = a_handler_elides_b});
+    FAKE_ABORTS(HTM_CODE_BUSY, pthread_mutex_lock(&a));
+
+    FAKE_SCRIPT({.status = BUSY, .meanwhile = a_handler_elides_b});
+    ck_assert_int_eq(pthread_mutex_lock(&a), 0);
+    ck_assert_uint_eq(fake.depth, 1);
+    ck_assert_int_eq(pthread_mutex_unlock(&b), 0);
+    ck_assert_uint_eq(fake.depth, 1);
+    ck_assert_int_eq(pthread_mutex_unlock(&a), 0);
+    ck_assert_uint_eq(fake.depth, 0);
+    ck_assert_uint_eq(fake.ends, 2);
+    check_untouched(&a);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("mutex nesting");
@@ -383,6 +409,7 @@ int main(void)
     tcase_add_test(tests, a_recursive_mutex_counts_inside_a_transaction);
     tcase_add_test(tests,
                    unlocking_a_default_mutex_that_is_not_locked_does_not_end_the_section_it_is_in);
+    tcase_add_test(tests, a_section_is_tried_again_if_a_signal_handler_elided_on_its_doorstep);
     suite_add_tcase(suite, tests);
 
     return run_suite(suite);

@@ -19,6 +19,7 @@
 
 #include <check.h>
 #include <errno.h>
+#include <sys/wait.h>
 #include <time.h>
 
 enum { MANY = LOCK_NOTES + 5 };
@@ -262,6 +263,53 @@ START_TEST(a_reset_restarts_the_locks_too)
 }
 END_TEST
 
+static pthread_barrier_t both_counted;
+
+static void *count_once(void *mutex)
+{
+    ck_assert_int_eq(pthread_mutex_lock(mutex), 0);
+    ck_assert_int_eq(pthread_mutex_unlock(mutex), 0);
+    pthread_barrier_wait(&both_counted);
+    return NULL;
+}
+
+static unsigned tables(void)
+{
+    unsigned count = 0;
+
+    for (struct lock_table *at = lock_table_first(); at != NULL; at = lock_table_after(at))
+        count++;
+    return count;
+}
+
+/* Counting began in the parent; the thread that forked has not counted and has no table. Mutexes
+ * that are never elided, for the back end has transactions for one thread. */
+START_TEST(threads_of_a_child_share_no_table_though_its_first_thread_has_none)
+{
+    int status;
+
+    mplace_lock_statistics_reset();
+    pid_t child = fork();
+    if (child == 0) {
+        pthread_t one, two;
+
+        pthread_mutex_t checking[2] = {PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP,
+                                       PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP};
+
+        thread_id_forget();
+        statistics_restart_in_child();
+        pthread_barrier_init(&both_counted, NULL, 2);
+        pthread_create(&one, NULL, count_once, &checking[0]);
+        pthread_create(&two, NULL, count_once, &checking[1]);
+        pthread_join(one, NULL);
+        pthread_join(two, NULL);
+        _exit(tables() == 2 ? 0 : 1);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("mutex statistics of elision");
@@ -279,6 +327,7 @@ int main(void)
     tcase_add_test(tests, counting_that_begins_inside_a_transaction_begins_with_its_commit);
     tcase_add_test(tests, a_thread_without_a_table_gets_none_inside_a_transaction);
     tcase_add_test(tests, a_reset_restarts_the_locks_too);
+    tcase_add_test(tests, threads_of_a_child_share_no_table_though_its_first_thread_has_none);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

@@ -285,6 +285,7 @@ START_TEST(in_a_child_the_forking_threads_table_is_kept_from_the_others)
         pthread_t thread;
         void *other;
 
+        lock_tables_belong_here();
         lock_table_keep_in_child(mine, gettid());
         if (pthread_create(&thread, NULL, claim_any, NULL) != 0 ||
             pthread_join(thread, &other) != 0)
@@ -293,6 +294,44 @@ START_TEST(in_a_child_the_forking_threads_table_is_kept_from_the_others)
     }
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+static struct lock_table *claimed_in_child;
+
+/* The child runs in this memory under another process id, where no thread of ours exists. */
+static void claim_in_a_vfork_child(void)
+{
+    int status;
+
+    pid_t child = vfork();
+    if (child == 0) {
+        claimed_in_child = lock_table_claim(gettid(), EPOCH);
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+}
+
+START_TEST(a_vfork_child_takes_over_no_living_threads_table)
+{
+    struct lock_table *mine = lock_table_claim(gettid(), EPOCH);
+    claim_in_a_vfork_child();
+    ck_assert_ptr_nonnull(claimed_in_child);
+    ck_assert_ptr_ne(claimed_in_child, mine);
+}
+END_TEST
+
+START_TEST(a_vfork_child_that_claims_first_leaves_living_threads_their_tables)
+{
+    void *other;
+    pthread_t thread;
+
+    claim_in_a_vfork_child();
+    struct lock_table *mine = lock_table_claim(gettid(), EPOCH);
+    ck_assert_int_eq(pthread_create(&thread, NULL, claim_any, NULL), 0);
+    ck_assert_int_eq(pthread_join(thread, &other), 0);
+    ck_assert_ptr_ne(other, mine);
 }
 END_TEST
 
@@ -479,6 +518,9 @@ int main(void)
     tcase_add_test(pool, threads_that_live_at_the_same_time_never_share_a_table);
     tcase_add_test(pool, a_table_left_behind_with_the_threads_own_id_is_taken_over);
     tcase_add_test(pool, claiming_keeps_errno);
+    tcase_add_checked_fixture(pool, lock_tables_belong_here, NULL);
+    tcase_add_test(pool, a_vfork_child_takes_over_no_living_threads_table);
+    tcase_add_test(pool, a_vfork_child_that_claims_first_leaves_living_threads_their_tables);
     tcase_add_test(pool, in_a_child_the_forking_threads_table_is_kept_from_the_others);
     suite_add_tcase(suite, pool);
 

@@ -1,0 +1,96 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Children made without fork: _Fork, whose child has an id of its own and runs no handler of
+ * pthread_atfork, and vfork, whose child runs in its parent's memory, thread-local storage
+ * included. Whether the owner is right is asked of libc: a condition wait on a mutex that checks.
+ */
+#include "lock_check.h"
+
+#include <sys/wait.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t checking = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+
+static void check_that_libc_agrees_who_owns(pthread_mutex_t *owned)
+{
+    static const struct timespec long_ago = {.tv_sec = 1};
+
+    CHECK_EQUAL(pthread_mutex_lock(owned), 0);
+    CHECK_EQUAL(pthread_cond_timedwait(&condition, owned, &long_ago), ETIMEDOUT);
+    CHECK_EQUAL(pthread_mutex_unlock(owned), 0);
+}
+
+static void await(pid_t child)
+{
+    int status;
+
+    CHECK(child > 0);
+    CHECK_EQUAL(waitpid(child, &status, 0), child);
+    CHECK_EQUAL(status, 0);
+}
+
+/* In a thread that has locked nothing: what the child finds out about itself would stay. */
+static void *vfork_and_lock(void *argument)
+{
+    pid_t child = vfork();
+
+    if (child == 0) {
+        pthread_mutex_lock(&mutex);
+        pthread_mutex_unlock(&mutex);
+        _exit(0);
+    }
+    await(child);
+    check_that_libc_agrees_who_owns(&checking);
+    check_that_libc_agrees_who_owns(&recursive);
+    return argument;
+}
+
+static void a_vfork_child_that_locks_first_leaves_no_id_behind(void)
+{
+    elsewhere(vfork_and_lock, NULL);
+}
+
+#if __GLIBC_PREREQ(2, 34)
+static void a_child_of_bare_fork_owns_what_it_locks(void)
+{
+    check_that_libc_agrees_who_owns(&checking); /* the parent's id is known */
+    pid_t child = _Fork();
+    if (child == 0) {
+        check_that_libc_agrees_who_owns(&checking);
+        check_that_libc_agrees_who_owns(&recursive);
+        _exit(0);
+    }
+    await(child);
+    check_that_libc_agrees_who_owns(&recursive);
+}
+
+/* Held by the parent's id, which in the child is nobody's: not "again", not "mine". */
+static void a_child_of_bare_fork_does_not_own_what_its_parent_holds(void)
+{
+    CHECK_EQUAL(pthread_mutex_lock(&checking), 0);
+    CHECK_EQUAL(pthread_mutex_lock(&recursive), 0);
+    pid_t child = _Fork();
+    if (child == 0) {
+        CHECK_EQUAL(pthread_mutex_unlock(&checking), EPERM);
+        CHECK_EQUAL(pthread_mutex_trylock(&recursive), EBUSY);
+        CHECK_EQUAL(pthread_mutex_unlock(&recursive), EPERM);
+        _exit(0);
+    }
+    await(child);
+    CHECK_EQUAL(pthread_mutex_unlock(&recursive), 0);
+    CHECK_EQUAL(pthread_mutex_unlock(&checking), 0);
+}
+#endif
+
+int main(void)
+{
+    a_vfork_child_that_locks_first_leaves_no_id_behind();
+#if __GLIBC_PREREQ(2, 34)
+    a_child_of_bare_fork_owns_what_it_locks();
+    a_child_of_bare_fork_does_not_own_what_its_parent_holds();
+#endif
+    return 0;
+}
