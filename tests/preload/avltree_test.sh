@@ -9,55 +9,21 @@ if [ $# -ne 3 ]; then
     echo "usage: avltree_test.sh AVLTREE PLUGIN_DIRECTORY CLAIM" >&2
     exit 2
 fi
-avltree=$1
+benchmark=$1
 plugins=$2
 claim=$3
-columns=bench,malloc,lock,htm,size,nodes,threads,seed,rate,unit,sets_used,max_per_set
-columns+=,acquisitions,slow_path,tx_started,tx_committed,abort_conflict,abort_capacity
-columns+=,abort_explicit,abort_other,host,cpu,date,policy,wait,pinned,counters
-
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-unset LD_PRELOAD TTS_WAIT TTSTLE_POLICY MPLACE_HTM MPLACE_L1D
-
-fail() {
-    echo "$claim: $*" >&2
-    exit 1
-}
-
-# Runs the benchmark with these arguments; leaves status, $scratch/out and $scratch/err.
-run() {
-    status=0
-    "$avltree" "$@" >"$scratch/out" 2>"$scratch/err" || status=$?
-}
-
-# The field of that name in a fresh CSV row of a short run; arguments after it are added.
-field() {
-    local name=$1
-    shift
-    "$avltree" --size 512 --operations 100 --csv --header "$@" 2>"$scratch/err" |
-        awk -F, -v name="$name" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i }
-                                 NR == 2 { print at ? $at : "no such column" }'
-}
+short=(--operations 100)
+. "$(dirname -- "$0")/benchmark_common.bash"
 
 # One of the numbers of the line "operations" in what a person reads: counted TEXT
 counted() {
     sed -n "s/^  operations .*[ (]\([0-9][0-9]*\) $1.*/\1/p" "$scratch/out"
 }
 
-expect() { # what, expected, got
-    [ "$2" = "$3" ] || fail "$1: expected '$2', got '$3'"
-}
-
 near() { # expected, got
     if [ $(($2 - $1)) -lt -200 ] || [ $(($2 - $1)) -gt 200 ]; then
         fail "$2 of some operation, about $1 expected"
     fi
-}
-
-one_line() { # of standard error, with this text in it
-    expect "lines on standard error" 1 "$(wc -l <"$scratch/err")"
-    grep -qF -- "$1" "$scratch/err" || fail "'$1' is not in: $(cat "$scratch/err")"
 }
 
 cores() { # physical cores that this process may use
@@ -152,8 +118,8 @@ threads_are_pinned_one_a_core_where_there_are_enough() {
     one_line "the threads are not pinned: $available physical core"
     # What the caller was bound to is all there is.
     pinned=${pinned##*;}
-    expect "bound to one CPU" "$pinned" "$(taskset -c "$pinned" "$avltree" --size 64 --operations 10 --threads 1 --pin --csv | cut -d, -f26)"
-    expect "bound to one CPU, two threads" "" "$(taskset -c "$pinned" "$avltree" --size 64 --operations 10 --threads 2 --pin --csv 2>"$scratch/err" | cut -d, -f26)"
+    expect "bound to one CPU" "$pinned" "$(taskset -c "$pinned" "$benchmark" --size 64 --operations 10 --threads 1 --pin --csv | cut -d, -f26)"
+    expect "bound to one CPU, two threads" "" "$(taskset -c "$pinned" "$benchmark" --size 64 --operations 10 --threads 2 --pin --csv 2>"$scratch/err" | cut -d, -f26)"
     one_line "1 physical core for 2 threads"
 }
 
@@ -198,7 +164,7 @@ help_names_every_option() {
 a_result_that_cannot_be_written_is_exit_2() {
     [ -c /dev/full ] || exit 77
     status=0
-    "$avltree" --size 64 --operations 10 >/dev/full 2>"$scratch/err" || status=$?
+    "$benchmark" --size 64 --operations 10 >/dev/full 2>"$scratch/err" || status=$?
     expect status 2 "$status"
     one_line "cannot write the result"
 }

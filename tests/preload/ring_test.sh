@@ -9,45 +9,11 @@ if [ $# -ne 3 ]; then
     echo "usage: ring_test.sh RING PLUGIN_DIRECTORY CLAIM" >&2
     exit 2
 fi
-ring=$1
+benchmark=$1
 plugins=$2
 claim=$3
-columns=bench,malloc,lock,htm,size,nodes,threads,seed,rate,unit,sets_used,max_per_set
-columns+=,acquisitions,slow_path,tx_started,tx_committed,abort_conflict,abort_capacity
-columns+=,abort_explicit,abort_other,host,cpu,date,policy,wait,pinned,counters
-
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-unset LD_PRELOAD TTS_WAIT TTSTLE_POLICY MPLACE_HTM MPLACE_L1D
-
-fail() {
-    echo "$claim: $*" >&2
-    exit 1
-}
-
-# Runs the ring with these arguments; leaves status, $scratch/out and $scratch/err.
-run() {
-    status=0
-    "$ring" "$@" >"$scratch/out" 2>"$scratch/err" || status=$?
-}
-
-# The field of that name in a fresh CSV row of a short run; arguments after it are added.
-field() {
-    local name=$1
-    shift
-    "$ring" --size 512 --traversals 100 --csv --header "$@" 2>"$scratch/err" |
-        awk -F, -v name="$name" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i }
-                                 NR == 2 { print at ? $at : "no such column" }'
-}
-
-expect() { # what, expected, got
-    [ "$2" = "$3" ] || fail "$1: expected '$2', got '$3'"
-}
-
-one_line() { # of standard error, with this text in it
-    expect "lines on standard error" 1 "$(wc -l <"$scratch/err")"
-    grep -qF -- "$1" "$scratch/err" || fail "'$1' is not in: $(cat "$scratch/err")"
-}
+short=(--traversals 100)
+. "$(dirname -- "$0")/benchmark_common.bash"
 
 can_preload() {
     ! LD_PRELOAD=$1 /bin/true 2>&1 | grep -q . || { echo "$1 is not installed" && exit 77; }
@@ -158,7 +124,7 @@ help_goes_to_standard_output() {
 a_result_that_cannot_be_written_is_exit_2() {
     [ -c /dev/full ] || exit 77
     status=0
-    "$ring" --size 512 --traversals 100 >/dev/full 2>"$scratch/err" || status=$?
+    "$benchmark" --size 512 --traversals 100 >/dev/full 2>"$scratch/err" || status=$?
     expect status 2 "$status"
     one_line "cannot write the result"
 }
