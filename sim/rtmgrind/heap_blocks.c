@@ -300,9 +300,11 @@ void heap_blocks_aborted(Int cpu, ThreadId thread, Addr stack_pointer)
         return;
     while (journal->used > 0) {
         const struct change *change = &journal->changes[--journal->used];
-        if (change->added)
-            drop(find(change->block.start, 1));
-        else
+        struct heap_block *added = change->added ? find(change->block.start, 1) : NULL;
+
+        if (added != NULL) /* gone already if another thread's block took its place meanwhile */
+            drop(added);
+        if (!change->added)
             put(&change->block);
     }
     /* Back before the call: nobody returns from it any more. */
