@@ -57,6 +57,7 @@ struct change {
 };
 
 struct journal {
+    struct open_call call; /* that the thread was in when the transaction began */
     struct change *changes;
     UInt used, room;
 };
@@ -287,12 +288,23 @@ const struct heap_block *heap_block_in_line(Addr line)
     return blocks == NULL ? NULL : find(line, LINE_BYTES);
 }
 
+void heap_blocks_begun(Int cpu, ThreadId thread)
+{
+    if (options.heap)
+        journals[cpu].call = calls[thread];
+}
+
 void heap_blocks_committed(Int cpu)
 {
     journals[cpu].used = 0;
 }
 
-void heap_blocks_aborted(Int cpu, ThreadId thread, Addr stack_pointer)
+static void set_awaited_stack(ThreadId thread)
+{
+    awaited_stack = calls[thread].kind == CALL_NONE ? 0 : calls[thread].stack_at_return;
+}
+
+void heap_blocks_aborted(Int cpu, ThreadId thread)
 {
     struct journal *journal = &journals[cpu];
 
@@ -302,22 +314,20 @@ void heap_blocks_aborted(Int cpu, ThreadId thread, Addr stack_pointer)
         const struct change *change = &journal->changes[--journal->used];
         struct heap_block *added = change->added ? find(change->block.start, 1) : NULL;
 
-        if (added != NULL) /* gone already if another thread's block took its place meanwhile */
+        /* Another thread may have put its own block there: after a call whose end was not seen. */
+        if (added != NULL && added->origin == change->block.origin)
             drop(added);
-        if (!change->added)
+        if (!change->added && find(change->block.start, change->block.size) == NULL)
             put(&change->block);
     }
-    /* Back before the call: nobody returns from it any more. */
-    if (calls[thread].kind != CALL_NONE && stack_pointer >= calls[thread].stack_at_return) {
-        calls[thread].kind = CALL_NONE;
-        if (thread == VG_(get_running_tid)())
-            awaited_stack = 0;
-    }
+    calls[thread] = journal->call;
+    if (thread == VG_(get_running_tid)())
+        set_awaited_stack(thread);
 }
 
 static void thread_goes_on(ThreadId thread, ULong blocks_done)
 {
-    awaited_stack = calls[thread].kind == CALL_NONE ? 0 : calls[thread].stack_at_return;
+    set_awaited_stack(thread);
 }
 
 static void thread_is_new(ThreadId thread)

@@ -36,8 +36,9 @@ void heap_blocks_see_end(IRSB *out);
  * Good until the program allocates or frees. */
 const struct heap_block *heap_block_in_line(Addr line);
 
-/* The transaction of this processor ended; registers are those that the thread goes on with. */
+/* A transaction of this thread begins on this processor, commits or aborts. */
+void heap_blocks_begun(Int cpu, ThreadId thread);
 void heap_blocks_committed(Int cpu);
-void heap_blocks_aborted(Int cpu, ThreadId thread, Addr stack_pointer);
+void heap_blocks_aborted(Int cpu, ThreadId thread);
 
 #endif

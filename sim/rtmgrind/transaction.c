@@ -72,6 +72,7 @@ void transaction_begin(Int cpu, ThreadId thread, Guest *guest, Addr begin, Addr 
     transaction_running = transaction;
     transaction->site = site_at(begin);
     transaction->site->started++;
+    heap_blocks_begun(cpu, thread);
 }
 
 void transaction_make_room_for_undo(struct transaction *transaction)
@@ -133,7 +134,7 @@ void transaction_abort(struct transaction *transaction, const struct abort_event
     footprint_aborted(&transaction->footprint);
     close(transaction);
     copy_registers(transaction->guest, &transaction->checkpoint);
-    heap_blocks_aborted(transaction->cpu, transaction->thread, transaction->guest->guest_RSP);
+    heap_blocks_aborted(transaction->cpu, transaction->thread);
     transaction->guest->guest_RAX = status;
     transaction->guest->guest_RIP = transaction->fallback;
 }

@@ -32,14 +32,14 @@ most = worst["filled_by"][0]
 assert worst["set"] == int(number), (worst, number)
 assert worst["count"] >= 1, worst
 assert most["lines"] == float(ways), worst
-if how in ("freed", "allocated_in_vain"):
+if how in ("freed", "allocated_in_vain", "left"):
     assert "size" not in most, worst
 else:
     assert most["size"] == int(size), worst
     assert any("allocate" in frame for frame in most["allocated"]), worst
     assert any("main" in frame for frame in most["allocated"]), worst
 PROGRAM
-if [[ $how != freed && $how != allocated_in_vain ]]; then
+if [[ $how != freed && $how != allocated_in_vain && $how != left ]]; then
     grep -q "set $set of the first-level cache" "$work/text"
     grep -q "8.0 lines of blocks of $size bytes, allocated" "$work/text"
     echo "set $set: $ways lines of blocks of $size bytes"

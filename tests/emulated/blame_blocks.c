@@ -63,6 +63,33 @@ static __attribute__((noinline)) void *freed_in_vain(void)
     return block;
 }
 
+static uint8_t not_blocks[BLOCKS][1536] __attribute__((aligned(4096)));
+
+/* As the entry of a lock does: returns within the transaction, and again after its abort. */
+static __attribute__((noinline)) void *begin_and_return(void *result, int *status)
+{
+    *status = begin();
+    return result;
+}
+
+/*
+ * An abort leaves a malloc that the thread was in. The function that returns next to the same place
+ * on the stack is not that malloc, and what it returns is not a block.
+ */
+static __attribute__((noinline)) void leave_a_call(void)
+{
+    int status;
+    void *result = begin_and_return(not_blocks, &status);
+
+    if (status == STARTED) {
+        void *volatile block = malloc(sizeof not_blocks); /* a system call, which aborts */
+        (void)block;
+        end();
+        EXPECT(!"malloc makes no system call");
+    }
+    EXPECT(result == not_blocks);
+}
+
 static __attribute__((noinline)) void *allocate_one(const char *how)
 {
     void *block = NULL;
@@ -83,6 +110,10 @@ static __attribute__((noinline)) void *allocate_one(const char *how)
         return posix_memalign(&block, 128, size) == 0 ? block : NULL;
     if (strcmp(how, "new") == 0)
         return operator_new(size);
+    if (strcmp(how, "left") == 0) {
+        static int used;
+        return not_blocks[used++];
+    }
     if (strcmp(how, "committed") == 0)
         return in_a_transaction();
     if (strcmp(how, "freed_in_vain") == 0)
@@ -141,6 +172,8 @@ int main(int count, char **arguments)
     }
     if (strcmp(arguments[1], "allocated_in_vain") == 0)
         allocate_in_vain();
+    if (strcmp(arguments[1], "left") == 0)
+        leave_a_call();
     status = begin();
     if (status == STARTED) {
         for (size_t i = 0; i < chosen; i++)
