@@ -154,7 +154,7 @@ static void print_kinds(const struct overflown *set)
 
 void blame_print_text(void)
 {
-    UInt list[TOP_MOST];
+    static UInt list[TOP_MOST];
     UInt used = worst_sets(list, (UInt)options.top);
 
     for (UInt i = 0; i < used; i++)
@@ -203,7 +203,7 @@ static void write_kind(VgFile *file, const struct overflown *set, const struct k
 
 void blame_write_json(VgFile *file)
 {
-    UInt list[TOP_MOST];
+    static UInt list[TOP_MOST];
     UInt used = worst_sets(list, (UInt)options.top);
 
     VG_(fprintf)(file, ",\n\"overflows\": [");

@@ -13,7 +13,7 @@
 enum {
     CPUS_MOST = 64, /* a line's readers are the bits of one word */
     LINE_BYTES = 64,
-    TOP_MOST = 100,
+    TOP_MOST = 8192, /* as many as sites.c keeps */
 };
 
 struct options {

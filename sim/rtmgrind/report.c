@@ -98,7 +98,7 @@ static void print_place(const struct abort_place *place)
 
 static void print_text(struct site **list, UInt count, const struct site *total)
 {
-    struct abort_place *places[TOP_MOST];
+    static struct abort_place *places[TOP_MOST];
     UInt most = (UInt)options.top < count ? (UInt)options.top : count;
 
     VG_(umsg)
@@ -157,7 +157,7 @@ static void write_instruction(VgFile *file, const HChar *key, Addr instruction)
 
 static void write_json(VgFile *file, struct site **list, UInt count, const struct site *total)
 {
-    struct abort_place *places[TOP_MOST];
+    static struct abort_place *places[TOP_MOST];
     UInt worst = sites_worst_places(places, (UInt)options.top);
     UInt most = (UInt)options.top < count ? (UInt)options.top : count;
 
@@ -183,7 +183,13 @@ static void write_json(VgFile *file, struct site **list, UInt count, const struc
         write_instruction(file, "requester", places[i]->requester);
         VG_(fprintf)(file, "}");
     }
-    VG_(fprintf)(file, "]");
+    /* At more places than --top, or than there is room for. */
+    ULong unlisted = 0;
+    for (Int cause = 0; cause < ABORT_CAUSES; cause++)
+        unlisted += total->aborted[cause];
+    for (UInt i = 0; i < worst; i++)
+        unlisted -= places[i]->count;
+    VG_(fprintf)(file, "],\n\"unlisted_aborts\": %llu", unlisted);
     blame_write_json(file);
     VG_(fprintf)(file, "}\n");
 }
