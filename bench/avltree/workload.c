@@ -30,8 +30,9 @@ static struct shared {
     /* Written once, by main at the end of the time or by a thread without memory. Relaxed: only
      * its value matters, and the finish barrier orders the rest. */
     alignas(AVL_SECTOR) atomic_bool stop;
-    /* All threads and main pass start when the tree is ready, finish when the last operation is
-     * over: the interval lies between, and no thread's beginning or end falls into it. */
+    /* All threads and main pass start twice: when each has come there and the tree is ready, and
+     * when the interval has begun; and finish when the last operation is over. So no thread's
+     * making or end falls into the interval. */
     alignas(AVL_SECTOR) pthread_barrier_t start;
     pthread_barrier_t finish;
 } shared = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -172,6 +173,7 @@ static void *work(void *argument)
     struct tally tally = {0};
 
     pthread_barrier_wait(&shared.start);
+    pthread_barrier_wait(&shared.start);
     for (; left > 0 && !atomic_load_explicit(&shared.stop, memory_order_relaxed); left--) {
         uint32_t key = (uint32_t)random_below(&random, plan.keys);
         unsigned choice = (unsigned)random_below(&random, 100);
@@ -254,6 +256,7 @@ static void release_nodes(void)
 
 static void run_interval(const struct workload_plan *plan, struct interval *interval)
 {
+    pthread_barrier_wait(&shared.start);
     interval_begin(interval);
     pthread_barrier_wait(&shared.start);
     if (plan->seconds != 0) {

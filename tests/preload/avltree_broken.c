@@ -3,12 +3,12 @@
  *
  * A preload library for the tests of avltree: does to blocks of 777 bytes, which are its nodes,
  * what no allocator and no lock may do. Which, says AVLTREE_BREAK:
- *     parent, balance, key, value   changed in the block allocated last, after the first thread's
- *                                   end, so that nobody but the final check can meet it
- *     swap                          key and value together become those of another key
- *     glimpse                       the first block's value is wrong while the threads run, and
- *                                   right again afterwards
- *     memory                        malloc fails from block number AVLTREE_BREAK_AT on (default 1)
+ *     parent, balance, key, value, child
+ *               changed in the block allocated last, after the first thread's end, so that nobody
+ *               but the final check can meet it
+ *     swap      key and value together become those of another key
+ *     glimpse   the first block's value is wrong while the threads run, and right again afterwards
+ *     memory    malloc fails from block number AVLTREE_BREAK_AT on (default 1)
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -74,6 +74,8 @@ int pthread_join(pthread_t thread, void **result)
             last->key = UINT32_MAX;
         if (is("value"))
             last->value ^= 1u << 31;
+        if (is("child"))
+            last->child[0] = (void *)64; /* no process has a page there */
         if (is("swap")) {
             last->value += ((last->key ^ 1) - last->key) * 0x9e3779b1u;
             last->key ^= 1;

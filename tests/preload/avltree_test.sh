@@ -192,6 +192,7 @@ a_broken_tree_is_one_line_and_exit_1() {
     breaks_as balance "the tree is broken after the run: a balance is wrong, at key "
     breaks_as key "the tree is broken after the run: "
     breaks_as value "the tree is broken after the run: the content of a node was refused, at key "
+    breaks_as child "the tree is broken: a pointer in it leads nowhere"
     # A tree of one node, for any other key is then in order.
     breaks_as swap "its keys are not those that were put in" --keys 4
     # The same library does nothing to nodes of another size, nor if it is not asked to.
