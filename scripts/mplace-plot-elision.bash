@@ -15,7 +15,7 @@ read_elision()
     awk -F '\t' -v OFS='\t' '
         $6 != "ttstle" || $7 == "none" || $20 !~ /^[1-9]/ || $18 !~ /^[1-9]/ {next}
         {
-            key = $1 FS $2 FS $3 FS $4 FS $7 ($26 == "-" ? "" : ":" $26) FS $5 FS $8
+            key = $1 FS $2 FS $3 FS $4 FS $7 ($27 == "-" ? "" : ":" $27) FS $5 FS $8
             runs[key]++; acquired[key] += $18; slow[key] += $19; started[key] += $20
             conflict[key] += $22; capacity[key] += $23; explicit[key] += $24; other[key] += $25
         }

@@ -241,6 +241,8 @@ write_page()
     echo '<h1>Where malloc puts blocks, and what it costs</h1>'
     echo "<p class=\"where\">Measured on $(html "$(values_of 2)"), host $(html "$(values_of 13)"): $(wc -l <"$scratch/shown.tsv") runs.</p>"
     echo '<p>A cache set holds as many lines as the cache has ways. An allocator that spaces equal blocks by a power of two puts them all into a few sets: a structure far smaller than the cache does not fit into it, and a hardware transaction that writes to it cannot commit.</p>'
+    [[ ! -f $scratch/out/claims.md ]] ||
+        echo '<p><a href="claims.md">What these rows say of each claim of the paper</a>: measured, emulated, or left to a processor with transactions.</p>'
     [[ -s $scratch/medians.tsv ]] || warnings_box
     while IFS=$'\t' read -r group figure suffix; do
         IFS=$'\t' read -r bench cpu nodes threads _ <"$group/key" || true

@@ -23,7 +23,7 @@ help_lists_every_subcommand_and_each_has_help()
 
     run "$mplace" help
     expect "exit status" 0 "$status"
-    for name in run sweep plot cpu smoke; do
+    for name in run sweep plot claims cpu smoke; do
         grep -q "^  $name  *[a-z]" "$scratch/out" || fail "help does not list $name"
         run "$mplace" $name --help
         expect "exit status of $name --help" 0 "$status"
@@ -204,7 +204,7 @@ reproduce_goes_on_where_it_was_interrupted_and_keeps_what_was_finished()
     expect "the ring's emulated caches, and the results of each" "64x8 ring-emulated-64x8 64x12 ring-emulated-64x12" \
         "$(sed -n 's/^sweep ring --htm emulated --l1d \([0-9x]*\) .*\/\(.*\)\.csv$/\1 \2/p' called | paste -sd ' ')"
     expect "what is drawn" \
-        "plot $out/ring.csv $out/avltree.csv $out/avltree-emulated.csv $out/ring-emulated-64x8.csv $out/ring-emulated-64x12.csv --out $out" \
+        "plot $out/ring.csv $out/avltree.csv $out/avltree-emulated.csv $out/ring-emulated-64x8.csv $out/ring-emulated-64x12.csv --claims --out $out" \
         "$(grep ^plot called)"
     threads=$(sed -n 's/^sweep avltree .*--threads \([0-9]*\).*/\1/p' called)
     [[ $threads -ge 1 && $threads -le 4 && $threads -le $(nproc) ]] || fail "$threads threads"
