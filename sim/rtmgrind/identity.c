@@ -8,7 +8,7 @@
 
 #include "ir.h"
 #include "options.h"
-#include "schedule.h"
+#include "processors.h"
 
 enum {
     /* Ice Lake-SP: a processor with RTM that glibc and libitm trust. VEX says Haswell, whose RTM is
@@ -61,12 +61,12 @@ static void helper_cpuid(Guest *guest, ULong a, ULong b, ULong c)
 static void helper_rdtscp(Guest *guest)
 {
     vex_rdtscp(guest);
-    guest->guest_RCX = (ULong)schedule_cpu();
+    guest->guest_RCX = (ULong)processors_mine();
 }
 
 static ULong helper_rdpid(void)
 {
-    return (ULong)schedule_cpu();
+    return (ULong)processors_mine();
 }
 
 void identity_replace(IRDirty *call)

@@ -6,11 +6,13 @@
  */
 #include "kernel.h"
 
+#include "affinity.h"
+#include "baton.h"
 #include "conflict.h"
 #include "core_internals.h"
 #include "futex.h"
 #include "pages.h"
-#include "schedule.h"
+#include "processors.h"
 #include "variants.h"
 
 /* Calls that change the address space. On hardware they interrupt all processors that run threads
@@ -47,52 +49,30 @@ static void before_system_call(ThreadId thread, UInt number, UWord *arguments, U
 {
     if (changes_address_space(number, arguments))
         transactions_abort_all(-1, ABORT_SHOOTDOWN);
-    if (number == __NR_sched_yield)
-        schedule_yields();
     if (number == __NR_futex)
         futex_called(thread, arguments);
-    arrivals_before_call = schedule_arrivals();
-    schedule_system_call(True, number == __NR_futex && futex_wakes(arguments));
-}
-
-static void store_result(Addr where, UInt value)
-{
-    if (where == 0)
-        return;
-    conflict_plain(where, sizeof value, True, 0);
-    *(UInt *)where = value;
-}
-
-/* The thread's mask of processors, as far as virtual ones go. */
-static void follow_affinity(Int of_thread, SizeT size, Addr mask)
-{
-    ULong cpus = 0;
-
-    if (of_thread != 0 && of_thread != VG_(gettid)())
-        return;
-    VG_(memcpy)(&cpus, (const void *)mask, size < sizeof cpus ? size : sizeof cpus);
-    schedule_set_affinity(cpus);
+    arrivals_before_call = baton_arrivals();
+    /* Who yields stays ready: when it goes on is for the schedule to say, not for the host. */
+    if (number == __NR_sched_yield)
+        processors_end_slice();
+    else
+        baton_call(number == __NR_futex && futex_wakes(arguments));
 }
 
 static void after_system_call(ThreadId thread, UInt number, UWord *arguments, UInt count,
                               SysRes result)
 {
-    schedule_system_call(False, False);
+    baton_call_returned();
     futex_returned(thread);
+    affinity_called(thread, number, arguments, result);
     if (changes_address_space(number, arguments))
         pages_forget();
     if (sr_isError(result))
         return;
     if (number == __NR_futex && futex_wakes(arguments))
-        schedule_await(arrivals_before_call + sr_Res(result));
+        baton_await(arrivals_before_call + sr_Res(result));
     if (number == __NR_clone && (arguments[0] & VKI_CLONE_THREAD) != 0)
-        schedule_await(arrivals_before_call + 1);
-    if (number == __NR_getcpu) {
-        store_result(arguments[0], (UInt)schedule_cpu());
-        store_result(arguments[1], 0);
-    } else if (number == __NR_sched_setaffinity) {
-        follow_affinity((Int)arguments[0], arguments[1], arguments[2]);
-    }
+        baton_await(arrivals_before_call + 1);
 }
 
 static void kernel_loads(CorePart part, ThreadId thread, const HChar *what, Addr address,
@@ -132,7 +112,7 @@ static void kernel_stored(CorePart part, ThreadId thread, Addr address, SizeT si
 
 static void thread_ends(ThreadId thread)
 {
-    schedule_thread_exits();
+    baton_thread_exits();
     futex_returned(thread);
 }
 

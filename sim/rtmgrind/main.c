@@ -9,6 +9,7 @@
 #include "options.h"
 #include "pages.h"
 #include "report.h"
+#include "rtmgrind.h"
 #include "schedule.h"
 #include "transaction.h"
 
@@ -27,6 +28,16 @@ static void at_end(Int exit_code)
     report_print();
 }
 
+/* A transaction that asked has been aborted before this. */
+static Bool answer(ThreadId thread, UWord *request, UWord *reply)
+{
+    if (request[0] != RTMGRIND_REQUEST_SEED)
+        return False;
+    schedule_seed(request[1]);
+    *reply = 0;
+    return True;
+}
+
 static void before_options(void)
 {
     VG_(details_name)("rtmgrind");
@@ -38,6 +49,7 @@ static void before_options(void)
     VG_(basic_tool_funcs)(after_options, instrument, at_end);
     options_init();
     VG_(needs_command_line_options)(options_parse, options_usage, options_debug_usage);
+    VG_(needs_client_requests)(answer);
     kernel_init();
 }
 

@@ -6,6 +6,7 @@
 #include "rtm_instructions.h"
 
 #include "ir.h"
+#include "processors.h"
 #include "schedule.h"
 #include "transaction.h"
 
@@ -99,7 +100,7 @@ static Addr helper_xbegin(Guest *guest, Addr address, Addr fallback, Addr next)
     struct transaction *transaction = transaction_running;
 
     if (transaction == NULL) {
-        transaction_begin(schedule_cpu(), VG_(get_running_tid)(), guest, address, fallback);
+        transaction_begin(processors_mine(), VG_(get_running_tid)(), guest, address, fallback);
         schedule_transaction_begun(guest);
         return next;
     }
