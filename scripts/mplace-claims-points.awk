@@ -45,7 +45,7 @@ BEGIN {
         slow[point] += $19; started[point] += $20; capacity[point] += $23
         counted_any[series] = 1
     }
-    if ($26 != "-" && $18 ~ /^[1-9]/) add_counters()
+    if ($26 != "-" && $18 ~ /^[1-9]/ && htm != "emulated") add_counters()
 }
 
 function setting_text(    part, shape)

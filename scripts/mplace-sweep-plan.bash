@@ -6,7 +6,7 @@
 # shellcheck disable=SC2154,SC2034 # the options are mplace-sweep's, and it reads what is set here
 
 # Where allocators are known to fail: at powers of two and just below, by a header of 8 or 16 bytes.
-known_bad_sizes=500,504,512,1008,1016,1024,1528,1536,2040,2048,3064,3072,4080,4096
+known_bad_sizes=500,504,512,1008,1016,1024,1528,1536,2040,2048,2544,2552,2560,3064,3072,4080,4096
 # As many a doubling of the size, for that is how the figure is read.
 ring_sizes=64:256:16,288:1024:32,1088:4096:64,4224:8192:128,$known_bad_sizes
 # Fewer, for each run takes seconds.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # From a fresh machine to the figures: installs the packages, builds, sweeps the ring quickly over
-# 125 node sizes and the AVL tree over 43, counts the transactions of both under the emulator where it
+# 127 node sizes and the AVL tree over 45, counts the transactions of both under the emulator where it
 # could be built (the ring's in two first-level caches), draws, and judges the paper's claims by it.
 # Interrupted, it goes on where it was.
 set -euo pipefail
@@ -108,14 +108,14 @@ TTS_WAIT=${TTS_WAIT:-spin} scripts/mplace sweep avltree --quick --operations 100
 if [[ " ${results[*]} " == *' avltree-emulated '* ]]; then
     scripts/mplace sweep avltree --quick --htm emulated --runs 1 --lock ttstle \
         --malloc glibc,rand,cia,jemalloc,mimalloc \
-        --sizes 64,128,256,500,512,1008,1024,1528,1536,2040,2048,3064,3072,4080,4096 \
+        --sizes 64,128,256,500,512,1008,1024,1528,1536,2040,2048,2544,2560,3064,3072,4080,4096 \
         --resume --out "$out/avltree-emulated.csv"
     # The ring has one thread and its transactions all write the same lines: few traversals tell. The
     # two caches are those of the processors that have had RTM, up to Skylake's and from Ice Lake's on.
     for l1d in 64x8 64x12; do
         scripts/mplace sweep ring --htm emulated --l1d "$l1d" --runs 1 --traversals 200 --lock ttstle \
             --malloc glibc,cia,jemalloc,mimalloc,tcmalloc \
-            --sizes 64,128,256,384,504,512,768,1008,1024,1528,1536,2040,2048,3064,3072,4080,4096,8192 \
+            --sizes 64,128,256,384,504,512,768,1008,1024,1528,1536,2040,2048,2544,2560,3064,3072,4080,4096,8192 \
             --resume --out "$out/ring-emulated-$l1d.csv"
     done
 fi

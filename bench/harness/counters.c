@@ -6,6 +6,8 @@
  */
 #include "harness/counters.h"
 
+#include "harness/counter_roles.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
@@ -34,33 +36,106 @@ static const char *why_not(int error)
     }
 }
 
-/* Opens one event, named by counters->event[counters->count].name; false when unknown. */
-static bool open_event(struct counters *counters, char *complaint, size_t complaint_size)
+/* What libpfm4 makes of an event's name on this processor. */
+static int encode(const char *event, struct perf_event_attr *attributes)
 {
-    const char *name = counters->event[counters->count].name;
-    struct perf_event_attr attributes = {.size = sizeof attributes};
-    pfm_perf_encode_arg_t encoding = {.attr = &attributes, .size = sizeof encoding};
-    int result = pfm_get_os_event_encoding(name, PFM_PLM3, PFM_OS_PERF_EVENT, &encoding);
+    pfm_perf_encode_arg_t encoding = {.attr = attributes, .size = sizeof encoding};
 
-    if (result != PFM_SUCCESS) {
-        snprintf(complaint, complaint_size, "--counters %s: %s", name, pfm_strerror(result));
-        return false;
-    }
-    attributes.disabled = 1;
-    attributes.inherit = 1;
-    attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-    long file = syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    return pfm_get_os_event_encoding(event, PFM_PLM3, PFM_OS_PERF_EVENT, &encoding);
+}
+
+/* Starts to count what was encoded, under this name; a machine that cannot says so and goes on. */
+static void open_event(struct counters *counters, const char *name,
+                       struct perf_event_attr *attributes)
+{
+    attributes->disabled = 1;
+    attributes->inherit = 1;
+    attributes->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    long file = syscall(SYS_perf_event_open, attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (file < 0) {
         fprintf(stderr, "mplace: counter %s is not counted: %s\n", name, why_not(errno));
+        return;
+    }
+    counters->event[counters->count].file = (int)file;
+    snprintf(counters->event[counters->count].name, sizeof counters->event->name, "%s", name);
+    counters->count++;
+}
+
+/* Opens "role@EVENT" with the first event that this processor has; false when it has none. */
+static bool open_role(struct counters *counters, const char *role)
+{
+    const char *event;
+
+    for (size_t i = 0; (event = counter_role_event(role, i)) != NULL; i++) {
+        struct perf_event_attr attributes = {.size = sizeof attributes};
+        char name[sizeof counters->event->name];
+
+        if (encode(event, &attributes) != PFM_SUCCESS)
+            continue;
+        snprintf(name, sizeof name, "%s@%s", role, event);
+        open_event(counters, name, &attributes);
         return true;
     }
-    counters->event[counters->count++].file = (int)file;
+    return false;
+}
+
+/* All roles; one line for those that this processor has no event for. */
+static void open_all_roles(struct counters *counters)
+{
+    const char *role;
+    char missing[512] = "";
+    size_t length = 0;
+
+    for (size_t i = 0; (role = counter_role_name(i)) != NULL; i++)
+        if (!open_role(counters, role) && length < sizeof missing)
+            length += (size_t)snprintf(missing + length, sizeof missing - length, "%s%s",
+                                       length == 0 ? "" : ", ", role);
+    if (length > 0)
+        fprintf(stderr, "mplace: not counted, for libpfm4 knows no such event here: %s\n", missing);
+}
+
+/* Opens what one word of the list asks for; false with a complaint when nobody knows it. */
+static bool open_word(struct counters *counters, const char *word, char *complaint,
+                      size_t complaint_size)
+{
+    struct perf_event_attr attributes = {.size = sizeof attributes};
+
+    if (strcmp(word, COUNTER_ROLES_ALL) == 0) {
+        open_all_roles(counters);
+        return true;
+    }
+    if (counter_role_event(word, 0) != NULL) {
+        if (!open_role(counters, word))
+            fprintf(stderr, "mplace: not counted, for libpfm4 knows no such event here: %s\n",
+                    word);
+        return true;
+    }
+    int result = encode(word, &attributes);
+    if (result != PFM_SUCCESS) {
+        snprintf(complaint, complaint_size, "--counters %s: %s", word, pfm_strerror(result));
+        return false;
+    }
+    open_event(counters, word, &attributes);
     return true;
+}
+
+/* How many counters a word of the list can take. */
+static size_t counters_of(const char *word)
+{
+    size_t all = 0;
+
+    if (strcmp(word, COUNTER_ROLES_ALL) != 0)
+        return 1;
+    while (counter_role_name(all) != NULL)
+        all++;
+    return all;
 }
 
 bool counters_open(struct counters *counters, const char *events, char *complaint,
                    size_t complaint_size)
 {
+    size_t wanted = 0;
+
     counters->count = 0;
     if (events == NULL)
         return true;
@@ -71,23 +146,22 @@ bool counters_open(struct counters *counters, const char *events, char *complain
     }
     bool good = true;
     for (const char *at = events; good; at++) {
+        char word[sizeof counters->event->name];
         size_t length = strcspn(at, ",");
 
-        if (length == 0 || length >= sizeof counters->event[0].name) {
+        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : 0), at);
+        wanted += counters_of(word);
+        if (*word == '\0') {
             snprintf(complaint, complaint_size,
                      "--counters %s: event names of 1 to %zu characters, separated by commas, are "
                      "needed",
-                     events, sizeof counters->event[0].name - 1);
+                     events, sizeof word - 1);
             good = false;
-        } else if (counters->count == COUNTERS_MOST) {
+        } else if (wanted > COUNTERS_MOST) {
             snprintf(complaint, complaint_size, "--counters: more than %d events", COUNTERS_MOST);
             good = false;
         } else {
-            char *name = counters->event[counters->count].name;
-
-            memcpy(name, at, length);
-            name[length] = '\0';
-            good = open_event(counters, complaint, complaint_size);
+            good = open_word(counters, word, complaint, complaint_size);
         }
         at += length;
         if (*at == '\0')

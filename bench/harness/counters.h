@@ -11,22 +11,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { COUNTERS_MOST = 16 };
+enum { COUNTERS_MOST = 20 };
 
 struct counters {
     size_t count;
     struct {
         int file;
-        char name[96];
+        char name[160];
     } event[COUNTERS_MOST];
 };
 
 /*
- * Opens the events of a comma-separated list, stopped, for this thread and the threads that it will
- * start, in user mode where the kernel lets us count that alone. An event that is known but cannot
- * be counted here gets one line on standard error and is left out. Returns false with a complaint
- * (no line end) when libpfm4 does not know a name or there are too many. libpfm4's memory is
- * released on return. events NULL: no counters.
+ * Opens the events of a comma-separated list (libpfm4's names, roles of counter_roles.h, or "paper"
+ * for all roles; a role's count is called "role@EVENT"), stopped, for this thread and the threads
+ * that it will start, in user mode where the kernel lets us count that alone. An event that is
+ * known but cannot be counted here gets one line on standard error and is left out. Returns false
+ * with a complaint (no line end) when libpfm4 does not know a name or there are too many. libpfm4's
+ * memory is released on return. events NULL: no counters.
  */
 bool counters_open(struct counters *counters, const char *events, char *complaint,
                    size_t complaint_size);

@@ -57,7 +57,7 @@ static const struct option options[] = {
      .help = "run on this CPU"},
     {.name = "counters", .kind = OPTION_TEXT, .value_name = "EVENT[,EVENT]",
      .target = &choices.counters,
-     .help = "count these events (libpfm4's names) over the measured interval"},
+     .help = "count these events over the measured interval: libpfm4's names, or paper"},
     {.name = "csv", .kind = OPTION_FLAG, .target = &choices.csv,
      .help = "one CSV row instead of text"},
     {.name = "header", .kind = OPTION_FLAG, .target = &choices.header,

@@ -328,6 +328,11 @@ the_processors_own_counts_of_aborts_get_a_column()
     if grep -q RTM_RETIRED out; then
         fail "a column of counts that nobody took"
     fi
+    # Under the emulator they would be those of the emulator.
+    aborting glibc emulated 1000 'rtm-started@A=1000;rtm-aborted@B=1000;rtm-aborted-memory@C=990' | claims
+    if grep -q RTM_RETIRED out; then
+        fail "a column of emulated runs"
+    fi
     aborting glibc native 1000 'rtm-started@A=1000;rtm-aborted@B=1000;rtm-aborted-memory@C=990' | sed 's/,1,,runs/,1,5000000,runs/' | claims
     expect_text 'RTM_RETIRED where nothing is elided: aborted by memory accesses, by anything |'
     expect_text '| 100 % at 500 B | 99 %, 100 % |'

@@ -76,6 +76,8 @@ other_bad_options_are_one_line_and_nothing_is_written()
     done
     sweep --l1d 64x12 --out new.csv
     expect_refusal "--l1d is for --htm emulated"
+    sweep --htm emulated --counters page-faults --out new.csv
+    expect_refusal "--counters is not for --htm emulated"
     sweep --hosts no-such-file --out new.csv
     expect_refusal "--hosts no-such-file"
     sweep
