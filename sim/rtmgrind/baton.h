@@ -35,9 +35,9 @@ void baton_thread_exits(void);
 /*
  * How many threads have come to wait for the baton so far, and a wait until there are so many: for
  * threads that the running one has just started or woken, so that who can run next does not depend
- * on how fast the host is. Not for long, for some never come: those of another process.
+ * on how fast the host is. If some may never come, those of another process, then not for long.
  */
 ULong baton_arrivals(void);
-void baton_await(ULong arrivals);
+void baton_await(ULong arrivals, Bool certain);
 
 #endif

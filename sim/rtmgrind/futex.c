@@ -11,8 +11,17 @@
 enum {
     OPERATION_WAIT = 0,
     OPERATION_WAKE = 1,
+    OPERATION_REQUEUE = 3,
+    OPERATION_CMP_REQUEUE = 4,
+    OPERATION_WAKE_OP = 5,
+    OPERATION_LOCK_PI = 6,
+    OPERATION_UNLOCK_PI = 7,
+    OPERATION_TRYLOCK_PI = 8,
     OPERATION_WAIT_BITSET = 9,
     OPERATION_WAKE_BITSET = 10,
+    OPERATION_WAIT_REQUEUE_PI = 11,
+    OPERATION_CMP_REQUEUE_PI = 12,
+    OPERATION_LOCK_PI2 = 13,
     FLAG_PRIVATE = 128,
     FLAG_CLOCK_REALTIME = 256,
     WAKE_ALL = 0x7fffffff,
@@ -39,7 +48,47 @@ static UWord operation_of(const UWord *arguments)
 Bool futex_wakes(const UWord *arguments)
 {
     return operation_of(arguments) == OPERATION_WAKE ||
+           operation_of(arguments) == OPERATION_WAKE_OP ||
            operation_of(arguments) == OPERATION_WAKE_BITSET;
+}
+
+Bool futex_never_sleeps(const UWord *arguments)
+{
+    switch (operation_of(arguments)) {
+    case OPERATION_WAKE:
+    case OPERATION_WAKE_OP:
+    case OPERATION_WAKE_BITSET:
+    case OPERATION_REQUEUE:
+    case OPERATION_CMP_REQUEUE:
+    case OPERATION_CMP_REQUEUE_PI:
+    case OPERATION_UNLOCK_PI:
+    case OPERATION_TRYLOCK_PI:
+        return True;
+    default:
+        return False;
+    }
+}
+
+Bool futex_is_private(const UWord *arguments)
+{
+    return (arguments[1] & FLAG_PRIVATE) != 0;
+}
+
+Addr futex_word_written(const UWord *arguments)
+{
+    switch (operation_of(arguments)) {
+    case OPERATION_LOCK_PI:
+    case OPERATION_LOCK_PI2:
+    case OPERATION_TRYLOCK_PI:
+    case OPERATION_UNLOCK_PI:
+        return arguments[0];
+    case OPERATION_WAKE_OP:
+    case OPERATION_WAIT_REQUEUE_PI:
+    case OPERATION_CMP_REQUEUE_PI:
+        return arguments[4];
+    default:
+        return 0;
+    }
 }
 
 void futex_called(ThreadId thread, const UWord *arguments)

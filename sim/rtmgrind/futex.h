@@ -15,8 +15,15 @@
 
 void futex_init(void);
 
-/* The call with these arguments wakes others and never sleeps. */
+/* The call with these arguments never sleeps; and it wakes as many others as it returns. */
+Bool futex_never_sleeps(const UWord *arguments);
 Bool futex_wakes(const UWord *arguments);
+
+/* It is for threads of this process only. */
+Bool futex_is_private(const UWord *arguments);
+
+/* The word that the kernel may change for the call, or 0. */
+Addr futex_word_written(const UWord *arguments);
 
 /* The thread calls the kernel with these arguments of futex(2), and is back. */
 void futex_called(ThreadId thread, const UWord *arguments);

@@ -11,16 +11,22 @@
 #include "conflict.h"
 #include "core_internals.h"
 #include "futex.h"
+#include "in_flight.h"
 #include "pages.h"
 #include "processors.h"
 #include "variants.h"
 
 /* Calls that change the address space. On hardware they interrupt all processors that run threads
  * of the process, which aborts their transactions: to forget translations of addresses, or, at a
- * fork, rights to write. */
+ * fork, rights to write. A file that becomes shorter takes its pages away from who has it mapped:
+ * afterwards there would be no place to put old bytes back to. */
 static Bool changes_address_space(UInt number, const UWord *arguments)
 {
     switch (number) {
+    case __NR_truncate:
+    case __NR_ftruncate:
+    case __NR_fallocate:
+    case __NR_creat:
     case __NR_munmap:
     case __NR_mprotect:
     case __NR_mremap:
@@ -37,6 +43,27 @@ static Bool changes_address_space(UInt number, const UWord *arguments)
         return (arguments[3] & VKI_MAP_FIXED) != 0;
     case __NR_clone: /* a new process; Valgrind makes a vfork one, too */
         return (arguments[0] & VKI_CLONE_THREAD) == 0;
+    case __NR_open:
+        return (arguments[1] & VKI_O_TRUNC) != 0;
+    case __NR_openat:
+        return (arguments[2] & VKI_O_TRUNC) != 0;
+    default:
+        return False;
+    }
+}
+
+/* Does the thread keep the baton, though the core thinks that the call may last? These do not, and
+ * what they change should not change in the middle of another thread's transaction. */
+static Bool returns_soon(UInt number, const UWord *arguments)
+{
+    switch (number) {
+    case __NR_futex:
+        return futex_never_sleeps(arguments);
+    case __NR_madvise:
+    case __NR_truncate:
+    case __NR_ftruncate:
+    case __NR_fallocate:
+        return True;
     default:
         return False;
     }
@@ -45,18 +72,33 @@ static Bool changes_address_space(UInt number, const UWord *arguments)
 /* Of the calls for which it matters, which keep the baton: so one is enough. */
 static ULong arrivals_before_call;
 
+static void store_by_kernel(Addr address, SizeT size)
+{
+    if (transactions_active != 0)
+        conflict_plain(address, size, True, 0);
+}
+
+/* What the core tells of the memory of the call that is about to be made is kept, but for futex(2):
+ * futex.c knows better. */
+static Bool keep_ranges;
+
 static void before_system_call(ThreadId thread, UInt number, UWord *arguments, UInt count)
 {
     if (changes_address_space(number, arguments))
         transactions_abort_all(-1, ABORT_SHOOTDOWN);
-    if (number == __NR_futex)
+    in_flight_end(thread);
+    keep_ranges = number != __NR_futex;
+    if (number == __NR_futex) {
         futex_called(thread, arguments);
+        if (futex_word_written(arguments) != 0) /* the core does not tell of it */
+            store_by_kernel(futex_word_written(arguments), sizeof(Int));
+    }
     arrivals_before_call = baton_arrivals();
     /* Who yields stays ready: when it goes on is for the schedule to say, not for the host. */
     if (number == __NR_sched_yield)
         processors_end_slice();
     else
-        baton_call(number == __NR_futex && futex_wakes(arguments));
+        baton_call(returns_soon(number, arguments));
 }
 
 static void after_system_call(ThreadId thread, UInt number, UWord *arguments, UInt count,
@@ -64,15 +106,17 @@ static void after_system_call(ThreadId thread, UInt number, UWord *arguments, UI
 {
     baton_call_returned();
     futex_returned(thread);
+    in_flight_end(thread);
+    keep_ranges = False;
     affinity_called(thread, number, arguments, result);
     if (changes_address_space(number, arguments))
         pages_forget();
     if (sr_isError(result))
         return;
     if (number == __NR_futex && futex_wakes(arguments))
-        baton_await(arrivals_before_call + sr_Res(result));
+        baton_await(arrivals_before_call + sr_Res(result), futex_is_private(arguments));
     if (number == __NR_clone && (arguments[0] & VKI_CLONE_THREAD) != 0)
-        baton_await(arrivals_before_call + 1);
+        baton_await(arrivals_before_call + 1, True);
 }
 
 static void kernel_loads(CorePart part, ThreadId thread, const HChar *what, Addr address,
@@ -80,6 +124,8 @@ static void kernel_loads(CorePart part, ThreadId thread, const HChar *what, Addr
 {
     if (transactions_active != 0)
         conflict_plain(address, size, False, 0);
+    if (part == Vg_CoreSysCall && keep_ranges)
+        in_flight_add(thread, address, size);
 }
 
 static void kernel_loads_string(CorePart part, ThreadId thread, const HChar *what, Addr address)
@@ -98,22 +144,17 @@ static void kernel_loads_string(CorePart part, ThreadId thread, const HChar *wha
     conflict_plain(address, end - address, False, 0);
 }
 
+static void kernel_stored(CorePart part, ThreadId thread, Addr address, SizeT size)
+{
+    store_by_kernel(address, size);
+}
+
 static void kernel_stores(CorePart part, ThreadId thread, const HChar *what, Addr address,
                           SizeT size)
 {
-    if (transactions_active != 0)
-        conflict_plain(address, size, True, 0);
-}
-
-static void kernel_stored(CorePart part, ThreadId thread, Addr address, SizeT size)
-{
-    kernel_stores(part, thread, NULL, address, size);
-}
-
-static void thread_ends(ThreadId thread)
-{
-    baton_thread_exits();
-    futex_returned(thread);
+    store_by_kernel(address, size);
+    if (part == Vg_CoreSysCall && keep_ranges)
+        in_flight_add(thread, address, size);
 }
 
 /* If the thread is in a transaction: aborts it, so that the fault never happened. */
@@ -128,6 +169,31 @@ static Bool swallow(ThreadId thread, enum abort_cause cause)
     return True;
 }
 
+/* A signal that ends the process, or another thread's exec, can end a thread anywhere. Memory that
+ * it shares with other processes outlives it. */
+static void thread_ends(ThreadId thread)
+{
+    swallow(thread, ABORT_SIGNAL);
+    baton_thread_exits();
+    futex_returned(thread);
+    in_flight_end(thread);
+}
+
+/* From a fault of the host in translated code until the core is through with it. */
+static Bool swallowed_fault;
+
+/* The core's handler of such a fault asks first whether the program blocks the signal, resets it to
+ * its default then, and so ends the process. Nothing else asks while translated code runs. A fault
+ * in a transaction is no signal, and so is not blocked. */
+Bool __wrap_vgPlain_sigismember(const vki_sigset_t *set, Int number)
+{
+    if (VG_(in_generated_code) && (transaction_running != NULL || swallowed_fault)) {
+        swallowed_fault = False;
+        return False;
+    }
+    return __real_vgPlain_sigismember(set, number);
+}
+
 /* Called for the host's faults in translated code, among others. When it returns False the core
  * leaves the code and goes on with the guest's registers: those at the fallback. */
 Bool __wrap_vgPlain_gdbserver_report_signal(vki_siginfo_t *info, ThreadId thread)
@@ -137,8 +203,10 @@ Bool __wrap_vgPlain_gdbserver_report_signal(vki_siginfo_t *info, ThreadId thread
 
     /* A positive code: from the kernel, not sent by anybody. */
     if (fault && info->si_code > 0 && thread == VG_(get_running_tid)() &&
-        swallow(thread, ABORT_FAULT))
+        swallow(thread, ABORT_FAULT)) {
+        swallowed_fault = True;
         return False;
+    }
     return __real_vgPlain_gdbserver_report_signal(info, thread);
 }
 
@@ -204,6 +272,7 @@ void __wrap_vgPlain_sigframe_create(SIGFRAME_PARAMETERS)
 static void in_child(ThreadId thread)
 {
     futex_forget();
+    in_flight_forget();
 }
 
 void kernel_init(void)

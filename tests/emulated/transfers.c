@@ -5,24 +5,34 @@
  * interleaving may create or lose any. Other threads add up all accounts under the same lock and
  * must find the same sum every time.
  *
- *   transfers rtm|mutex [THREADS [ROUNDS [SEED]]]
+ *   transfers rtm|mutex [THREADS [TRANSFERS [SEED [SEEDS [WORK]]]]]
  *
  * rtm: one spin lock, elided by this program. mutex: pthread_mutex_lock, elided by who is preloaded
  * (two mutexes an account pair, so that sections nest).
+ *
+ * Under the emulator the same work is done once for each seed from SEED on, in one process. What
+ * work it is, WORK decides, another seed; how the threads interleave, the seed alone. The last line
+ * says how many different interleavings that were: each account remembers who changed it in which
+ * order. Natively, where nobody can choose, a seed is no more than a repetition.
  */
 #include "transaction.h"
 
-enum { ACCOUNTS = 64, START = 1000, MOST_THREADS = 64, TRIES = 8 };
+#include "rtmgrind/rtmgrind.h"
+
+enum { ACCOUNTS = 64, START = 1000, MOST_THREADS = 64, MOST_SEEDS = 100000, TRIES = 8 };
 
 static struct {
     long money;
+    uint64_t changed_by; /* whom, one after the other */
     pthread_mutex_t mutex;
 } accounts[ACCOUNTS]; /* some of them share a line */
 
 static int lock __attribute__((aligned(64)));
 static pthread_mutex_t all = PTHREAD_MUTEX_INITIALIZER;
 static bool by_mutex;
-static unsigned rounds;
+static unsigned threads_count = 4, transfers = 400;
+static uint64_t seed = 1; /* of the interleaving */
+static unsigned finished; /* threads that have done their work */
 
 static void acquire_lock(void)
 {
@@ -54,13 +64,20 @@ static void leave(bool elided)
         __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 }
 
-static void move(unsigned from, unsigned to, long amount)
+static void note(unsigned account, uint64_t who)
+{
+    accounts[account].changed_by = accounts[account].changed_by * 31 + who;
+}
+
+static void move(unsigned from, unsigned to, long amount, uint64_t who)
 {
     long kept = accounts[from].money - amount;
 
     linger(amount % 4 * 5);
     accounts[from].money = kept;
     accounts[to].money += amount;
+    note(from, who);
+    note(to, who);
 }
 
 static long add_up(void)
@@ -72,7 +89,7 @@ static long add_up(void)
     return sum;
 }
 
-static void transfer(unsigned from, unsigned to, long amount)
+static void transfer(unsigned from, unsigned to, long amount, uint64_t who)
 {
     if (by_mutex) {
         /* The lower one first; `all` only keeps out those who add up. */
@@ -82,7 +99,7 @@ static void transfer(unsigned from, unsigned to, long amount)
         EXPECT_EQUAL(pthread_mutex_lock(&accounts[low].mutex), 0);
         if (low != high)
             EXPECT_EQUAL(pthread_mutex_lock(&accounts[high].mutex), 0);
-        move(from, to, amount);
+        move(from, to, amount, who);
         if (low != high)
             EXPECT_EQUAL(pthread_mutex_unlock(&accounts[high].mutex), 0);
         EXPECT_EQUAL(pthread_mutex_unlock(&accounts[low].mutex), 0);
@@ -90,9 +107,18 @@ static void transfer(unsigned from, unsigned to, long amount)
     } else {
         bool elided = enter();
 
-        move(from, to, amount);
+        move(from, to, amount, who);
         leave(elided);
     }
+}
+
+static void expect_whole(long sum)
+{
+    if (sum == (long)ACCOUNTS * START)
+        return;
+    dprintf(STDERR_FILENO, "transfers: seed %llu: the sum is %ld instead of %ld\n",
+            (unsigned long long)seed, sum, (long)ACCOUNTS * START);
+    _exit(1);
 }
 
 static void check_sum(void)
@@ -109,46 +135,104 @@ static void check_sum(void)
         sum = add_up();
         leave(elided);
     }
-    EXPECT_EQUAL(sum, (long)ACCOUNTS * START);
+    expect_whole(sum);
 }
+
+struct worker {
+    uint64_t number; /* from 1 */
+    uint64_t random;
+};
 
 static void *work(void *argument)
 {
-    uint64_t random = *(uint64_t *)argument;
+    struct worker me = *(struct worker *)argument;
 
-    for (unsigned i = 0; i < rounds; i++) {
-        uint64_t draw = next_random(&random);
+    for (unsigned i = 0; i < transfers; i++) {
+        uint64_t draw = next_random(&me.random);
 
         if (draw % 16 == 0)
             check_sum();
         else
             transfer((unsigned)(draw >> 8) % ACCOUNTS, (unsigned)(draw >> 16) % ACCOUNTS,
-                     (long)(draw >> 24) % 100);
+                     (long)(draw >> 24) % 100, me.number);
     }
+    /* Nobody ends while others work: when the host is done with a thread is not for a seed to say.
+     */
+    __atomic_fetch_add(&finished, 1, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&finished, __ATOMIC_ACQUIRE) != threads_count)
+        sched_yield();
     return NULL;
+}
+
+/* All the work once. What is returned tells this interleaving from others. */
+static uint64_t do_work(uint64_t work_seed)
+{
+    pthread_t threads[MOST_THREADS];
+    struct worker workers[MOST_THREADS];
+    uint64_t digest = 0;
+
+    finished = 0;
+    for (unsigned i = 0; i < ACCOUNTS; i++) {
+        accounts[i].money = START;
+        accounts[i].changed_by = 0;
+    }
+    for (unsigned i = 0; i < threads_count; i++) {
+        workers[i] = (struct worker){.number = i + 1, .random = next_random(&work_seed)};
+        threads[i] = start_thread(work, &workers[i]);
+    }
+    for (unsigned i = 0; i < threads_count; i++)
+        end_thread(threads[i]);
+    expect_whole(add_up());
+    for (unsigned i = 0; i < ACCOUNTS; i++)
+        digest = (digest ^ accounts[i].changed_by) * 0x9e3779b97f4a7c15u;
+    return digest;
+}
+
+static int compare(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static unsigned count_different(uint64_t *values, unsigned count)
+{
+    unsigned different = 0;
+
+    qsort(values, count, sizeof(*values), compare);
+    for (unsigned i = 0; i < count; i++)
+        different += i == 0 || values[i] != values[i - 1];
+    return different;
+}
+
+static uint64_t number_from(int count, char **arguments, int position, uint64_t otherwise)
+{
+    return count > position ? strtoull(arguments[position], NULL, 0) : otherwise;
 }
 
 int main(int count, char **arguments)
 {
-    pthread_t threads[MOST_THREADS];
-    uint64_t seeds[MOST_THREADS], random;
-    unsigned threads_count = count > 2 ? (unsigned)atoi(arguments[2]) : 4;
+    static uint64_t digests[MOST_SEEDS];
+    unsigned seeds = (unsigned)number_from(count, arguments, 5, 1);
+    uint64_t work_seed = number_from(count, arguments, 6, 1), last;
 
     by_mutex = count > 1 && strcmp(arguments[1], "mutex") == 0;
-    rounds = count > 3 ? (unsigned)atoi(arguments[3]) : 1000;
+    threads_count = (unsigned)number_from(count, arguments, 2, threads_count);
+    transfers = (unsigned)number_from(count, arguments, 3, transfers);
+    seed = seed_from(count, arguments, 4);
     EXPECT(threads_count >= 1 && threads_count <= MOST_THREADS);
+    EXPECT(seeds >= 1 && seeds <= MOST_SEEDS);
     need_transactions();
-    random = seed_from(count, arguments, 4);
-    for (unsigned i = 0; i < ACCOUNTS; i++) {
-        accounts[i].money = START;
+    for (unsigned i = 0; i < ACCOUNTS; i++)
         EXPECT_EQUAL(pthread_mutex_init(&accounts[i].mutex, NULL), 0);
+    /* Stacks and pages are there after the first time, so that the first seed finds them, too. */
+    do_work(work_seed);
+    for (unsigned i = 0; i < seeds; i++, seed++) {
+        RTMGRIND_SEED(seed);
+        digests[i] = do_work(work_seed);
     }
-    for (unsigned i = 0; i < threads_count; i++) {
-        seeds[i] = next_random(&random);
-        threads[i] = start_thread(work, &seeds[i]);
-    }
-    for (unsigned i = 0; i < threads_count; i++)
-        end_thread(threads[i]);
-    EXPECT_EQUAL(add_up(), (long)ACCOUNTS * START);
+    last = digests[seeds - 1];
+    printf("%u seeds, %u different interleavings, the last one %016llx\n", seeds,
+           count_different(digests, seeds), (unsigned long long)last);
     return 0;
 }
