@@ -85,7 +85,7 @@ size_axis()
 {
     local least greatest
 
-    least=$(cut -f 4 -- "$1/medians.tsv" | sort -n | head -n 1)
+    least=$(cut -f 4 -- "$1/medians.tsv" | sort -n | sed -n 1p)
     greatest=$(cut -f 4 -- "$1/medians.tsv" | sort -n | tail -n 1)
     cat <<END
     set logscale x 2
@@ -122,7 +122,7 @@ missing_elision()
 
     [[ -z $(awk -F '\t' -v cpu="$1" '$2 == cpu && $6 == "ttstle"' "$scratch/drawn.tsv") ]] || return 0
     rtm=$(awk -F '=' -v cpu="$1" '$1 == "cpu" {here = $2 == cpu} $1 == "rtm" && here {print $2}' \
-        "$scratch/machines" | head -n 1)
+        "$scratch/machines" | sed -n 1p)
     case $rtm in
     absent) echo "No ttstle: this processor has no hardware transactions (RTM), and without them ttstle is tts." ;;
     always-abort) echo "No ttstle: this processor aborts every hardware transaction, and without them ttstle is tts." ;;
@@ -221,9 +221,9 @@ level_sets()
     local sets
 
     sets=$(awk -F '=' -v cpu="$1" '$1 == "cpu" {here = $2 == cpu} $1 == "l1d" && here {split($2, p, "x"); print p[1]}' \
-        "$scratch/machines" | head -n 1)
+        "$scratch/machines" | sed -n 1p)
     if [[ -z $sets ]]; then
-        sets=$(cut -f 3 -- "$scratch/sets.tsv" | head -n 1)
+        sets=$(cut -f 3 -- "$scratch/sets.tsv" | sed -n 1p)
     fi
     echo "${sets:-64}"
 }
@@ -259,7 +259,7 @@ choose_sets_sizes()
             found=yes
         fi
     done
-    [[ -n $found ]] || cut -f 2 -- "$scratch/sets.tsv" | sort -n | head -n 1
+    [[ -n $found ]] || cut -f 2 -- "$scratch/sets.tsv" | sort -n | sed -n 1p
 }
 
 # draw_sets SIZE NAME: a row an allocator, a column a set; the darker, the more nodes begin there.

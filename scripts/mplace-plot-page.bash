@@ -72,7 +72,7 @@ worst_table()
     sort -n -r -- "$1/series" | while IFS=$'\t' read -r _ malloc lock _; do
         echo '<tbody>'
         awk -F '\t' -v OFS='\t' -v m="$malloc" -v l="$lock" '$1 == m && $2 == l {print $4 / $5, $0}' "$1/relative.tsv" |
-            sort -n -k 1,1 | head -n 5 | awk -F '\t' '{
+            sort -n -k 1,1 | sed -n 1,5p | awk -F '\t' '{
                 printf "<td class=\"n\">%d B</td><td class=\"n\">%.2f M/s</td><td class=\"n%s\">%.0f %%</td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n",
                     $4, $5 / 1e6, $1 < 0.5 ? " bad" : "", 100 * $1, $8 == "-" ? "" : $8, $9 == "-" ? "" : $9
             }' | sed "s|^|<tr><td>$(html "$malloc")</td><td>$(html "$lock")</td>|"
@@ -195,7 +195,7 @@ settings_list()
     [[ -z $runs ]] || echo "<dt>Runs a point</dt><dd>$runs; the point is their median</dd>"
     runs=$(cut -f 14 -- "$scratch/elision.tsv" | sort -n -u | paste -sd ' ' | sed 's/ /, /g')
     [[ -z $runs ]] || echo "<dt>Runs a point of elision</dt><dd>$runs; the point is the share over all of them</dd>"
-    echo "<dt>Sizes</dt><dd>$(cut -f 8 -- "$scratch/shown.tsv" | sort -u | wc -l), from $(cut -f 8 -- "$scratch/shown.tsv" | sort -n | head -n 1) to $(cut -f 8 -- "$scratch/shown.tsv" | sort -n | tail -n 1) B</dd>"
+    echo "<dt>Sizes</dt><dd>$(cut -f 8 -- "$scratch/shown.tsv" | sort -u | wc -l), from $(cut -f 8 -- "$scratch/shown.tsv" | sort -n | sed -n 1p) to $(cut -f 8 -- "$scratch/shown.tsv" | sort -n | tail -n 1) B</dd>"
     echo "<dt>Seeds</dt><dd>$(html "$(values_of 17)"): the same for all allocators and locks in a repetition</dd>"
     [[ -z $(values_of 16) ]] || echo "<dt>On CPU</dt><dd>$(html "$(values_of 16)")</dd>"
     [[ -z $(values_of 15) ]] || echo "<dt>Waiting of the lock</dt><dd>$(html "$(values_of 15)")</dd>"

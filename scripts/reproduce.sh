@@ -57,7 +57,8 @@ fi
 cmake --preset release </dev/null
 targets=(cia_malloc rand_malloc tts_lock ttstle_lock ring avltree mplace-probe)
 # The emulator needs what the valgrind package brings.
-if cmake --build --preset release --target help </dev/null | grep -qw rtmgrind; then
+known_targets=$(cmake --build --preset release --target help </dev/null)
+if grep -qw rtmgrind <<<"$known_targets"; then
     targets+=(rtmgrind)
 fi
 cmake --build --preset release --target "${targets[@]}" </dev/null
@@ -69,10 +70,10 @@ else
     echo "reproduce.sh: no transactions are emulated: the emulator needs the valgrind package" >&2
 fi
 
-# Whether each row that was planned is there.
+# Whether each row that was planned is there, and in the page.
 is_finished()
 {
-    [[ -f $1 && -f $1.plan && $(wc -l <"$1") -gt $(grep -c '^row' "$1.plan") ]]
+    [[ -f $1 && -f $1.plan && $(wc -l <"$1") -gt $(grep -c '^row' "$1.plan") && ! $1 -nt $out/index.html ]]
 }
 
 # All of them, or it was interrupted and goes on.

@@ -169,8 +169,12 @@ private_reproduce()
     cat >tree/scripts/mplace <<'END'
 #!/usr/bin/env bash
 echo "$*" >>"$CALLED"
-[[ $1 == sweep ]] || exit 0
 out=${*: -1}
+if [[ $1 == plot ]]; then
+    [[ -n ${PLOT_FAILS-} ]] && exit 1
+    touch "$out/index.html"
+    exit 0
+fi
 [[ -e $out ]] || printf 'row\t64\n' >"$out.plan"
 echo header >"$out"
 [[ -z ${SWEEP_FAILS-} || $out != *"/$SWEEP_FAILS.csv" ]] || exit 1
@@ -194,6 +198,9 @@ reproduce_goes_on_where_it_was_interrupted_and_keeps_what_was_finished()
     SWEEP_FAILS=avltree reproduce
     expect "exit status of the interrupted one" 1 "$status"
     expect "results" "avltree.csv ring.csv" "$(cd "$out" && echo *.csv)"
+    PLOT_FAILS=yes reproduce
+    expect "exit status when drawing failed" 1 "$status"
+    # What was measured and not drawn is drawn now.
     reproduce
     expect "exit status" 0 "$status"
     expect "results after it went on" \
