@@ -70,6 +70,8 @@ static inline void store_line(struct transaction *transaction, Addr line, Addr d
             give_up(ABORT_PAGE_FAULT, data, instruction);
         undo = conflict_claim_store(transaction, line, instruction);
     }
+    if (UNLIKELY(undo->watched) && in_flight(data, size))
+        give_up(ABORT_SYSTEM_CALL, data, instruction);
     undo_record(undo, (UInt)(data - line), size);
     if (marks < 0)
         bring_in(transaction, line, data, True, instruction);

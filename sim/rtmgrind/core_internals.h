@@ -57,6 +57,10 @@ void __wrap_vgModuleLocal_release_sched_lock(struct sched_lock *lock);
 Bool __real_vgPlain_gdbserver_report_signal(vki_siginfo_t *info, ThreadId thread);
 Bool __wrap_vgPlain_gdbserver_report_signal(vki_siginfo_t *info, ThreadId thread);
 
+/* The core's handler of these faults asks it whether the program blocks the signal. */
+Bool __real_vgPlain_sigismember(const vki_sigset_t *set, Int number);
+Bool __wrap_vgPlain_sigismember(const vki_sigset_t *set, Int number);
+
 /* Faults that the core makes up, for instance for a jump to unmapped memory. */
 void __real_vgPlain_synth_fault(ThreadId thread);
 void __wrap_vgPlain_synth_fault(ThreadId thread);
@@ -84,6 +88,9 @@ void __wrap_vgPlain_sigframe_create(SIGFRAME_PARAMETERS);
 /* Called, not wrapped. */
 SysRes VG_(do_syscall)(UWord number, RegWord a1, RegWord a2, RegWord a3, RegWord a4, RegWord a5,
                        RegWord a6, RegWord a7, RegWord a8);
+
+/* The running thread is in translated code, or in a helper that this called. */
+extern Bool VG_(in_generated_code);
 
 /* Moves a file descriptor to where the program does not see it. */
 Int VG_(safe_fd)(Int descriptor);

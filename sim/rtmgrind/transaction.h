@@ -14,6 +14,7 @@
 #ifndef RTMGRIND_TRANSACTION_H
 #define RTMGRIND_TRANSACTION_H
 
+#include "in_flight.h"
 #include "options.h"
 
 enum abort_cause {
@@ -54,6 +55,7 @@ struct site;
 struct undo {
     Addr line;
     ULong written; /* bit n: byte n */
+    Bool watched;  /* a system call has some of the line: see in_flight.h */
     ULong before[LINE_BYTES / sizeof(ULong)];
 };
 
@@ -140,6 +142,7 @@ static inline struct undo *transaction_log(struct transaction *transaction, Addr
     struct undo *undo = &transaction->undo[transaction->undo_used++];
     undo->line = line;
     undo->written = 0;
+    undo->watched = in_flight(line, LINE_BYTES);
     return undo;
 }
 
