@@ -176,6 +176,37 @@ static void a_breakpoint_aborts_with_the_debug_bit_and_without_a_signal(void)
     EXPECT_EQUAL(signals, 0);
 }
 
+static void expect_silent_aborts(void)
+{
+    expect_silent_abort(divide, NULL);
+    expect_silent_abort(undefined_instruction, NULL);
+    expect_silent_abort(store_byte, NULL);
+    expect_silent_abort(call_nowhere, NULL);
+}
+
+/* Outside such a fault would end the program. In a transaction it is not a signal at all. */
+static void an_exception_whose_signal_is_blocked_or_ignored_aborts_as_any_other(void)
+{
+    sigset_t all, before;
+    int number;
+
+    sigfillset(&all);
+    EXPECT_EQUAL(pthread_sigmask(SIG_BLOCK, &all, &before), 0);
+    expect_silent_aborts();
+    EXPECT_EQUAL(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
+
+    number = sigsetjmp(after_signal, 1); /* the handlers are still there */
+    if (number == 0)
+        divide(NULL);
+    EXPECT_EQUAL(number, SIGFPE);
+
+    signal(SIGFPE, SIG_IGN);
+    signal(SIGILL, SIG_IGN);
+    signal(SIGSEGV, SIG_IGN);
+    expect_silent_aborts();
+    catch_signals();
+}
+
 /* ---- first touch ---- */
 
 static bool is_there(volatile uint8_t *page)
@@ -245,6 +276,7 @@ int main(void)
     a_jump_to_where_no_code_is_aborts_without_a_signal();
     a_misaligned_vector_store_aborts_without_a_signal();
     a_breakpoint_aborts_with_the_debug_bit_and_without_a_signal();
+    an_exception_whose_signal_is_blocked_or_ignored_aborts_as_any_other();
     a_first_touch_aborts_every_time_until_the_page_is_brought_in_outside();
     a_load_brings_a_page_in_for_loads_only();
     a_page_that_was_given_back_faults_again();

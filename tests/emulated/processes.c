@@ -212,6 +212,7 @@ static void exit_while_others_are_in_transactions_commits_none_of_them(void)
         child = fork();
         if (child == 0) {
             stop = started = 0;
+            shared[0] = 0; /* else the page would not be there, and the first store would abort */
             start_thread(keep_spoiling, (void *)shared);
             while (!__atomic_load_n(&started, __ATOMIC_ACQUIRE))
                 sched_yield();
