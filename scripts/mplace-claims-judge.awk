@@ -470,7 +470,7 @@ function judge_concurrency_share(setting,    i, j, n, all, key, share, shares, l
     if (seen != "") found(setting, tsx, "Counted are the sections that were elided, and could run side by side." seen)
 }
 
-function judge_tree(    i, j, setting, n, list, named)
+function judge_tree(    i, j, setting, n, list, none)
 {
     claim("the same pathological sizes with 4 threads (glibc, AVL tree)", \
         "TTSTLE with glibc falls behind at the sizes that are bad in the ring, for the lock is taken and the others wait.", \
@@ -479,24 +479,17 @@ function judge_tree(    i, j, setting, n, list, named)
         setting = setting_at[i]
         if (bench_of[setting] != "avltree") continue
         if (kind_of[setting] == "emulated" && counts_transactions(setting, "glibc")) {
-            for (j = 1; j <= mallocs; j++) if (has(setting, malloc_at[j], "ttstle")) use(setting, malloc_at[j], "ttstle")
             n = capacity_sizes(setting, "glibc", never, list)
-            named = 0
-            for (j = 1; j <= n; j++) if (is_near_any(list[j])) named++
-            found(setting, !n || named < n ? "differs" : "holds for aborts; the rate needs TSX hardware", \
-                "glibc's capacity aborts are " percent(never) " of the transactions or more at " n " of " judged " sizes" \
-                (n ? ", of which " named " are near sizes that the paper names for the ring" : "") "." unnamed_text(list, n), capacity_table(setting))
+            for (j = 1; j <= mallocs; j++) if (has(setting, malloc_at[j], "ttstle")) use(setting, malloc_at[j], "ttstle")
+            found(setting, same_sizes(setting, list, n, none) ? "holds for aborts; the rate needs TSX hardware" : "differs", \
+                "glibc's capacity aborts are " percent(never) " of the transactions or more at " n " of " judged " sizes." \
+                missing_text() unnamed_text(list, n), capacity_table(setting))
         } else if (is_measured(setting, "avltree") && has(setting, "glibc", "ttstle")) {
             use(setting, "glibc", "ttstle")
             n = degraded_sizes(setting, "glibc", "ttstle", list)
-            if (!compared) {
-                found(setting, "not measured", "There is no other allocator to compare glibc with.")
-                continue
-            }
-            named = 0
-            for (j = 1; j <= n; j++) if (is_near_any(list[j])) named++
-            found(setting, !n || named < n ? "differs" : "holds", "Under ttstle " least_text("glibc", n) \
-                (n ? " Of these " named " are near sizes that the paper names for the ring." : "") unnamed_text(list, n))
+            if (!compared) found(setting, "not measured", "There is no other allocator to compare glibc with.")
+            else found(setting, same_sizes(setting, list, n, is_doubtful) ? "holds" : unsure_n && !missing_n ? "not decided: runs disagree" : "differs", \
+                "Under ttstle " least_text("glibc", n) missing_text() unnamed_text(list, n))
         } else if (is_measured(setting, "avltree") && has(setting, "glibc", "tts")) {
             use(setting, "glibc", "tts")
             n = degraded_sizes(setting, "glibc", "tts", list)
@@ -504,6 +497,14 @@ function judge_tree(    i, j, setting, n, list, named)
         }
     }
     found_nothing(tsx)
+}
+
+# Whether the bad sizes under ttstle are those that the paper names for the ring, as far as they were tried.
+function same_sizes(setting, list, n, doubt,    all, count)
+{
+    count = sizes(setting, "glibc", "ttstle", all)
+    find_missing(list, n, all, count, doubt)
+    return n && !missing_n && !unsure_n
 }
 
 function judge_worse(    i, j, setting, n, all, best, part, least, at)
