@@ -28,14 +28,20 @@ static struct prefixes skip_prefixes(const UChar *code)
     struct prefixes prefixes = {0, False, False, False};
 
     for (; prefixes.length < INSTRUCTION_BYTES_MOST; prefixes.length++) {
-        switch (code[prefixes.length]) {
+        UChar byte = code[prefixes.length];
+
+        if (is_rex(byte)) {
+            prefixes.wide = byte >> 3 & 1;
+            continue;
+        }
+        switch (byte) {
         case 0x66:
             prefixes.operand_size = True;
-            continue;
+            break;
         case 0xf2: /* XACQUIRE, XRELEASE: hints that are ignored on anything but a locked store */
         case 0xf3:
             prefixes.repeat = True;
-            continue;
+            break;
         case 0x26: /* segment overrides, address size */
         case 0x2e:
         case 0x36:
@@ -43,15 +49,11 @@ static struct prefixes skip_prefixes(const UChar *code)
         case 0x64:
         case 0x65:
         case 0x67:
-            continue;
-        default:
             break;
+        default:
+            return prefixes;
         }
-        break;
-    }
-    if (is_rex(code[prefixes.length])) {
-        prefixes.wide = code[prefixes.length] >> 3 & 1;
-        prefixes.length++;
+        prefixes.wide = False;
     }
     return prefixes;
 }
@@ -69,8 +71,6 @@ struct rtm_instruction rtm_recognise(const UChar *code)
     struct prefixes prefixes = skip_prefixes(code);
     const UChar *opcode = code + prefixes.length;
 
-    if (prefixes.length > INSTRUCTION_BYTES_MOST - 3)
-        return found;
     if (opcode[0] == 0xc7 && opcode[1] == 0xf8) {
         /* The operand size is that of the distance; REX.W wins over 66, and has 32 bits of it. */
         UInt size = prefixes.operand_size && !prefixes.wide ? 2 : 4;
@@ -88,7 +88,7 @@ struct rtm_instruction rtm_recognise(const UChar *code)
         found.length = prefixes.length + 3;
     }
     if (found.length > INSTRUCTION_BYTES_MOST)
-        found.operation = RTM_NONE;
+        found.operation = RTM_TOO_LONG;
     return found;
 }
 
@@ -202,6 +202,12 @@ static struct decoded finish(IRSB *block, IRExpr *next, UInt length, Bool ends_b
     };
 }
 
+static struct decoded fault(IRSB *block, Addr address, IRJumpKind jump)
+{
+    addStmtToIRSB(block, IRStmt_Put(GUEST_OFFSET(RIP), ir_u64(address)));
+    return (struct decoded){.next = DECODED_STOP_HERE, .hint = DECODED_NO_HINT, .jump = jump};
+}
+
 struct decoded rtm_emit(IRSB *block, const struct rtm_instruction *instruction, Addr address)
 {
     Addr behind = address + instruction->length;
@@ -222,9 +228,9 @@ struct decoded rtm_emit(IRSB *block, const struct rtm_instruction *instruction, 
         emit_xtest(block);
         break;
     case RTM_UNDEFINED:
-        addStmtToIRSB(block, IRStmt_Put(GUEST_OFFSET(RIP), ir_u64(address)));
-        return (struct decoded){
-            .next = DECODED_STOP_HERE, .hint = DECODED_NO_HINT, .jump = Ijk_NoDecode};
+        return fault(block, address, Ijk_NoDecode);
+    case RTM_TOO_LONG:
+        return fault(block, address, Ijk_SigSEGV); /* #GP */
     case RTM_NONE:
         tl_assert(0);
     }

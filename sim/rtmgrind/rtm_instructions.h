@@ -8,7 +8,16 @@
 
 #include "core_internals.h"
 
-enum rtm_operation { RTM_NONE, RTM_XBEGIN, RTM_XEND, RTM_XABORT, RTM_XTEST, RTM_UNDEFINED };
+enum rtm_operation {
+    RTM_NONE,
+    RTM_XBEGIN,
+    RTM_XEND,
+    RTM_XABORT,
+    RTM_XTEST,
+    RTM_UNDEFINED, /* XEND or XTEST but for a prefix that they do not take; VEX would overlook it */
+    RTM_TOO_LONG,  /* one of the four with so many prefixes that it is longer than instructions are
+                    */
+};
 
 struct rtm_instruction {
     enum rtm_operation operation;
@@ -16,8 +25,7 @@ struct rtm_instruction {
     Long operand; /* XBEGIN: distance from the next instruction; XABORT: the code */
 };
 
-/* What the bytes are: RTM_NONE if another instruction; RTM_UNDEFINED if they would be XEND or XTEST
- * but for a prefix that these do not take. VEX would overlook it. */
+/* What the bytes are: RTM_NONE if another instruction. */
 struct rtm_instruction rtm_recognise(const UChar *code);
 
 /* Appends its IR. */

@@ -80,6 +80,34 @@ static void xbegin_ignores_a_segment_prefix(void)
     BEGIN_THEN_ABORT(".byte 0x2e, 0xc7, 0xf8", ".long");
 }
 
+static void a_rex_prefix_before_another_prefix_is_ignored(void)
+{
+    BEGIN_THEN_ABORT(".byte 0x48, 0x66, 0xc7, 0xf8", ".word");
+}
+
+static void the_last_of_several_rex_prefixes_counts(void)
+{
+    BEGIN_THEN_ABORT(".byte 0x66, 0x48, 0x40, 0xc7, 0xf8", ".word");
+}
+
+static void xbegin_ignores_f2_and_f3_and_an_address_size_prefix(void)
+{
+    {
+        BEGIN_THEN_ABORT(".byte 0xf2, 0xc7, 0xf8", ".long");
+    }
+    {
+        BEGIN_THEN_ABORT(".byte 0xf3, 0xc7, 0xf8", ".long");
+    }
+    {
+        BEGIN_THEN_ABORT(".byte 0x67, 0xc7, 0xf8", ".long");
+    }
+}
+
+static void xbegin_may_be_15_bytes_long(void)
+{
+    BEGIN_THEN_ABORT(".fill 9, 1, 0x2e\n\t.byte 0xc7, 0xf8", ".long");
+}
+
 static void the_fallback_address_may_lie_before_xbegin(void)
 {
     int status = STARTED, ended = 0;
@@ -311,6 +339,17 @@ static void xend_and_xtest_take_neither_66_nor_f2_nor_f3(void)
     EXPECT_EQUAL(signal_of(repne_xtest), SIGILL);
 }
 
+CODE(xbegin_of_16_bytes, "0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, "
+                         "0xc7, 0xf8, 0, 0, 0, 0")
+CODE(xabort_of_16_bytes, "0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, "
+                         "0x2e, 0xc6, 0xf8, 0")
+
+static void sixteen_bytes_are_a_general_protection_fault(void)
+{
+    EXPECT_EQUAL(signal_of(xbegin_of_16_bytes), SIGSEGV);
+    EXPECT_EQUAL(signal_of(xabort_of_16_bytes), SIGSEGV);
+}
+
 static void rex_and_segment_prefixes(void *flag)
 {
     bool active;
@@ -345,6 +384,10 @@ int main(void)
     xbegin_with_rex_w_takes_a_32_bit_displacement();
     rex_w_overrides_the_operand_size_prefix();
     xbegin_ignores_a_segment_prefix();
+    a_rex_prefix_before_another_prefix_is_ignored();
+    the_last_of_several_rex_prefixes_counts();
+    xbegin_ignores_f2_and_f3_and_an_address_size_prefix();
+    xbegin_may_be_15_bytes_long();
     the_fallback_address_may_lie_before_xbegin();
     a_store_right_behind_xbegin_is_undone();
     xabort_gives_its_code_in_the_top_byte_and_the_explicit_bit();
@@ -358,5 +401,6 @@ int main(void)
     xend_leaves_the_flags_alone();
     a_lock_prefix_makes_each_of_the_four_undefined();
     xend_and_xtest_take_neither_66_nor_f2_nor_f3();
+    sixteen_bytes_are_a_general_protection_fault();
     return 0;
 }
