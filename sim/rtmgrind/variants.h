@@ -6,7 +6,7 @@
  *
  * The plain one begins by looking whether any transaction is active, and goes to the other one
  * then. The core finds translations by guest address, and addresses of programs have their upper
- * bits clear: so the other one is filed under the address with a high bit set. It ends by going to
+ * bits clear: so the other one is filed under the address with a mark there. It ends by going to
  * plain addresses like any code. Thus each block decides anew, at the price of a load, a test and
  * a jump; a block cannot decide wrongly later on, because XBEGIN, which alone makes the number of
  * transactions grow, ends its block.
@@ -27,7 +27,10 @@ enum variant {
                      * code that the core runs once and does not file by address */
 };
 
-#define HOOKED_MARK ((Addr)1 << 62)
+/* What stands above the 47 bits of a program's addresses. No single bit: a program that jumps to a
+ * pointer whose spare bits it used and forgot to clear must fault. */
+#define MARK_BITS   ((Addr)0xffff800000000000)
+#define HOOKED_MARK ((Addr)0x35ad000000000000)
 
 static inline Addr hooked_address(Addr address)
 {
@@ -36,7 +39,7 @@ static inline Addr hooked_address(Addr address)
 
 static inline Addr unmarked_address(Addr address)
 {
-    return address & ~HOOKED_MARK;
+    return (address & MARK_BITS) == HOOKED_MARK ? address & ~MARK_BITS : address;
 }
 
 /* What is being translated now. */

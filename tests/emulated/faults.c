@@ -157,6 +157,31 @@ static void a_misaligned_vector_store_aborts_without_a_signal(void)
     expect_silent_abort(misaligned_vector, area);
 }
 
+/* A pointer with something in its upper bits: not canonical, though the lower bits are code. */
+static void called_by_mistake(void)
+{
+    word = 2;
+}
+
+static void call_above(void *bits)
+{
+    word = 1;
+    ((void (*)(void))((uintptr_t)called_by_mistake | (uintptr_t)bits))();
+}
+
+static void a_jump_to_a_non_canonical_address_faults(void)
+{
+    for (volatile unsigned bit = 47; bit < 64; bit++) {
+        int number = sigsetjmp(after_signal, 1);
+
+        if (number == 0)
+            call_above((void *)((uintptr_t)1 << bit));
+        EXPECT_EQUAL(number, SIGSEGV);
+        EXPECT_EQUAL(word, 1);
+        expect_silent_abort(call_above, (void *)((uintptr_t)1 << bit));
+    }
+}
+
 static void breakpoint(void *unused)
 {
     (void)unused;
@@ -274,6 +299,7 @@ int main(void)
     division_by_zero_aborts_without_a_signal();
     an_undefined_instruction_aborts_without_a_signal();
     a_jump_to_where_no_code_is_aborts_without_a_signal();
+    a_jump_to_a_non_canonical_address_faults();
     a_misaligned_vector_store_aborts_without_a_signal();
     a_breakpoint_aborts_with_the_debug_bit_and_without_a_signal();
     an_exception_whose_signal_is_blocked_or_ignored_aborts_as_any_other();
