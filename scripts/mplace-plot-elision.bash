@@ -69,10 +69,40 @@ elision_series()
     series_commands "$1" "4:$2" shrink | sed "s/, ttstle'/'/"
 }
 
+# With one thread a size is elided or it is not, for all allocators alike: points would lie on each
+# other. A row an allocator, a bar a size, as high as the share that was elided; a cross below it where that
+# is less than half, for bars of close sizes hide a gap.
+draw_elided_rows()
+{
+    local malloc file colour ticks='' plots='' row=0
+
+    while IFS=$'\t' read -r _ malloc _ file; do
+        read -r _ colour _ <<<"$(series_look "$malloc")"
+        ticks+="${ticks:+, }$(quoted "$malloc") $row + 0.4"
+        plots+="${plots:+, }$(quoted "$file") using 4:($row):(0):(0.0075 * \$5) with vectors nohead linewidth 2 linecolor rgb '$colour' notitle"
+        plots+=", '' using 4:(\$5 < 50 ? $row - 0.1 : NaN) with points pointtype 2 pointsize 0.45 linewidth 1.5 linecolor rgb '$colour' notitle"
+        row=$((row + 1))
+    done <<<"$(sort -n -r -- "$1/series")"
+    draw "$2" 1000 $((140 + 56 * row)) <<END
+    set label 2 $(quoted "Elided sections: $(elision_text "$1")") at screen 0.5, screen 1 - 26.0 / $((140 + 56 * row)) center noenhanced font ',16'
+    set tmargin at screen 1 - 50.0 / $((140 + 56 * row))
+    unset key
+$(size_axis "$1")
+    set yrange [-0.2:$row - 0.1]
+    set ytics ($ticks) noenhanced scale 0
+    set grid noytics
+    plot $plots
+END
+}
+
 draw_elided()
 {
     local low
 
+    if [[ $(<"$1/key") == ring* ]]; then
+        draw_elided_rows "$@"
+        return
+    fi
     # All near 100 % is common: then the axis begins higher, in few fixed steps, and its ticks say so.
     low=$(cut -f 5 -- "$1/medians.tsv" | sort -g | awk 'NR == 1 {print ($1 >= 99 ? 98 : $1 >= 90 ? 88 : $1 >= 55 ? 50 : 0)}')
     draw "$2" 1000 460 <<END
@@ -174,6 +204,6 @@ elision_section()
     echo "<h2>$of</h2><ul>"
     elision_finding "$1"
     echo '</ul>'
-    inline_figure "figure$2-elided$3" "Figure $2, elision. The share of the lock acquisitions that were elided: run as a transaction that committed. The others took the lock. An allocator with pthread mutexes of its own is counted with them."
+    inline_figure "figure$2-elided$3" "Figure $2, elision. The share of the lock acquisitions that were elided: run as a transaction that committed. The others took the lock. $([[ $(<"$1/key") == ring* ]] && echo "A full bar is a size at which all are, a cross one at which less than half are.") An allocator with pthread mutexes of its own is counted with them."
     inline_figure "figure$2-aborts$3" "Figure $2, aborts. Of the transactions started, those that aborted, by what the processor gave as the cause. A good allocator has no capacity aborts at any size: they come from nodes that fall on too few cache sets. Conflicts are the workload's own, where no two nodes share a line."
 }

@@ -178,15 +178,16 @@ series_commands()
 
 draw_rates()
 {
-    local bench cpu nodes threads unit text reason
+    # Where the benchmark leaves room: the ring's points are at the top, the tree's fall to the right.
+    local bench cpu nodes threads unit text reason place='0.01, graph 0.035 left'
 
     IFS=$'\t' read -r bench cpu nodes threads unit <"$1/key" || true
     text=$nodes
-    [[ $bench == ring ]] || text=$threads
+    [[ $bench == ring ]] || text=$threads place='0.99, graph 0.965 right'
     reason=$(missing_elision "$cpu")
     draw "$2" 1000 600 <<END
 $(head_of "$1" "$(bench_text "$bench" "$text") on $(machine_text "$cpu")" 600)
-    set label 1 $(quoted "$reason") at graph 0.01, graph 0.035 noenhanced font ',12' textcolor rgb '#555555' front
+    set label 1 $(quoted "$reason") at graph $place noenhanced font ',12' textcolor rgb '#555555' front
 $(size_axis "$1")
     set yrange [0:*]
     set ylabel 'Million $unit'

@@ -182,6 +182,23 @@ native_transactions_are_drawn_apart_from_emulated_ones()
     expect_refusal "c.csv, line 20: a count of the lock is not a number"
 }
 
+the_rings_elision_is_a_row_an_allocator_with_a_cross_where_it_fails()
+{
+    {
+        echo "$header"
+        for size in 64 500 504 1024; do
+            tree_row cia emulated "$size" 1 '' 10 0 0
+            tree_row glibc emulated "$size" 1 '' $((size / 500 == 1 ? 1000 : 10)) 0 0
+        done | sed 's/^avltree/ring/; s/,32767,4,/,128,1,/'
+    } >a.csv
+    plot a.csv
+    expect "exit status" 0 "$status"
+    expect_well_formed page/figure1-elided.svg
+    expect "crosses" 2 "$(grep -c "#gpPt1' transform='translate" page/figure1-elided.svg)"
+    expect "rows from above" "glibc cia" "$(grep -oE '>(cia|glibc)<' page/figure1-elided.svg | tr -d '<>' | tac | paste -sd ' ')"
+    grep -q 'a cross one at which less than half are' page/index.html || fail "the page does not explain it"
+}
+
 # One figure a cache, named in its title and never added up, also where the rows are the same.
 emulated_caches_are_named_and_drawn_apart()
 {
