@@ -379,11 +379,11 @@ the_tree_with_four_threads_is_judged_by_rates_of_a_processor_with_transactions()
 each_finding_names_its_rows_files_and_command()
 {
     { echo "$header"; ring_under_tts 2000000; } >'a|b.csv'
-    printf '%s\n' 'sweep_command=mplace sweep ring `x` ' host=somewhere 'warning=It is | loaded.' >'a|b.csv.machine'
+    printf '%s\n' 'sweep_command=mplace sweep ring `x` --out /some/folder/a.csv ' host=somewhere 'warning=It is | loaded.' >'a|b.csv.machine'
     { echo "$header"; ring_under_tts 2000000; ring glibc tts none 128 5000000; } >c.csv
     run "$mplace" claims 'a|b.csv' c.csv
     expect "exit status" 0 "$status"
-    expect_text '| 1: a\|b.csv | 20 | somewhere | mplace sweep ring \`x\` |'
+    expect_text '| 1: a\|b.csv | 20 | somewhere | mplace sweep ring \`x\` --out a.csv |'
     expect_text '| 2: c.csv | 21 | somewhere | not known: no c.csv.machine |'
     expect_text '* It is \| loaded.'
     # A row that both files have counts once, as the first one's.
