@@ -7,10 +7,6 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=scripts_common.bash
 source "$(dirname -- "$0")/scripts_common.bash"
 
-header=bench,malloc,lock,htm,size,nodes,threads,seed,rate,unit,sets_used,max_per_set
-header+=,acquisitions,slow_path,tx_started,tx_committed,abort_conflict,abort_capacity
-header+=,abort_explicit,abort_other,host,cpu,date,policy,wait,pinned,counters
-
 # row MALLOC LOCK HTM SIZE SEED RATE [CPU]
 row()
 {

@@ -14,6 +14,11 @@ build_folder=$2
 claim=$3
 mplace=$source_folder/scripts/mplace
 
+# The first line of a result, written out: a result of today must be read by the scripts of tomorrow.
+header=bench,malloc,lock,htm,size,nodes,threads,seed,rate,unit,sets_used,max_per_set
+header+=,acquisitions,slow_path,tx_started,tx_committed,abort_conflict,abort_capacity
+header+=,abort_explicit,abort_other,host,cpu,date,policy,wait,pinned,counters
+
 # A blank in the name on purpose: no script may trip over it.
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/mplace test.XXXXXX")
 trap 'rm -rf -- "$scratch"' EXIT
