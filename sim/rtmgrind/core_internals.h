@@ -41,6 +41,10 @@ void __wrap_vgPlain_add_to_transtab(const VexGuestExtents *extents, Addr entry, 
                                     UInt code_length, Bool checks_itself, Int profile_offset,
                                     UInt instructions);
 
+/* Why translated code was left, besides the reasons in libvex_trc_values.h: no translation for an
+ * address was at hand. As in Valgrind's own pub_core_dispatch_asm.h. */
+enum { CORE_FAST_CACHE_MISS = 37 };
+
 /* Runs translated code of the running thread until something needs the scheduler. */
 void __real_vgPlain_disp_run_translations(HWord *outcome, volatile void *guest, Addr host_code);
 void __wrap_vgPlain_disp_run_translations(HWord *outcome, volatile void *guest, Addr host_code);

@@ -107,6 +107,11 @@ static void add_statement(struct writer *writer, IRStmt *statement)
     switch (statement->tag) {
     case Ist_IMark:
         writer->instruction = statement->Ist.IMark.addr;
+        /* VEX compares where a jump goes with where the block's code is: one that leads back is
+         * tied to where its target counts events. Without that a loop would never end its turn. */
+        if (variant_now == VARIANT_HOOKED)
+            statement = IRStmt_IMark(hooked_address(writer->instruction), statement->Ist.IMark.len,
+                                     statement->Ist.IMark.delta);
         break;
     case Ist_AbiHint:
         if (is_load_mark(statement)) {
@@ -139,13 +144,54 @@ static void add_statement(struct writer *writer, IRStmt *statement)
     addStmtToIRSB(writer->out, statement);
 }
 
-/* The plain variant: the block as it is, behind the way out to the hooked one. */
-static void write_plain(IRSB *out, const IRSB *in, Int first, Addr address)
+/* Does the program go on from here by itself, without the core? */
+static Bool goes_on(IRJumpKind jump)
+{
+    return jump == Ijk_Boring || jump == Ijk_Call || jump == Ijk_Ret;
+}
+
+/* A way out in the middle goes on as the block does. Guard: a transaction is active. */
+static void add_exit(struct writer *writer, IRStmt *statement)
+{
+    IRConst *target = statement->Ist.Exit.dst;
+    IRExpr *condition = statement->Ist.Exit.guard;
+
+    if (goes_on(statement->Ist.Exit.jk)) {
+        IRConst *marked = IRConst_U64(hooked_address(target->Ico.U64));
+        if (writer->guard->tag != Iex_Const)
+            condition = both(writer->out, condition, writer->guard);
+        addStmtToIRSB(writer->out, IRStmt_Exit(condition, statement->Ist.Exit.jk, marked,
+                                               statement->Ist.Exit.offsIP));
+        if (writer->guard->tag == Iex_Const)
+            return;
+    }
+    addStmtToIRSB(writer->out, statement);
+}
+
+/* The end goes to hooked code: always if the address is fixed, as long as any transaction is active
+ * if it is computed. */
+static void mark_next(struct writer *writer)
+{
+    IRSB *out = writer->out;
+
+    if (!goes_on(out->jumpkind))
+        return;
+    if (out->next->tag == Iex_Const && writer->guard->tag == Iex_Const) {
+        out->next = ir_u64(hooked_address(out->next->Iex.Const.con->Ico.U64));
+        return;
+    }
+    IRTemp mark = newIRTemp(out->tyenv, Ity_I64), marked = newIRTemp(out->tyenv, Ity_I64);
+    addStmtToIRSB(
+        out, IRStmt_WrTmp(mark, IRExpr_Load(Iend_LE, Ity_I64, ir_u64((HWord)&transactions_mark))));
+    addStmtToIRSB(out,
+                  IRStmt_WrTmp(marked, IRExpr_Binop(Iop_Xor64, out->next, IRExpr_RdTmp(mark))));
+    out->next = IRExpr_RdTmp(marked);
+}
+
+static void write_plain(IRSB *out, const IRSB *in, Int first)
 {
     Addr behind = 0;
 
-    addStmtToIRSB(out, IRStmt_Exit(load_guard(out), Ijk_Boring,
-                                   IRConst_U64(hooked_address(address)), GUEST_OFFSET(RIP)));
     for (Int i = first; i < in->stmts_used; i++) {
         addStmtToIRSB(out, in->stmts[i]);
         if (may_be_entry(in, first, i, &behind))
@@ -160,12 +206,16 @@ static void write_hooked(IRSB *out, const IRSB *in, Int first, IRExpr *guard)
     Addr behind = 0;
 
     for (Int i = first; i < in->stmts_used; i++) {
-        add_statement(&writer, in->stmts[i]);
+        if (in->stmts[i]->tag == Ist_Exit)
+            add_exit(&writer, in->stmts[i]);
+        else
+            add_statement(&writer, in->stmts[i]);
         if (may_be_entry(in, first, i, &behind))
             heap_blocks_see_entry(out, in->stmts[i]->Ist.IMark.addr);
     }
     heap_blocks_see_end(out);
     unfriendly_end(out, in->jumpkind, guard, writer.instruction);
+    mark_next(&writer);
 }
 
 IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
@@ -181,7 +231,7 @@ IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *lay
         addStmtToIRSB(out, in->stmts[first++]);
     switch (variant_now) {
     case VARIANT_PLAIN:
-        write_plain(out, in, first, closure->nraddr);
+        write_plain(out, in, first);
         break;
     case VARIANT_HOOKED:
         /* VEX takes the register to hold the block's address, and does not set it for the first

@@ -9,6 +9,7 @@
 #include "processors.h"
 #include "schedule.h"
 #include "transaction.h"
+#include "variants.h"
 
 enum { INSTRUCTION_BYTES_MOST = 15, FLAG_ZERO = 1 << 6 };
 
@@ -112,8 +113,8 @@ static Addr helper_xbegin(Guest *guest, Addr address, Addr fallback, Addr next)
     return next;
 }
 
-/* Returns 0 if there is nothing to end. */
-static ULong helper_xend(Guest *guest)
+/* Returns the address of the next instruction, which it was given; 0 if there is nothing to end. */
+static Addr helper_xend(Guest *guest, Addr next)
 {
     struct transaction *transaction = transaction_running;
 
@@ -123,7 +124,7 @@ static ULong helper_xend(Guest *guest)
         schedule_count_blocks(guest);
         transaction_commit(transaction);
     }
-    return 1;
+    return next;
 }
 
 static void helper_xabort(ULong code, Addr address)
@@ -155,29 +156,37 @@ static void emit_flags(IRSB *block, IRTemp flags)
 static IRExpr *emit_xbegin(IRSB *block, Addr address, Addr next, Long distance)
 {
     IRTemp on = newIRTemp(block->tyenv, Ity_I64);
-    IRDirty *call = unsafeIRDirty_1_N(on, 0, "rtmgrind_xbegin", &helper_xbegin,
-                                      mkIRExprVec_4(IRExpr_GSPTR(), ir_u64(address),
-                                                    ir_u64(next + (ULong)distance), ir_u64(next)));
+    Addr fallback = next + (ULong)distance;
+
+    /* From plain code to hooked code; the end of any other block marks its address itself. */
+    if (variant_now == VARIANT_PLAIN)
+        next = hooked_address(next);
+    IRDirty *call = unsafeIRDirty_1_N(
+        on, 0, "rtmgrind_xbegin", &helper_xbegin,
+        mkIRExprVec_4(IRExpr_GSPTR(), ir_u64(address), ir_u64(fallback), ir_u64(next)));
 
     ir_uses_all_registers(call);
     addStmtToIRSB(block, IRStmt_Dirty(call));
     return IRExpr_RdTmp(on);
 }
 
-static void emit_xend(IRSB *block, Addr address)
+/* Returns the address where it goes on, which the helper returned: an address that is not known
+ * before gets its mark anew, and the rest is plain if no transaction is active any more. */
+static IRExpr *emit_xend(IRSB *block, Addr address, Addr next)
 {
-    IRTemp ended = newIRTemp(block->tyenv, Ity_I64);
+    IRTemp on = newIRTemp(block->tyenv, Ity_I64);
     IRTemp outside = newIRTemp(block->tyenv, Ity_I1);
-    IRDirty *call =
-        unsafeIRDirty_1_N(ended, 0, "rtmgrind_xend", &helper_xend, mkIRExprVec_1(IRExpr_GSPTR()));
+    IRDirty *call = unsafeIRDirty_1_N(on, 0, "rtmgrind_xend", &helper_xend,
+                                      mkIRExprVec_2(IRExpr_GSPTR(), ir_u64(next)));
 
     ir_uses_event_counter(call);
     addStmtToIRSB(block, IRStmt_Dirty(call));
     addStmtToIRSB(block,
-                  IRStmt_WrTmp(outside, IRExpr_Binop(Iop_CmpEQ64, IRExpr_RdTmp(ended), ir_u64(0))));
+                  IRStmt_WrTmp(outside, IRExpr_Binop(Iop_CmpEQ64, IRExpr_RdTmp(on), ir_u64(0))));
     /* #GP: the core delivers it as Linux does. */
     addStmtToIRSB(block, IRStmt_Exit(IRExpr_RdTmp(outside), Ijk_SigSEGV, IRConst_U64(address),
                                      GUEST_OFFSET(RIP)));
+    return IRExpr_RdTmp(on);
 }
 
 static void emit_xtest(IRSB *block)
@@ -189,8 +198,8 @@ static void emit_xtest(IRSB *block)
     emit_flags(block, flags);
 }
 
-/* Appends the end of an instruction. XBEGIN must end its block, for only the start of a block looks
- * whether any transaction is active; XEND ends it to get rid of the calls that are not needed. */
+/* Appends the end of an instruction. XBEGIN must end its block, for the rest of it would not
+ * be hooked; XEND ends it to get rid of the calls that are not needed. */
 static struct decoded finish(IRSB *block, IRExpr *next, UInt length, Bool ends_block)
 {
     addStmtToIRSB(block, IRStmt_Put(GUEST_OFFSET(RIP), next));
@@ -218,7 +227,7 @@ struct decoded rtm_emit(IRSB *block, const struct rtm_instruction *instruction, 
         next = emit_xbegin(block, address, behind, instruction->operand);
         break;
     case RTM_XEND:
-        emit_xend(block, address);
+        next = emit_xend(block, address, behind);
         break;
     case RTM_XABORT:
         ir_call(block, "rtmgrind_xabort", &helper_xabort, ir_u64((ULong)instruction->operand),

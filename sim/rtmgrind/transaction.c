@@ -12,9 +12,11 @@
 #include "futex.h"
 #include "heap_blocks.h"
 #include "sites.h"
+#include "variants.h"
 
 struct transaction *transactions;
 UInt transactions_active;
+Addr transactions_mark;
 struct transaction *transaction_running;
 
 enum {
@@ -69,6 +71,7 @@ void transaction_begin(Int cpu, ThreadId thread, Guest *guest, Addr begin, Addr 
     transaction->guest = guest;
     copy_registers(&transaction->checkpoint, guest);
     transactions_active++;
+    transactions_mark = HOOKED_MARK;
     transaction_running = transaction;
     transaction->site = site_at(begin);
     transaction->site->started++;
@@ -106,6 +109,7 @@ static void close(struct transaction *transaction)
     transaction->undo_used = 0;
     transaction->active = False;
     transactions_active--;
+    transactions_mark = transactions_active == 0 ? 0 : HOOKED_MARK;
     if (transaction_running == transaction)
         transaction_running = NULL;
 }

@@ -105,9 +105,12 @@ struct transaction {
 /* By processor. The array is set up once all options are known. */
 extern struct transaction *transactions;
 
-/* How many are active. Translated code loads it at the start of a block and leaves all accesses
- * alone while it is 0; it grows only by an XBEGIN, which ends its block. */
+/* How many are active. It grows only by an XBEGIN, which ends its block of code. */
 extern UInt transactions_active;
+
+/* What the address of the code that runs next is marked with: HOOKED_MARK while any is active, or
+ * nothing; see variants.h. Translated code loads it. */
+extern Addr transactions_mark;
 
 /* The transaction that the running thread is in, or NULL. */
 extern struct transaction *transaction_running;

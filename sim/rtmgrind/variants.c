@@ -9,6 +9,15 @@
 
 enum variant variant_now;
 
+static void take_mark_off(ThreadId thread)
+{
+    Addr next = VG_(get_IP)(thread), unmarked = unmarked_address(next);
+
+    if (next != unmarked)
+        VG_(set_shadow_regs_area)
+    (thread, 0, offsetof(Guest, guest_RIP), sizeof unmarked, (const UChar *)&unmarked);
+}
+
 Bool __wrap_vgPlain_translate(ThreadId thread, Addr address, Bool debugging, Int debug_level,
                               ULong blocks_done, Bool by_address)
 {
@@ -18,6 +27,8 @@ Bool __wrap_vgPlain_translate(ThreadId thread, Addr address, Bool debugging, Int
         variant_now = VARIANT_HOOKED;
     else
         variant_now = VARIANT_PLAIN;
+    /* Where there is no code, the core makes up a fault of the thread as it stands. */
+    take_mark_off(thread);
     return __real_vgPlain_translate(thread, unmarked_address(address), debugging, debug_level,
                                     blocks_done, by_address);
 }
