@@ -86,7 +86,7 @@ static const char *probe_rseq(void)
     if (__rseq_size == 0)
         return "refused";
     const char *area = (const char *)__builtin_thread_pointer() + __rseq_offset;
-    return *(const volatile int32_t *)(area + RSEQ_CPU_ID_OFFSET) >= 0 ? "registered" : "refused";
+    return *(const volatile int32_t *)(area + RSEQ_CPU_ID) >= 0 ? "registered" : "refused";
 }
 
 static void print_hypervisor(void)

@@ -6,17 +6,7 @@
 #ifndef MPLACE_BASE_CURRENT_CPU_H
 #define MPLACE_BASE_CURRENT_CPU_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-/*
- * glibc 2.35 and later register one restartable-sequence area a thread and publish where it is; the
- * kernel keeps cpu_id in it up to date. Weak: an older libc simply does not have them.
- */
-extern const ptrdiff_t __rseq_offset __attribute__((weak));
-extern const unsigned int __rseq_size __attribute__((weak));
-
-enum { RSEQ_CPU_ID_OFFSET = 4 }; /* struct rseq of <linux/rseq.h>: cpu_id_start, cpu_id, ... */
+#include "base/rseq.h"
 
 /* RDTSCP's TSC_AUX where the processor has it, else sched_getcpu. Never negative. */
 unsigned current_cpu_without_rseq(void);
@@ -28,9 +18,8 @@ unsigned current_cpu_without_rseq(void);
  */
 static inline unsigned current_cpu(void)
 {
-    if (__builtin_expect(&__rseq_size != NULL && __rseq_size != 0, 1)) {
-        const char *area = (const char *)__builtin_thread_pointer() + __rseq_offset;
-        int32_t cpu = *(const volatile int32_t *)(area + RSEQ_CPU_ID_OFFSET);
+    if (__builtin_expect(rseq_is_registered(), 1)) {
+        int32_t cpu = rseq_cpu();
 
         if (__builtin_expect(cpu >= 0, 1)) /* negative: registration failed or was refused */
             return (unsigned)cpu;

@@ -14,6 +14,18 @@
 
 _Atomic(struct subheap *) heap_table[ALL_HEAPS];
 
+/* Where the threads' rseq areas are, or 0 when magazines are to be under locks. */
+static ptrdiff_t area_for_sequences(void)
+{
+#ifdef __SANITIZE_THREAD__
+    return 0; /* the sanitizer does not see what a sequence orders */
+#else
+    bool wanted = setting_switch("CIA_RSEQ", 1);
+
+    return wanted && rseq_is_registered() && rseq_cpu() >= 0 ? __rseq_offset : 0;
+#endif
+}
+
 /*
  * Tables that depend on the machine, computed by whoever allocates first: no constructor need have
  * run. Threads that race compute and store the same; the flag is released after the tables.
@@ -29,8 +41,24 @@ static void initialise_once(void)
         size_class_initialise(geometry.l1d.sets);
         subheap_initialise(geometry.l2.sets);
         chunk_huge_pages = setting_switch("CIA_HUGE_PAGES", 0);
+        magazines_choose(area_for_sequences());
         atomic_store_explicit(&done, true, memory_order_release);
     }
+}
+
+/*
+ * The magazines of a CPU stay when its sub-heap is replaced after a fork. False when out of memory.
+ */
+static bool give_magazines(struct subheap *heap)
+{
+    struct magazines *magazines = page_source_map_metadata(sizeof *magazines);
+
+    if (magazines == NULL)
+        return false;
+    heap->magazines = magazines_publish(heap->number, magazines);
+    if (heap->magazines != magazines)
+        page_source_unmap_metadata(magazines, sizeof *magazines);
+    return true;
 }
 
 static struct subheap *heap_make(uint32_t number)
@@ -42,8 +70,14 @@ static struct subheap *heap_make(uint32_t number)
     heap = subheap_create(number);
     if (heap == NULL)
         return atomic_load_explicit(&heap_table[number], memory_order_acquire);
+    if (number < CPU_HEAPS && !give_magazines(heap)) {
+        page_source_unmap_metadata(heap, sizeof *heap);
+        return NULL;
+    }
     if (!atomic_compare_exchange_strong_explicit(&heap_table[number], &expected, heap,
                                                  memory_order_acq_rel, memory_order_acquire)) {
+        if (magazine_area == 0)
+            page_source_unmap_metadata(heap->magazines, sizeof *heap->magazines);
         page_source_unmap_metadata(heap, sizeof *heap);
         heap = expected;
     }
@@ -209,6 +243,7 @@ static void after_fork_in_child(void)
         if (heap != NULL && atomic_load_explicit(&heap->lock, memory_order_relaxed) != 0)
             atomic_store_explicit(&heap_table[i], NULL, memory_order_relaxed);
     }
+    magazines_after_fork();
 }
 
 void heap_table_register_fork(void)

@@ -11,7 +11,6 @@
 #include "cia_malloc/subheap.h"
 
 enum {
-    CPU_HEAPS = 1024,  /* CPU numbers beyond it share: right, only slower */
     SPARE_HEAPS = 256, /* so many threads may be stopped in mid-call before one must wait */
     ALL_HEAPS = CPU_HEAPS + SPARE_HEAPS,
 };

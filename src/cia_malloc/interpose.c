@@ -49,7 +49,7 @@ static bool is_power_of_two(size_t value)
 
 EXPORT void *malloc(size_t bytes)
 {
-    void *block = too_long(bytes) ? NULL : cia_allocate(bytes);
+    void *block = cia_allocate(bytes);
 
     return __builtin_expect(block != NULL, 1) ? block : out_of_memory();
 }
@@ -160,16 +160,8 @@ EXPORT size_t malloc_usable_size(void *block)
 
 EXPORT int malloc_trim(size_t keep)
 {
-    uint32_t index = 0, passed_over = 0;
-    bool trimmed = false;
-    struct subheap *heap;
-
     (void)keep; /* there is no top of the heap to keep */
-    while ((heap = heap_lock_next(&index, ALL_HEAPS, &passed_over)) != NULL) {
-        trimmed |= subheap_trim(heap);
-        subheap_unlock(heap);
-    }
-    return trimmed;
+    return cia_trim();
 }
 
 EXPORT struct mallinfo2 mallinfo2(void)

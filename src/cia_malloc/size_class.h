@@ -15,6 +15,7 @@
 #ifndef MPLACE_CIA_SIZE_CLASS_H
 #define MPLACE_CIA_SIZE_CLASS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -137,6 +138,29 @@ static inline uint32_t span_phase(const struct class_layout *layout, uint32_t ru
                                   uint32_t span)
 {
     return layout->lines == 2 ? ((run_type + span) >> 1) & (layout->span_blocks - 1u) : 0;
+}
+
+/*
+ * The slot of the block that begins at a line of a run, or -1: none does. As class_layout_locate.
+ */
+static inline __attribute__((always_inline)) int32_t
+class_layout_slot_at(const struct class_layout *layout, uint32_t run_type, uint32_t line)
+{
+    uint32_t quotient = (uint32_t)((line * layout->reciprocal) >> 32);
+
+    if (__builtin_expect(layout->lines == 2, 0)) {
+        uint32_t rest = line - quotient * layout->span_lines;
+        uint32_t bit = span_bit_of_block(layout, span_phase(layout, run_type, quotient), rest / 2);
+
+        if (rest % 2 != 0 || rest / 2 >= layout->span_blocks || quotient >= layout->run_spans)
+            return -1;
+        return (int32_t)((((run_type + quotient) & 1) << layout->span_shift) | bit);
+    }
+    if (quotient * layout->lines != line || quotient >= (uint32_t)layout->run_spans
+                                                            << layout->span_shift)
+        return -1;
+    /* The spans of a run are of consecutive types: its slots go on from span to span. */
+    return (int32_t)((quotient + (run_type << layout->span_shift)) & (colours - 1));
 }
 
 /* All bits of a span: span_blocks of them. */

@@ -14,7 +14,22 @@
 /* By class, over all sub-heaps. */
 struct class_totals {
     uint64_t allocations, live, capacity;
+    uint64_t waiting; /* in magazines: live to the class heap, not to the program */
 };
+
+static void add_magazines(const struct magazines *magazines,
+                          struct class_totals classes[SIZE_CLASS_COUNT])
+{
+    for (unsigned i = 0; magazines != NULL && i < MAGAZINE_CLASSES; i++) {
+        const struct magazine *magazine =
+            atomic_load_explicit(&magazines->of_class[i], memory_order_acquire);
+
+        if (magazine == NULL)
+            continue;
+        classes[i].allocations += magazine_served(magazine);
+        classes[i].waiting += magazine_waiting(magazine);
+    }
+}
 
 static void read_all(struct cia_totals *totals, struct class_totals classes[SIZE_CLASS_COUNT])
 {
@@ -24,8 +39,14 @@ static void read_all(struct cia_totals *totals, struct class_totals classes[SIZE
     *totals = (struct cia_totals){0};
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
         classes[i] = (struct class_totals){0};
+    if (magazine_area != 0) {
+        for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++)
+            add_magazines(magazines_of(cpu), classes);
+    }
     while ((heap = heap_lock_next(&index, ALL_HEAPS, &totals->passed_over)) != NULL) {
         subheap_drain(heap); /* what was freed on another CPU is free */
+        if (magazine_area == 0)
+            add_magazines(heap->magazines, classes);
         for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
             classes[i].allocations += heap->classes[i].allocations;
             classes[i].live += heap->classes[i].live;
@@ -41,6 +62,10 @@ static void read_all(struct cia_totals *totals, struct class_totals classes[SIZE
         subheap_unlock(heap);
     }
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
+        /* Other threads go on meanwhile: one may have emptied a magazine before its heap was read.
+         */
+        classes[i].live -=
+            classes[i].waiting < classes[i].live ? classes[i].waiting : classes[i].live;
         totals->allocations += classes[i].allocations;
         totals->live_blocks += classes[i].live;
         totals->live_bytes += classes[i].live * size_class_lines[i] * LINE_BYTES;

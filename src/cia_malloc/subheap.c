@@ -87,6 +87,26 @@ void *subheap_allocate_slow(struct subheap *heap, unsigned size_class, bool *unt
     return class_heap_allocate_slow(class_heap, true, untouched);
 }
 
+uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **blocks, uint32_t most)
+{
+    struct class_heap *class_heap = &heap->classes[size_class];
+    uint32_t count = 0;
+    bool untouched;
+    char *block = subheap_allocate(heap, size_class, &untouched);
+
+    while (block != NULL) {
+        blocks[count++] = block + (untouched ? MAGAZINE_UNTOUCHED : 0);
+        if (count == most)
+            break;
+        block = class_heap_allocate_fast(class_heap, &untouched);
+        if (block == NULL)
+            block = class_heap_allocate_slow(class_heap, false, &untouched);
+    }
+    /* The caller serves one; the magazine will count the others. */
+    class_heap->allocations -= count > 0 ? count - 1 : 0;
+    return count;
+}
+
 static void release_run(struct subheap *heap, struct class_heap *class_heap, struct chunk *chunk,
                         uint32_t page)
 {

@@ -15,6 +15,7 @@
 #define MPLACE_CIA_SUBHEAP_H
 
 #include "cia_malloc/class_heap.h"
+#include "cia_malloc/magazine.h"
 #include "cia_malloc/page_heap.h"
 
 struct huge;
@@ -46,6 +47,10 @@ struct subheap {
 
     _Alignas(LINE_BYTES) uint8_t large_colour[LARGE_CURSORS];
     struct class_heap classes[SIZE_CLASS_COUNT];
+
+    /* NULL for a spare sub-heap. Constant. What is in them is not under the lock if magazines are
+       worked on by sequences, see magazine.h. */
+    struct magazines *magazines;
 };
 
 /* NULL when out of memory. */
@@ -68,6 +73,13 @@ static inline void subheap_unlock(struct subheap *heap)
 
 /* A block of the class; NULL when out of memory. *untouched: it reads as zero. */
 void *subheap_allocate_slow(struct subheap *heap, unsigned size_class, bool *untouched);
+
+/*
+ * Takes blocks of the class for a magazine, at least one and at most so many: those that as many
+ * calls of subheap_allocate would take, in that order, but new memory is taken for the first one
+ * only. Returns how many; 0 when out of memory. Bit 0 of each is MAGAZINE_UNTOUCHED.
+ */
+uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **blocks, uint32_t most);
 
 static inline void *subheap_allocate(struct subheap *heap, unsigned size_class, bool *untouched)
 {

@@ -1,0 +1,63 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * See block.h.
+ */
+#include "cia_malloc/block.h"
+
+#include "base/report.h"
+
+#include <stdlib.h>
+
+_Noreturn void block_is_wrong(const void *address, const char *what)
+{
+    report_line("libcia_malloc: %p given to free, realloc or malloc_usable_size is %s", address,
+                what);
+    abort();
+}
+
+struct block block_at(struct chunk *chunk, const void *address)
+{
+    size_t offset = (uintptr_t)address % CHUNK_BYTES;
+    const struct page_info *info = &chunk->pages[offset >> PAGE_SHIFT];
+    struct block at = {.chunk = chunk, .size_class = info->size_class};
+    uint32_t line = block_line(info, offset);
+
+    if (__builtin_expect(info->size_class >= CLASS_LARGE, 0)) {
+        const struct span *span = &chunk->spans[info->run_page];
+
+        if (info->size_class != CLASS_LARGE || line != 0)
+            block_is_wrong(address, "not the address of a block");
+        at.span = info->run_page;
+        at.bit = 1;
+        at.start = span->base;
+        at.span_pages = span->run_pages;
+        at.bytes = (size_t)span->run_pages * PAGE_BYTES - (size_t)info->first_line * LINE_BYTES;
+        return at;
+    }
+    const struct class_layout *layout = &class_layouts[info->size_class];
+    struct block_position position = class_layout_locate(layout, line);
+    uint32_t first_line = position.span * layout->span_lines + position.block * layout->lines;
+
+    if (__builtin_expect(
+            position.span >= layout->run_spans || position.block >= layout->span_blocks, 0))
+        block_is_wrong(address, "between two blocks");
+    at.span = info->run_page + position.span;
+    at.bit = (uint64_t)1 << span_bit_of_block(
+                 layout, span_phase(layout, info->run_type, position.span), position.block);
+    at.start = chunk->base + ((offset >> LINE_SHIFT) - line + first_line) * LINE_BYTES;
+    at.bytes = (size_t)layout->lines * LINE_BYTES;
+    at.span_pages = layout->span_lines / LINES_PER_PAGE;
+    return at;
+}
+
+void block_check_start(const struct block *block, const void *address)
+{
+    const struct span *span = &block->chunk->spans[block->span];
+
+    /* The owner may write other bits of the word meanwhile; this block's bit stands while it lives.
+     */
+    if (__builtin_expect(block->start != address, 0) &&
+        (__atomic_load_n(&span->interior, __ATOMIC_RELAXED) & block->bit) == 0)
+        block_is_wrong(address, "inside a block");
+}

@@ -1,0 +1,199 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Magazines under a lock, and those of other CPUs; see magazine.h.
+ */
+#include "cia_malloc/magazine.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+ptrdiff_t magazine_area;
+_Atomic(struct magazines *) magazine_table[CPU_HEAPS];
+
+/* What was published for each CPU; the table has the same, or NULL. Set once, by compare-and-swap.
+ */
+static _Atomic(struct magazines *) published[CPU_HEAPS];
+
+/* The thread between withdraw and return, by its thread pointer, which the child of a fork shares.
+   Claimed by compare-and-swap from NULL (acquire), released. */
+static _Atomic(void *) withdrawer;
+
+uint8_t magazine_place_mask[MAGAZINE_CLASSES];
+
+void magazines_choose(ptrdiff_t area)
+{
+    for (unsigned i = 0; i < MAGAZINE_CLASSES; i++) {
+        uint32_t places = MAGAZINE_PLACES;
+
+        while (places > 2 && 2 * places * size_class_lines[i] * LINE_BYTES > MAGAZINE_BYTES)
+            places /= 2;
+        magazine_place_mask[i] = (uint8_t)(places - 1);
+    }
+    magazine_area = area;
+}
+
+uintptr_t magazine_pop_held(struct magazine *magazine, unsigned level,
+                            enum magazine_purpose purpose)
+{
+    struct magazine_level *held = &magazine->level[level];
+    uint64_t occupied = atomic_load_explicit(&held->occupied, memory_order_relaxed);
+
+    if (occupied == 0)
+        return 0;
+    uintptr_t block = (uintptr_t)held->place[__builtin_ctzll(occupied)];
+    atomic_store_explicit(&held->occupied, occupied & (occupied - 1), memory_order_release);
+    magazine->served += purpose == MAGAZINE_SERVE;
+    return block;
+}
+
+enum magazine_answer magazine_push_held(struct magazine *magazine, unsigned level, uint32_t place,
+                                        void *block)
+{
+    struct magazine_level *held = &magazine->level[level];
+    uint64_t occupied = atomic_load_explicit(&held->occupied, memory_order_relaxed);
+
+    if ((occupied >> place & 1) != 0)
+        return held->place[place] == block ? MAGAZINE_TWICE : MAGAZINE_OCCUPIED;
+    held->place[place] = block;
+    atomic_store_explicit(&held->occupied, occupied | (uint64_t)1 << place, memory_order_release);
+    return MAGAZINE_TAKEN;
+}
+
+uint32_t magazine_waiting(const struct magazine *magazine)
+{
+    uint32_t waiting = 0;
+
+    for (unsigned level = 0; level < 2; level++)
+        waiting += (uint32_t)__builtin_popcountll(
+            atomic_load_explicit(&magazine->level[level].occupied, memory_order_relaxed));
+    return waiting;
+}
+
+uint64_t magazine_served(const struct magazine *magazine)
+{
+    return __atomic_load_n(&magazine->served, __ATOMIC_RELAXED);
+}
+
+const struct magazine *magazine_here(unsigned size_class)
+{
+    uint32_t cpu = (uint32_t)rseq_cpu();
+    struct magazines *here =
+        cpu < CPU_HEAPS ? atomic_load_explicit(&magazine_table[cpu], memory_order_acquire) : NULL;
+
+    return here == NULL ? NULL
+                        : atomic_load_explicit(&here->of_class[size_class], memory_order_acquire);
+}
+
+struct magazine *magazine_use(struct magazines *magazines, unsigned size_class)
+{
+    /* More than a program's start needs of any class, and done in some 30 us. */
+    enum { USES_BEFORE_MAGAZINE = 1024 };
+    struct magazine *magazine =
+        atomic_load_explicit(&magazines->of_class[size_class], memory_order_relaxed);
+
+    if (magazine == NULL && ++magazines->uses[size_class] > USES_BEFORE_MAGAZINE) {
+        magazine = &magazines->storage[size_class];
+        atomic_store_explicit(&magazines->of_class[size_class], magazine, memory_order_release);
+    }
+    return magazine;
+}
+
+struct magazines *magazines_publish(uint32_t cpu, struct magazines *magazines)
+{
+    struct magazines *expected = NULL;
+
+    if (magazine_area == 0)
+        return magazines;
+    if (!atomic_compare_exchange_strong_explicit(&published[cpu], &expected, magazines,
+                                                 memory_order_acq_rel, memory_order_acquire))
+        return expected;
+    atomic_store_explicit(&magazine_table[cpu], magazines, memory_order_release);
+    return magazines;
+}
+
+const struct magazines *magazines_of(uint32_t cpu)
+{
+    return atomic_load_explicit(&published[cpu], memory_order_acquire);
+}
+
+/* Interrupts every section that runs now. */
+static bool interrupt_sections(void)
+{
+    static atomic_bool registered;
+    int saved_errno = errno;
+    bool done;
+
+    if (!atomic_load_explicit(&registered, memory_order_relaxed))
+        atomic_store_explicit(
+            &registered,
+            syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0,
+            memory_order_relaxed);
+    done = syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0;
+    errno = saved_errno;
+    return done;
+}
+
+bool magazines_withdraw(struct magazines_withdrawn *withdrawn)
+{
+    void *expected = NULL;
+
+    if (magazine_area == 0 ||
+        !atomic_compare_exchange_strong_explicit(&withdrawer, &expected, __builtin_thread_pointer(),
+                                                 memory_order_acquire, memory_order_relaxed))
+        return false;
+    for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
+        uint64_t bit = (uint64_t)1 << cpu % 64;
+
+        /* One that is published meanwhile stays in use. */
+        if (atomic_load_explicit(&magazine_table[cpu], memory_order_relaxed) != NULL &&
+            atomic_exchange_explicit(&magazine_table[cpu], NULL, memory_order_seq_cst) != NULL)
+            withdrawn->cpus[cpu / 64] |= bit;
+        else
+            withdrawn->cpus[cpu / 64] &= ~bit;
+    }
+    /* A section that began before finds itself at its beginning, and there NULL. */
+    if (interrupt_sections())
+        return true;
+    magazines_return(withdrawn);
+    return false;
+}
+
+void magazines_return(const struct magazines_withdrawn *withdrawn)
+{
+    for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
+        if ((withdrawn->cpus[cpu / 64] >> cpu % 64 & 1) != 0)
+            /* Release: what we took is gone from it. */
+            atomic_store_explicit(&magazine_table[cpu],
+                                  atomic_load_explicit(&published[cpu], memory_order_relaxed),
+                                  memory_order_release);
+    }
+    atomic_store_explicit(&withdrawer, NULL, memory_order_release);
+}
+
+struct magazines *magazines_withdrawn_next(const struct magazines_withdrawn *withdrawn,
+                                           uint32_t *cpu)
+{
+    while (*cpu < CPU_HEAPS) {
+        uint32_t here = (*cpu)++;
+
+        if ((withdrawn->cpus[here / 64] >> here % 64 & 1) != 0)
+            return atomic_load_explicit(&published[here], memory_order_relaxed);
+    }
+    return NULL;
+}
+
+void magazines_after_fork(void)
+{
+    /* Forked by a signal handler of the thread that has them: it goes on, and returns them. */
+    if (magazine_area == 0 ||
+        atomic_load_explicit(&withdrawer, memory_order_relaxed) == __builtin_thread_pointer())
+        return;
+    for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++)
+        atomic_store_explicit(&magazine_table[cpu],
+                              atomic_load_explicit(&published[cpu], memory_order_relaxed),
+                              memory_order_relaxed);
+    atomic_store_explicit(&withdrawer, NULL, memory_order_relaxed);
+}

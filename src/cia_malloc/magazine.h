@@ -1,0 +1,253 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * A magazine: free blocks of one class, ready for one CPU, at most two of a colour. malloc and free
+ * of that CPU work on it alone. It is loaded from the class heap and unloaded to whichever
+ * sub-heaps its blocks belong to. (The name is Bonwick's, USENIX 2001. His are stacks.)
+ *
+ * Placement. A magazine has two levels with a place for each slot of the class's colour cycle; a
+ * block goes to its slot's place. malloc takes the first block of the first level, counted from the
+ * slot where the class begins; free uses the second level where the first place is taken.
+ *   - Blocks never used: the first level is loaded when both are empty, with half a cycle of the
+ *     slots that are due. They come out in the class heap's order, so the rule for them, at most
+ *     ceil(N / C) + 1 of any N in a row, is as exact as without magazines.
+ *   - Recycled blocks: a stack of them could have one colour, if that is what the program freed. At
+ *     most two blocks of each colour come from here before the class heap, which keeps count, is
+ *     asked for those that are due. To it a block in a magazine is live.
+ * A class gets its magazine when it is in heavy use on the CPU. Until then every call asks the
+ * class heap, which sees all frees at once and keeps the program's blocks as even as can be.
+ *
+ * Who may touch one. For the life of a process, one of these holds (magazine_area says which):
+ *   sequences   only restartable sequences that run on the magazine's CPU: no lock, no locked
+ *               instruction. To take one away from another CPU: magazines_withdraw.
+ *   lock        only the holder of the sub-heap's lock.
+ * A magazine is in order at every instruction: a push writes the place, then the level's occupied
+ * word; a pop only the word. So the child of a fork finds all of them in order, wherever the
+ * parent's other threads were; what they had in hand is lost to the child.
+ */
+#ifndef MPLACE_CIA_MAGAZINE_H
+#define MPLACE_CIA_MAGAZINE_H
+
+#include "base/rseq.h"
+#include "cia_malloc/size_class.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+
+enum {
+    CPU_HEAPS = 1024, /* CPU numbers beyond it share: right, only slower */
+
+    /* Longer blocks do not wait in magazines. */
+    MAGAZINE_LARGEST_LINES = 257,
+    MAGAZINE_LARGEST = MAGAZINE_LARGEST_LINES * LINE_BYTES,
+    MAGAZINE_CLASSES = 34,
+    MAGAZINE_PLACES = 64,      /* one word of bits, and the slots of most classes */
+    MAGAZINE_BYTES = 64 << 10, /* a magazine holds no more than this, or two pairs of blocks */
+
+    MAGAZINE_UNTOUCHED = 1, /* in the address of a block that waits: it reads as zero */
+};
+
+struct magazine_level {
+    _Atomic uint64_t occupied; /* bit p: place[p] holds a block */
+    char *place[MAGAZINE_PLACES];
+};
+
+struct magazine {
+    struct magazine_level level[2];
+    uint64_t served; /* mallocs; counted without order, see magazine_pop */
+    uint64_t unused[5];
+};
+
+/* Those of one CPU. */
+struct magazines {
+    /* NULL until the class is in heavy use here; then constant. Stored with release by the holder
+       of the sub-heap's lock. */
+    _Atomic(struct magazine *) of_class[MAGAZINE_CLASSES];
+    uint32_t uses[MAGAZINE_CLASSES]; /* until then; under the sub-heap's lock */
+    _Alignas(LINE_BYTES) struct magazine storage[MAGAZINE_CLASSES];
+};
+
+static_assert(sizeof(struct magazine) == 17 * LINE_BYTES, "odd: they begin in different sets");
+static_assert(offsetof(struct magazine_level, place) == 8, "the assembler relies on it");
+static_assert(offsetof(struct magazine, level) == 0, "the assembler relies on it");
+static_assert(offsetof(struct magazines, of_class) == 0, "the assembler relies on it");
+
+/*
+ * The offset of the threads' rseq areas, constant once it is not 0; 0: magazines are under their
+ * sub-heaps' locks, or nobody has decided yet. Written once, before the first entry of the table.
+ */
+extern ptrdiff_t magazine_area;
+
+/*
+ * By CPU; NULL while the CPU has none, or while they are withdrawn. Only used with sequences.
+ */
+extern _Atomic(struct magazines *) magazine_table[CPU_HEAPS];
+
+/* By class: places of a level, less one. A power of two of them: slots further on share places. */
+extern uint8_t magazine_place_mask[MAGAZINE_CLASSES];
+
+/* The place for a slot of the class. */
+static inline uint32_t magazine_place(unsigned size_class, uint32_t slot)
+{
+    return (slot - class_layouts[size_class].first_slot) & magazine_place_mask[size_class];
+}
+
+/*
+ * How many blocks to load, one of them for the malloc that found the magazine empty: half a level,
+ * so that loads of blocks never used come out in the class heap's order, two to a cycle.
+ */
+static inline uint32_t magazine_load(unsigned size_class)
+{
+    return (magazine_place_mask[size_class] + 1u) / 2;
+}
+
+/* Once, before all else: the area, or 0. Idempotent. */
+void magazines_choose(ptrdiff_t area);
+
+/*
+ * The sections. Each finds, on the CPU that it runs on, the magazine of the class, and goes to
+ * label 6 when there is none. (Not asm goto: GCC 12 loses what is assigned on the way to its labels
+ * when the statement has outputs too.)
+ */
+#define MAGAZINE_FIND                                                                              \
+    "movl %%fs:4(%[area]), %k[scratch]\n\t"                                                        \
+    "cmpl %[cpus], %k[scratch]\n\t" /* or a negative number */                                     \
+    "jae 6f\n\t"                                                                                   \
+    "movq (%[table], %[scratch], 8), %[found]\n\t"                                                 \
+    "testq %[found], %[found]\n\t"                                                                 \
+    "jz 6f\n\t"                                                                                    \
+    "movq (%[found], %[class], 8), %[found]\n\t"                                                   \
+    "testq %[found], %[found]\n\t"                                                                 \
+    "jz 6f\n\t"                                                                                    \
+    "addq %[level], %[found]\n\t"                                                                  \
+    "movq (%[found]), %[scratch]\n\t" /* occupied */
+#define MAGAZINE_INPUTS                                                                            \
+    [area] "r"(area), [table] "r"(magazine_table), [cpus] "i"(CPU_HEAPS),                          \
+        [class] "r"((uint64_t)size_class), [level] "ri"(level * sizeof(struct magazine_level))
+
+static inline struct magazine *magazine_of_level(struct magazine_level *found, unsigned level)
+{
+    return (struct magazine *)(void *)(found - level);
+}
+
+/* Why a block is taken out. */
+enum magazine_purpose { MAGAZINE_SERVE, MAGAZINE_UNLOAD };
+
+/*
+ * Takes the first block of a level; 0 when there is none. 20 instructions; writes the level's first
+ * line and the thread's rseq area. The count of mallocs follows the section: a thread that is moved
+ * to another CPU between the two may spoil it by one.
+ */
+static inline __attribute__((always_inline)) uintptr_t
+magazine_pop(ptrdiff_t area, unsigned size_class, unsigned level, enum magazine_purpose purpose)
+{
+    uintptr_t block;
+    struct magazine_level *found;
+    uint64_t occupied;
+
+    __asm__ volatile(RSEQ_BEGIN "xorl %k[block], %k[block]\n\t" MAGAZINE_FIND
+                                "testq %[scratch], %[scratch]\n\t"
+                                "jz 6f\n\t"
+                                /* TZCNT is BSF on processors before it; for all but 0 they agree */
+                                "tzcntq %[scratch], %[block]\n\t"
+                                "btrq %[block], %[scratch]\n\t"
+                                "movq 8(%[found], %[block], 8), %[block]\n\t"
+                                "movq %[scratch], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
+                     : [scratch] "=&r"(occupied), [found] "=&r"(found), [block] "=&r"(block)
+                     : MAGAZINE_INPUTS
+                     : "memory", "cc");
+    if (__builtin_expect(block != 0, 1) && purpose == MAGAZINE_SERVE)
+        magazine_of_level(found, level)->served++;
+    return block;
+}
+
+enum magazine_answer { MAGAZINE_TAKEN, MAGAZINE_NONE, MAGAZINE_OCCUPIED, MAGAZINE_TWICE };
+
+/* Puts a block into its place. TWICE: it is there already, so it was freed twice. */
+static inline __attribute__((always_inline)) enum magazine_answer
+magazine_push(ptrdiff_t area, unsigned size_class, unsigned level, uint32_t place, void *block)
+{
+    uint32_t answer;
+    struct magazine_level *found;
+    uint64_t occupied;
+
+    __asm__ volatile(RSEQ_BEGIN "movl %[none], %[answer]\n\t" MAGAZINE_FIND
+                                "btsq %[place], %[scratch]\n\t"
+                                "jnc 5f\n\t"
+                                "movl %[taken_before], %[answer]\n\t"
+                                "cmpq %[block], 8(%[found], %[place], 8)\n\t"
+                                "jne 6f\n\t"
+                                "movl %[twice], %[answer]\n\t"
+                                "jmp 6f\n\t"
+                                "5:\n\t"
+                                "movq %[block], 8(%[found], %[place], 8)\n\t"
+                                "xorl %[answer], %[answer]\n\t"
+                                "movq %[scratch], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
+                     : [scratch] "=&r"(occupied), [found] "=&r"(found), [answer] "=&r"(answer)
+                     : MAGAZINE_INPUTS, [block] "r"(block), [place] "r"((uint64_t)place),
+                       [none] "i"(MAGAZINE_NONE), [taken_before] "i"(MAGAZINE_OCCUPIED),
+                       [twice] "i"(MAGAZINE_TWICE)
+                     : "memory", "cc");
+    return (enum magazine_answer)answer;
+}
+
+static_assert(MAGAZINE_TAKEN == 0, "the assembler relies on it");
+
+/*
+ * The same, for the holder of the lock or of a withdrawn magazine. The occupied word is stored last
+ * (release: the child of a fork finds the place written).
+ */
+uintptr_t magazine_pop_held(struct magazine *magazine, unsigned level,
+                            enum magazine_purpose purpose);
+enum magazine_answer magazine_push_held(struct magazine *magazine, unsigned level, uint32_t place,
+                                        void *block);
+
+/* How many blocks wait, and how many mallocs were served: of any CPU's, roughly if it is at work.
+ */
+uint32_t magazine_waiting(const struct magazine *magazine);
+uint64_t magazine_served(const struct magazine *magazine);
+
+/* With sequences: this CPU's magazine of the class or NULL; a hint by the time it is used. */
+const struct magazine *magazine_here(unsigned size_class);
+
+/*
+ * For the holder of the lock: the magazine of the class, or NULL. Counts a use of the class, and
+ * gives it its magazine when those are many.
+ */
+struct magazine *magazine_use(struct magazines *magazines, unsigned size_class);
+
+/* How many blocks wait in the second level. */
+static inline uint32_t magazine_second_level(const struct magazine *magazine)
+{
+    return (uint32_t)__builtin_popcountll(
+        atomic_load_explicit(&magazine->level[1].occupied, memory_order_relaxed));
+}
+
+/* With sequences: the CPU's magazines from now on. Returns them, or those that it had already. */
+struct magazines *magazines_publish(uint32_t cpu, struct magazines *magazines);
+
+/* Those published for the CPU, or NULL. To be read only. */
+const struct magazines *magazines_of(uint32_t cpu);
+
+/* Which CPUs' magazines are withdrawn. */
+struct magazines_withdrawn {
+    uint64_t cpus[CPU_HEAPS / 64];
+};
+
+/*
+ * Takes the magazines of all CPUs out of the table and waits until no sequence works on one: they
+ * are the caller's then, who may use magazine_pop_held on magazines_withdrawn_next, until
+ * magazines_return. False when the kernel cannot do that (before Linux 5.10) or another thread is
+ * at it: none is withdrawn then. Two system calls.
+ */
+bool magazines_withdraw(struct magazines_withdrawn *withdrawn);
+void magazines_return(const struct magazines_withdrawn *withdrawn);
+
+/* Those of the next CPU from *cpu on, which is moved behind it; NULL when there is none. */
+struct magazines *magazines_withdrawn_next(const struct magazines_withdrawn *withdrawn,
+                                           uint32_t *cpu);
+
+/* In the child of a fork: no other thread has withdrawn any. */
+void magazines_after_fork(void);
+
+#endif

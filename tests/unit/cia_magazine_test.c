@@ -1,0 +1,331 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Magazines: what waits in them, how even it is, and that they lose nothing when threads move,
+ * fork, or another thread takes them away.
+ */
+#include "base/random.h"
+#include "cia_malloc/allocator.h"
+#include "cia_malloc/heap_table.h"
+#include "cia_malloc/statistics.h"
+
+#include "run_suite.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { BYTES = 200, SIZE_CLASS = 3, MANY = 3000 };
+
+static void *blocks[MANY];
+
+static void stay_on_cpu(int cpu)
+{
+    cpu_set_t one;
+
+    CPU_ZERO(&one);
+    CPU_SET((size_t)cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
+static struct subheap *heap_here(void)
+{
+    return atomic_load(&heap_table[current_cpu() % CPU_HEAPS]);
+}
+
+static struct magazine *magazine_of_class(void)
+{
+    return atomic_load(&heap_here()->magazines->of_class[SIZE_CLASS]);
+}
+
+/* The class is in heavy use from now on; its magazine is empty. */
+static struct magazine *open_magazine(void)
+{
+    stay_on_cpu(sched_getcpu());
+    for (int i = 0; i < MANY; i++)
+        cia_free(cia_allocate(BYTES));
+    cia_trim();
+    return magazine_of_class();
+}
+
+static uint64_t live_blocks(void)
+{
+    struct cia_totals totals;
+
+    cia_totals_read(&totals);
+    return totals.live_blocks;
+}
+
+static uint32_t set_of(const void *block)
+{
+    return (uint32_t)((uintptr_t)block / LINE_BYTES) % COLOURS_LEAST;
+}
+
+START_TEST(a_class_has_no_magazine_until_it_is_in_heavy_use)
+{
+    stay_on_cpu(sched_getcpu());
+    for (int i = 0; i < 400; i++)
+        cia_free(cia_allocate(BYTES));
+    ck_assert_ptr_null(magazine_of_class());
+    ck_assert_ptr_nonnull(open_magazine());
+    ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
+START_TEST(every_malloc_is_counted_and_what_waits_is_not_live)
+{
+    struct cia_totals before, after;
+
+    open_magazine();
+    cia_totals_read(&before);
+    for (int i = 0; i < MANY; i++)
+        blocks[i] = cia_allocate(BYTES);
+    cia_totals_read(&after);
+    ck_assert_uint_eq(after.allocations - before.allocations, MANY);
+    ck_assert_uint_eq(after.live_blocks - before.live_blocks, MANY);
+    for (int i = 0; i < MANY; i++)
+        cia_free(blocks[i]);
+    cia_totals_read(&after);
+    ck_assert_uint_eq(after.live_blocks, before.live_blocks);
+    ck_assert_uint_eq(after.allocations - before.allocations, MANY);
+}
+END_TEST
+
+START_TEST(at_most_two_blocks_of_a_colour_wait)
+{
+    struct magazine *magazine = open_magazine();
+    uint32_t in_set[COLOURS_LEAST] = {0};
+
+    for (int i = 0; i < MANY; i++)
+        blocks[i] = cia_allocate(BYTES);
+    /* Of one colour first, so that more of it are free than may wait. */
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < MANY; i++) {
+            if ((set_of(blocks[i]) == 5) == (round == 0)) {
+                cia_free(blocks[i]);
+                if (round == 0)
+                    ck_assert_uint_le(magazine_waiting(magazine), 1 + 2 + COLOURS_LEAST);
+            }
+        }
+    }
+    for (unsigned level = 0; level < 2; level++) {
+        uint64_t occupied = atomic_load(&magazine->level[level].occupied);
+
+        for (uint32_t place = 0; place < MAGAZINE_PLACES; place++) {
+            if ((occupied >> place & 1) != 0)
+                in_set[set_of(magazine->level[level].place[place])]++;
+        }
+    }
+    for (uint32_t set = 0; set < COLOURS_LEAST; set++)
+        ck_assert_uint_le(in_set[set], 2);
+    ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
+/* The worst that a program can do to those that come after: free one colour only. */
+START_TEST(blocks_of_one_colour_do_not_follow_each_other)
+{
+    uint32_t in_set[COLOURS_LEAST] = {0};
+
+    open_magazine();
+    for (int i = 0; i < MANY; i++)
+        blocks[i] = cia_allocate(BYTES);
+    uint32_t colour = set_of(blocks[0]), freed = 0;
+    for (int i = 0; i < MANY && freed < 2 * MAGAZINE_PLACES; i++) {
+        if (set_of(blocks[i]) == colour) {
+            cia_free(blocks[i]);
+            blocks[i] = NULL;
+            freed++;
+        }
+    }
+    ck_assert_uint_ge(freed, MANY / COLOURS_LEAST);
+    /* As many as of any colour are live, after these: the class heap wants no more of one colour
+       than what brings it back to its share. */
+    for (int i = 0; i < MANY; i++) {
+        if (blocks[i] == NULL)
+            blocks[i] = cia_allocate(BYTES);
+        in_set[set_of(blocks[i])]++;
+    }
+    for (uint32_t set = 0; set < COLOURS_LEAST; set++)
+        ck_assert_uint_le(in_set[set], MANY / COLOURS_LEAST + 3);
+}
+END_TEST
+
+START_TEST(a_block_freed_twice_is_noticed_whatever_was_freed_between)
+{
+    open_magazine();
+    for (int i = 0; i < 20; i++)
+        blocks[i] = cia_allocate(BYTES);
+    for (int i = 0; i < 20; i++)
+        cia_free(blocks[i]);
+    cia_free(blocks[7]);
+}
+END_TEST
+
+START_TEST(fresh_blocks_come_in_the_order_of_their_addresses)
+{
+    open_magazine();
+    for (int i = 0; i < 300; i++)
+        blocks[i] = cia_allocate(BYTES);
+    int ascending = 0;
+    for (int i = 1; i < 300; i++)
+        ascending += (char *)blocks[i] > (char *)blocks[i - 1];
+    ck_assert_int_ge(ascending, 290); /* but from the last of a span to the first of another */
+}
+END_TEST
+
+START_TEST(memory_that_was_used_is_zeroed_for_calloc_and_fresh_memory_is_zero)
+{
+    open_magazine();
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < MANY; i++) {
+            unsigned char *block = blocks[i] = cia_allocate_zeroed(BYTES);
+
+            for (int at = 0; at < BYTES; at++)
+                ck_assert(block[at] == 0);
+            memset(block, 0xa5, BYTES);
+        }
+        for (int i = 0; i < MANY; i++)
+            cia_free(blocks[i]);
+    }
+}
+END_TEST
+
+/* Threads that move between CPUs, take blocks, pass them on and check that they have them alone,
+   while another empties all magazines again and again. */
+enum { THREADS = 4, STEPS = 150000, SLOTS = 512 };
+static _Atomic(uint64_t *) slots[SLOTS];
+static atomic_uint corrupted, running;
+
+static void *move_and_exchange(void *argument)
+{
+    uint64_t seed = (uint64_t)(uintptr_t)argument;
+    uint64_t mine = seed << 32;
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+    for (uint32_t step = 0; step < STEPS; step++) {
+        uint64_t *block = cia_allocate(64 + random_below(&seed, 4) * 64);
+
+        if (block == NULL) {
+            atomic_fetch_add(&corrupted, 1);
+            break;
+        }
+        block[0] = block[7] = mine | step;
+        block = atomic_exchange(&slots[random_below(&seed, SLOTS)], block);
+        if (block != NULL) {
+            if (block[0] != block[7])
+                atomic_fetch_add(&corrupted, 1);
+            cia_free(block);
+        }
+        if (step % 1024 == 0)
+            stay_on_cpu((int)random_below(&seed, (uint32_t)cpus));
+    }
+    atomic_fetch_sub(&running, 1);
+    return NULL;
+}
+
+START_TEST(magazines_that_are_taken_away_again_and_again_lose_nothing)
+{
+    pthread_t threads[THREADS];
+
+    atomic_store(&running, THREADS);
+    for (uintptr_t i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, move_and_exchange, (void *)(i + 1)), 0);
+    while (atomic_load(&running) > 0)
+        cia_trim();
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < SLOTS; i++) {
+        if (slots[i] != NULL)
+            cia_free(slots[i]);
+    }
+    ck_assert_uint_eq(corrupted, 0);
+    ck_assert_uint_eq(live_blocks(), 0);
+    cia_trim();
+    struct cia_totals totals;
+    cia_totals_read(&totals);
+    ck_assert_uint_eq(totals.run_bytes, 0);
+}
+END_TEST
+
+/* Every block that the child takes must be one that no thread of the parent had at the fork; the
+   parent's threads write to theirs before and after, so a shared page would show as well. */
+START_TEST(the_child_of_a_fork_uses_the_magazines_that_it_finds)
+{
+    pthread_t threads[THREADS];
+    unsigned failed = 0;
+
+    atomic_store(&running, THREADS);
+    for (uintptr_t i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, move_and_exchange, (void *)(i + 1)), 0);
+    for (int round = 0; round < 60 && atomic_load(&running) > 0; round++) {
+        pid_t child = fork();
+
+        if (child == 0) {
+            uint64_t *taken[400];
+            unsigned wrong = 0;
+
+            alarm(20);
+            for (uint64_t i = 0; i < 400; i++) {
+                taken[i] = cia_allocate(64);
+                taken[i][0] = taken[i][7] = i;
+            }
+            for (uint64_t i = 0; i < 400; i++)
+                wrong += taken[i][0] != i || taken[i][7] != i;
+            for (int i = 0; i < SLOTS; i++) /* what the parent's threads had passed on */
+                wrong += slots[i] != NULL && slots[i][0] != slots[i][7];
+            for (uint64_t i = 0; i < 400; i++)
+                cia_free(taken[i]);
+            cia_trim();
+            _exit(wrong == 0 ? 0 : 1);
+        }
+        int status;
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        failed += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert_uint_eq(failed, 0);
+    ck_assert_uint_eq(corrupted, 0);
+}
+END_TEST
+
+START_TEST(a_trim_empties_the_magazines)
+{
+    struct magazine *magazine = open_magazine();
+
+    for (int i = 0; i < MANY; i++)
+        blocks[i] = cia_allocate(BYTES);
+    for (int i = 0; i < MANY; i++)
+        cia_free(blocks[i]);
+    ck_assert_uint_gt(magazine_waiting(magazine), MAGAZINE_PLACES);
+    cia_trim();
+    ck_assert_uint_eq(magazine_waiting(magazine), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cia magazines");
+    TCase *tests = tcase_create("magazines");
+
+    tcase_set_timeout(tests, 100);
+    tcase_add_test(tests, a_class_has_no_magazine_until_it_is_in_heavy_use);
+    tcase_add_test(tests, every_malloc_is_counted_and_what_waits_is_not_live);
+    tcase_add_test(tests, at_most_two_blocks_of_a_colour_wait);
+    tcase_add_test(tests, blocks_of_one_colour_do_not_follow_each_other);
+    tcase_add_test_raise_signal(tests, a_block_freed_twice_is_noticed_whatever_was_freed_between,
+                                SIGABRT);
+    tcase_add_test(tests, fresh_blocks_come_in_the_order_of_their_addresses);
+    tcase_add_test(tests, memory_that_was_used_is_zeroed_for_calloc_and_fresh_memory_is_zero);
+    tcase_add_test(tests, magazines_that_are_taken_away_again_and_again_lose_nothing);
+    tcase_add_test(tests, the_child_of_a_fork_uses_the_magazines_that_it_finds);
+    tcase_add_test(tests, a_trim_empties_the_magazines);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
