@@ -35,19 +35,20 @@ static struct subheap *try_heap_here(void)
     return heap != NULL && subheap_try_lock(heap) ? heap : NULL;
 }
 
-/* Puts a block back where it belongs. held, unless NULL, is a sub-heap whose lock the caller has.
- */
-static void give_back(struct subheap *held, const struct block *block)
+/* Puts a block back that is of the sub-heap whose lock the caller holds. */
+static void give_back_locally(struct subheap *heap, const struct block *block)
 {
     struct span *span = &block->chunk->spans[block->span];
 
-    if (block->chunk->owner != held) {
-        subheap_free_remote(block->chunk, block->span, block->bit, block->span_pages);
-        return;
-    }
     if (__builtin_expect((span->free & block->bit) != 0, 0))
         subheap_double_free(span, block->bit);
-    subheap_free_local(held, span, block->bit);
+    subheap_free_local(heap, span, block->bit);
+}
+
+static void give_back_remotely(const struct block *block)
+{
+    subheap_free_remote(block->chunk, block->span, block->bit);
+    subheap_freed_remotely(block->chunk->owner, block->bytes);
 }
 
 static char *address_of(const char *waiting)
@@ -55,15 +56,34 @@ static char *address_of(const char *waiting)
     return (char *)((uintptr_t)waiting & ~(uintptr_t)MAGAZINE_UNTOUCHED);
 }
 
-/* The same for what waited in a magazine. */
+/*
+ * Puts back what waited in a magazine, each block where it belongs. held, unless NULL, is a
+ * sub-heap whose lock the caller has. Others are told once how much came, not for each block.
+ */
 static void unload(struct subheap *held, char *const *blocks, uint32_t count)
 {
+    struct subheap *told = NULL;
+    size_t bytes = 0;
+
     for (uint32_t i = 0; i < count; i++) {
         const char *address = address_of(blocks[i]);
         struct block block = block_at(page_source_owner(address), address);
+        struct subheap *owner = block.chunk->owner;
 
-        give_back(held, &block);
+        if (owner == held) {
+            give_back_locally(held, &block);
+            continue;
+        }
+        subheap_free_remote(block.chunk, block.span, block.bit);
+        if (owner != told && told != NULL) {
+            subheap_freed_remotely(told, bytes);
+            bytes = 0;
+        }
+        told = owner;
+        bytes += block.bytes;
     }
+    if (told != NULL)
+        subheap_freed_remotely(told, bytes);
 }
 
 static void unload_here(char *const *blocks, uint32_t count)
@@ -357,11 +377,15 @@ void cia_free_slow(void *address)
     /* The sub-heap of this CPU: anyone else's line would be taken away from them. */
     struct subheap *heap = try_heap_here();
     if (heap == NULL) {
-        give_back(NULL, &block);
+        give_back_remotely(&block);
         return;
     }
-    if (!plain || !put_into_magazine_under_lock(heap, &block))
-        give_back(heap, &block);
+    if (!plain || !put_into_magazine_under_lock(heap, &block)) {
+        if (block.chunk->owner == heap)
+            give_back_locally(heap, &block);
+        else
+            give_back_remotely(&block);
+    }
     subheap_unlock(heap);
 }
 

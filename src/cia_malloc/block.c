@@ -31,7 +31,6 @@ struct block block_at(struct chunk *chunk, const void *address)
         at.span = info->run_page;
         at.bit = 1;
         at.start = span->base;
-        at.span_pages = span->run_pages;
         at.bytes = (size_t)span->run_pages * PAGE_BYTES - (size_t)info->first_line * LINE_BYTES;
         return at;
     }
@@ -47,7 +46,6 @@ struct block block_at(struct chunk *chunk, const void *address)
                  layout, span_phase(layout, info->run_type, position.span), position.block);
     at.start = chunk->base + ((offset >> LINE_SHIFT) - line + first_line) * LINE_BYTES;
     at.bytes = (size_t)layout->lines * LINE_BYTES;
-    at.span_pages = layout->span_lines / LINES_PER_PAGE;
     return at;
 }
 

@@ -20,7 +20,6 @@ struct block {
     uint64_t bit;
     char *start;         /* its first byte; the address looked up may lie behind it */
     size_t bytes;        /* from start on */
-    uint32_t span_pages; /* of the span, rounded down */
     unsigned size_class; /* or CLASS_LARGE */
 };
 

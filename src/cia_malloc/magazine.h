@@ -41,8 +41,10 @@ enum {
     MAGAZINE_LARGEST_LINES = 257,
     MAGAZINE_LARGEST = MAGAZINE_LARGEST_LINES * LINE_BYTES,
     MAGAZINE_CLASSES = 34,
-    MAGAZINE_PLACES = 64,      /* one word of bits, and the slots of most classes */
-    MAGAZINE_BYTES = 64 << 10, /* a magazine holds no more than this, or two pairs of blocks */
+    MAGAZINE_PLACES = 64, /* one word of bits, and the slots of most classes */
+    /* A magazine holds no more than this. With fewer places than blocks that come and go in turn,
+       they would pass by it all the time. */
+    MAGAZINE_BYTES = 128 << 10,
 
     MAGAZINE_UNTOUCHED = 1, /* in the address of a block that waits: it reads as zero */
 };

@@ -11,9 +11,8 @@
 #include <stdlib.h>
 
 enum {
-    /* Pages of spans with remote frees that may wait, in units of 4, before a freeing thread sees
-       to it: 4 MiB. */
-    INBOX_WEIGHT_GREATEST = 256,
+    /* Bytes that may wait in an inbox before a freeing thread sees to it. */
+    INBOX_BYTES_GREATEST = 4 << 20,
 };
 
 /* L2 sets in pages: runs of one class go on through the L2 sets where the one before ended. */
@@ -150,7 +149,7 @@ void subheap_drain(struct subheap *heap)
     /* Most slow paths find it empty: read before taking the line for writing. */
     if (atomic_load_explicit(&heap->inbox, memory_order_relaxed) == NULL)
         return;
-    atomic_store_explicit(&heap->inbox_weight, 0, memory_order_relaxed);
+    atomic_store_explicit(&heap->inbox_bytes, 0, memory_order_relaxed);
 
     /* Acquire pairs with the release of each push: the spans' next words are there. */
     struct span_remote *remote = atomic_exchange_explicit(&heap->inbox, NULL, memory_order_acquire);
@@ -170,8 +169,7 @@ void subheap_drain(struct subheap *heap)
     }
 }
 
-void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bit,
-                         uint32_t span_pages)
+void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bit)
 {
     struct span_remote *remote = &chunk->remotes[span_index];
     struct subheap *heap = chunk->owner;
@@ -188,10 +186,12 @@ void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bit,
         remote->next = head;
     while (!atomic_compare_exchange_weak_explicit(&heap->inbox, &head, remote, memory_order_release,
                                                   memory_order_relaxed));
+}
 
-    /* The owner may never come back to this CPU: whoever fills the inbox empties it. */
-    if (atomic_fetch_add_explicit(&heap->inbox_weight, 1 + span_pages / 4, memory_order_relaxed) >=
-            INBOX_WEIGHT_GREATEST &&
+void subheap_freed_remotely(struct subheap *heap, size_t bytes)
+{
+    if (atomic_fetch_add_explicit(&heap->inbox_bytes, bytes, memory_order_relaxed) >=
+            INBOX_BYTES_GREATEST &&
         subheap_try_lock(heap)) {
         subheap_drain(heap);
         subheap_unlock(heap);

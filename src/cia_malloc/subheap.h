@@ -43,7 +43,7 @@ struct subheap {
      * whole by exchange under the lock. Taking everything at once leaves no ABA problem.
      */
     _Alignas(LINE_BYTES) _Atomic(struct span_remote *) inbox;
-    _Atomic uint32_t inbox_weight; /* of what was pushed since the last drain: bounds what waits */
+    _Atomic size_t inbox_bytes; /* freed since the last drain: bounds what waits */
 
     _Alignas(LINE_BYTES) uint8_t large_colour[LARGE_CURSORS];
     struct class_heap classes[SIZE_CLASS_COUNT];
@@ -122,10 +122,14 @@ bool subheap_trim(struct subheap *heap);
 /*
  * Without the lock: gives one block back to the sub-heap that owns the chunk. Lock-free: one atomic
  * or on a line that the owner does not work on; a push besides for the first of a span's batch.
- * span_pages: how much memory may wait with the span.
  */
-void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bit,
-                         uint32_t span_pages);
+void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bit);
+
+/*
+ * After some of those, without the lock: how many bytes they were, all of this sub-heap. The owner
+ * may never come back to its CPU: whoever fills an inbox empties it.
+ */
+void subheap_freed_remotely(struct subheap *heap, size_t bytes);
 
 /* Once, before the first sub-heap: how far runs go through the L2 before they repeat. Idempotent.
  */
