@@ -15,7 +15,7 @@ enum { FUTEX_WAIT_PRIVATE = 128, FUTEX_WAKE_PRIVATE = 129, FAVOURS_MOST = 10000 
 
 static ULong chance = 1;
 static ULong arrivals; /* threads that came to wait for the baton, ever */
-static UInt stretch;
+static Bool is_new;
 static Int favoured = NOWHERE; /* a processor */
 static UInt favours_left;
 
@@ -25,14 +25,12 @@ void baton_seed(ULong seed)
     favoured = NOWHERE;
 }
 
-void baton_set_stretch(UInt blocks)
+Bool baton_is_new(void)
 {
-    stretch = blocks;
-}
+    Bool was_new = is_new;
 
-UInt baton_stretch(void)
-{
-    return stretch;
+    is_new = False;
+    return was_new;
 }
 
 void baton_favour(Int cpu)
@@ -139,7 +137,7 @@ void __wrap_vgModuleLocal_acquire_sched_lock(struct sched_lock *lock)
     processors_unlock();
     sleep_until_granted(me);
     me->granted = 0;
-    stretch = 0;
+    is_new = True;
     find_transaction();
 }
 
@@ -152,7 +150,6 @@ void __wrap_vgModuleLocal_release_sched_lock(struct sched_lock *lock)
         processors_unlock();
         return;
     }
-    processors_count(stretch);
     runner_running = NOBODY_RUNS;
     if (me->exits)
         me->lwp = 0;

@@ -15,10 +15,8 @@
 /* A new sequence of choices. */
 void baton_seed(ULong seed);
 
-/* The running thread may run so many blocks; they count against its time slice, whether it uses
- * them up or not. 0, and so from when it gets the baton: not yet known. */
-void baton_set_stretch(UInt blocks);
-UInt baton_stretch(void);
+/* Is this the first time that it is asked since the running thread got the baton? */
+Bool baton_is_new(void);
 
 /* The transaction that this processor has just begun is left alone until it ends; not without a
  * bound, for it can wait for what another thread does. */

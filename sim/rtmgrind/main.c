@@ -15,7 +15,7 @@
 
 static void after_options(void)
 {
-    options_check();
+    options_complete();
     report_init();
     futex_init();
     transactions_init();

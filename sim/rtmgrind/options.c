@@ -21,8 +21,6 @@ struct options options = {
     .top = 5,
 };
 
-static const HChar *text_l1d, *text_l2, *text_replacement;
-
 /* How the geometry is told: CPUID leaf 4 of Intel and leaf 0x8000001D of AMD look alike. */
 static Bool ask_host(UInt leaf, struct cache_model_geometry *geometry)
 {
@@ -87,12 +85,37 @@ void options_init(void)
     host_l1d(&options.l1d);
 }
 
+/* These end the process with a message if the value is none. */
+static void read_geometry(const HChar *argument, const HChar *text,
+                          struct cache_model_geometry *geometry)
+{
+    if (!cache_model_parse(text, geometry))
+        VG_(fmsg_bad_option)(argument, "'%s' is not SETSxWAYS, for instance 64x12\n", text);
+    if (geometry->line != LINE_BYTES)
+        VG_(fmsg_bad_option)(argument, "lines have %d bytes, not %u\n", LINE_BYTES, geometry->line);
+}
+
+static void read_replacement(const HChar *argument, const HChar *text)
+{
+    if (VG_(strcmp)(text, "lru") == 0)
+        options.replacement = CACHE_MODEL_LRU;
+    else if (VG_(strcmp)(text, "tree") == 0)
+        options.replacement = CACHE_MODEL_TREE_LRU;
+    else
+        VG_(fmsg_bad_option)(argument, "'%s' is not lru or tree\n", text);
+}
+
 Bool options_parse(const HChar *argument)
 {
+    const HChar *text;
+
     if (VG_BOOL_CLO(argument, "--rtm", options.rtm)) {
-    } else if (VG_STR_CLO(argument, "--l1d", text_l1d)) {
-    } else if (VG_STR_CLO(argument, "--l2", text_l2)) {
-    } else if (VG_STR_CLO(argument, "--replacement", text_replacement)) {
+    } else if (VG_STR_CLO(argument, "--l1d", text)) {
+        read_geometry(argument, text, &options.l1d);
+    } else if (VG_STR_CLO(argument, "--l2", text)) {
+        read_geometry(argument, text, &options.l2);
+    } else if (VG_STR_CLO(argument, "--replacement", text)) {
+        read_replacement(argument, text);
     } else if (VG_BINT_CLO(argument, "--read-lines", options.read_lines, 0, 1 << 30)) {
     } else if (VG_BOOL_CLO(argument, "--first-touch", options.first_touch)) {
     } else if (VG_BINT_CLO(argument, "--interrupt-rate", options.interrupt_rate, 0, 1 << 30)) {
@@ -141,35 +164,9 @@ void options_debug_usage(void)
     VG_(printf)("    (none)\n");
 }
 
-/* The core ends the process for a bad option only while it reads options itself; this is later. */
-#define REFUSE(...)                                                                                \
-    do {                                                                                           \
-        VG_(fmsg_bad_option)(__VA_ARGS__);                                                         \
-        VG_(exit)(1);                                                                              \
-    } while (0)
-
-static void read_geometry(const HChar *option, const HChar *text,
-                          struct cache_model_geometry *geometry)
-{
-    if (text == NULL)
-        return;
-    if (!cache_model_parse(text, geometry))
-        REFUSE(option, "'%s' is not SETSxWAYS, for instance 64x12\n", text);
-    if (geometry->line != LINE_BYTES)
-        REFUSE(option, "lines have %d bytes, not %u\n", LINE_BYTES, geometry->line);
-}
-
-void options_check(void)
+void options_complete(void)
 {
     /* Following the heap costs every malloc a walk up the stack, for the report alone. */
     if (VG_(clo_verbosity) == 0 && options.output == NULL)
         options.heap = False;
-    read_geometry("--l1d", text_l1d, &options.l1d);
-    read_geometry("--l2", text_l2, &options.l2);
-    if (text_replacement == NULL)
-        return;
-    if (VG_(strcmp)(text_replacement, "tree") == 0)
-        options.replacement = CACHE_MODEL_TREE_LRU;
-    else if (VG_(strcmp)(text_replacement, "lru") != 0)
-        REFUSE("--replacement", "'%s' is not lru or tree\n", text_replacement);
 }

@@ -40,7 +40,7 @@ Bool options_parse(const HChar *argument);
 void options_usage(void);
 void options_debug_usage(void);
 
-/* Complains about what does not fit together, and ends the process then. */
-void options_check(void);
+/* All options are read: settles what depends on several of them. */
+void options_complete(void);
 
 #endif

@@ -60,7 +60,7 @@ Int processors_turn(Int cpu);
 /* The thread whose turn it is there, if it is ready. */
 Int processors_current(Int cpu);
 
-/* The running thread had so many blocks. */
+/* The running thread had so many blocks. Needs no guard. */
 void processors_count(UInt blocks);
 
 /* It has had its time slice. Needs no guard. */

@@ -16,9 +16,10 @@
 enum { RTMGRIND_REQUEST_SEED = VG_USERREQ_TOOL_BASE('R', 'T') };
 
 /*
- * From here on threads interleave as they would with --seed=SEED: a test tries thousands of
- * interleavings in one process, which costs far less than a process each. Asked while the process
- * has one thread, the seed alone decides what comes, so that one of them can be repeated.
+ * From here on threads interleave as this seed says: a test tries thousands of interleavings in one
+ * process, which costs far less than a process each. To be able to repeat one, ask while the
+ * process has one thread, and when all code that matters has run once: a block of code that runs
+ * for the first time may count as two.
  */
 #define RTMGRIND_SEED(seed)                                                                        \
     VALGRIND_DO_CLIENT_REQUEST_STMT(RTMGRIND_REQUEST_SEED, (seed), 0, 0, 0, 0)

@@ -23,6 +23,8 @@ enum { DEFEATS_MOST = 100 };
 static ULong chance;
 static Int interrupt_due; /* blocks in transactions until the next one */
 static UInt counted_from; /* the event counter up to which interrupt_due is right */
+static UInt entered_with; /* the event counter at entry, less what was taken off it since */
+static UInt left;         /* blocks that the running thread may still have */
 static Bool starts_anew;
 
 static void draw_interrupt(void)
@@ -58,8 +60,10 @@ void schedule_seed(ULong seed)
 
 static void limit_counter(Guest *guest, UInt most)
 {
-    if (guest->host_EvC_COUNTER > most)
-        guest->host_EvC_COUNTER = most;
+    if (guest->host_EvC_COUNTER <= most)
+        return;
+    entered_with -= guest->host_EvC_COUNTER - most;
+    guest->host_EvC_COUNTER = most;
 }
 
 /* The event counter counts blocks down and stands at -1 when it made the thread leave. */
@@ -79,6 +83,7 @@ static void limit_to_interrupt(Guest *guest)
 
 Bool schedule_enter(Guest *guest)
 {
+    entered_with = guest->host_EvC_COUNTER;
     baton_call_returned();
     if (transaction_running != NULL && options.interrupt_rate != 0 && interrupt_due <= 0) {
         struct abort_event event = {.cause = ABORT_INTERRUPT};
@@ -92,11 +97,11 @@ Bool schedule_enter(Guest *guest)
         limit_counter(guest, 0);
         return True;
     }
-    if (baton_stretch() == 0 && !processors_alone()) {
+    if (!processors_alone()) {
         Int mean = transactions_active != 0 ? options.switch_inside : options.switch_outside;
-        UInt blocks = random_around(&chance, (UInt)mean);
-        baton_set_stretch(blocks);
-        limit_counter(guest, blocks);
+        if (baton_is_new())
+            left = random_around(&chance, (UInt)mean);
+        limit_counter(guest, left);
     }
     if (transaction_running != NULL)
         limit_to_interrupt(guest);
@@ -105,6 +110,10 @@ Bool schedule_enter(Guest *guest)
 
 void schedule_leave(const Guest *guest)
 {
+    processors_count(entered_with - counter_of(guest));
+    /* The core itself gives one block back each time, and how often it comes here depends on which
+     * code is already translated. */
+    left = counter_of(guest);
     if (transaction_running != NULL)
         schedule_count_blocks(guest);
 }

@@ -17,8 +17,9 @@
 
 void schedule_init(void);
 
-/* From here on all goes as it would from this seed. If only one thread is there, that is exact:
- * what the process did before leaves no trace. */
+/* From here on another seed decides. If only one thread is there, what the process did before
+ * leaves no trace, but for which code has been translated: where blocks end depends a little on
+ * that. */
 void schedule_seed(ULong seed);
 
 /* The running thread is about to enter translated code. False: not now, its transaction was just

@@ -225,7 +225,8 @@ int main(int count, char **arguments)
     need_transactions();
     for (unsigned i = 0; i < ACCOUNTS; i++)
         EXPECT_EQUAL(pthread_mutex_init(&accounts[i].mutex, NULL), 0);
-    /* Stacks and pages are there after the first time, so that the first seed finds them, too. */
+    /* Code, stacks and pages are there afterwards, so that the first seed finds them, too. */
+    RTMGRIND_SEED(0);
     do_work(work_seed);
     for (unsigned i = 0; i < seeds; i++, seed++) {
         RTMGRIND_SEED(seed);
