@@ -70,6 +70,8 @@ an_installed_mplace_finds_its_parts()
     expect "exit status of sweep avltree" 0 "$status"
     run "$scratch/a prefix/bin/mplace" plot a.csv b.csv --out page
     expect "exit status of plot" 0 "$status"
+    run "$scratch/a prefix/bin/mplace" claims a.csv b.csv
+    expect "exit status of claims" 0 "$status"
 }
 
 cpu_tells_all_its_keys()
