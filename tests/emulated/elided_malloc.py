@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: MIT
 #
 # malloc and free inside an elided section abort nothing once the allocator has all the memory that
-# is needed: no system call, no page fault, and each conflict is on a node of the tree, on its root or
-# on its count. Whose an address is, the program says itself: every line that is not its own is taken
-# for the allocator's or the lock's. The cache has 12 ways, for what fits in it is not the question.
+# is needed: no system call, no page fault, and each conflict is on a node of the tree, on its root
+# or on its count. Whose an address is, the program says itself: every line that is not its own is
+# taken for the allocator's or the lock's. The cache has 12 ways, for what fits in it is not the
+# question.
 #
 # That is strict where each thread frees as often as it allocates. Where that is left to chance some
-# CPU's stock of blocks runs out or over now and then, and others must be asked: their words may then
-# be in conflict once in 1000 sections.
+# CPU's stock of blocks runs out or over now and then, and others must be asked: their words may
+# then be in conflict once in 1000 sections.
 #
-#   usage: elided_malloc.py PROGRAM LOCK_LIBRARY ALLOCATOR alternate|random CPUS KEYS SIZE OPERATIONS
-#          SEED
+#   usage: elided_malloc.py PROGRAM LOCK_LIBRARY ALLOCATOR alternate|random CPUS KEYS SIZE
+#          OPERATIONS SEED
 import bisect
 import collections
 import json
@@ -24,8 +25,8 @@ LINE = 64
 THREADS = 4
 
 if len(sys.argv) != 10:
-    sys.exit("usage: elided_malloc.py PROGRAM LOCK_LIBRARY ALLOCATOR alternate|random CPUS KEYS SIZE "
-             "OPERATIONS SEED")
+    sys.exit("usage: elided_malloc.py PROGRAM LOCK_LIBRARY ALLOCATOR alternate|random CPUS KEYS "
+             "SIZE OPERATIONS SEED")
 program, lock, allocator, how, cpus, keys, size, operations, seed = sys.argv[1:]
 
 
@@ -36,8 +37,9 @@ def run():
         environment = dict(os.environ, LD_PRELOAD=f"{lock}:{allocator}", TTSTLE_POLICY="paper",
                            MPLACE_HTM="emulated")
         result = subprocess.run(
-            ["valgrind", "-q", "--tool=rtmgrind", f"--cpus={cpus}", f"--seed={seed}", "--top=8192",
-             "--heap=no", "--l1d=icelake", f"--rtm-out={path}", program, how, str(THREADS), keys, size, operations, seed],
+            ["valgrind", "-q", "--tool=rtmgrind", "--heap=no", "--l1d=icelake", f"--cpus={cpus}",
+             f"--seed={seed}", "--top=8192", f"--rtm-out={path}",
+             program, how, str(THREADS), keys, size, operations, seed],
             env=environment, text=True, stdout=subprocess.PIPE, check=False)
         if result.returncode != 0:
             sys.exit(f"elided_malloc.py: exit status {result.returncode}")
@@ -70,8 +72,7 @@ class Owners:
 
 
 said, report = run()
-numbers = {kind: int(value) for kind, value in (line.split() for line in said
-                                                if line.split()[0] in ("sections", "frees", "remote"))}
+numbers = {words[0]: int(words[1]) for words in map(str.split, said) if len(words) == 2}
 owners = Owners(said)
 conflicts = collections.Counter()  # by what they were on; None: the allocator's words
 others = 0

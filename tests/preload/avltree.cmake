@@ -1,16 +1,21 @@
 # The AVL benchmark end to end: one ctest entry a claim, each a function of avltree_test.sh.
 
-# What goes wrong on purpose: nodes that change behind the benchmark's back, memory that runs out.
-add_library(avltree_broken MODULE avltree_broken.c)
-target_link_libraries(avltree_broken PRIVATE ${CMAKE_DL_LIBS})
-target_compile_options(avltree_broken PRIVATE -fno-builtin)
-set_target_properties(avltree_broken PROPERTIES PREFIX "" C_VISIBILITY_PRESET default
-                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/plugins)
+# What goes wrong on purpose: nodes that change behind the benchmark's back, memory that runs out;
+# and a library that only watches.
+foreach(plugin avltree_broken avltree_watch)
+    add_library(${plugin} MODULE ${plugin}.c)
+    target_link_libraries(${plugin} PRIVATE ${CMAKE_DL_LIBS})
+    target_compile_options(${plugin} PRIVATE -fno-builtin)
+    set_target_properties(${plugin} PROPERTIES PREFIX "" C_VISIBILITY_PRESET default
+                          LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/plugins)
+endforeach()
 
 foreach(claim
         the_row_is_the_documented_one
         the_options_appear_in_the_row
         the_mix_is_the_one_asked_for
+        nodes_are_allocated_and_freed_in_the_locked_section
+        an_insertion_of_a_key_that_is_there_replaces_its_value
         a_seed_gives_the_same_run_again
         seconds_end_a_run
         threads_are_pinned_one_a_core_where_there_are_enough

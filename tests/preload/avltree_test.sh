@@ -84,6 +84,32 @@ the_mix_is_the_one_asked_for() {
     expect "inserted, all that were missing" 51 "$(counted "nodes inserted")"
 }
 
+# What the watching library says of a run: watched ARGUMENT...
+watched() {
+    LD_PRELOAD=$plugins/avltree_watch.so run --size 777 "$@"
+    expect status 0 "$status"
+    cat "$scratch/err"
+}
+
+nodes_are_allocated_and_freed_in_the_locked_section() {
+    local said inserted removed
+    said=$(watched --threads 3 --operations 2000)
+    inserted=$(counted "nodes inserted")
+    removed=$(counted "nodes deleted")
+    [ "$inserted" -gt 0 ] && [ "$removed" -gt 0 ] || fail "$inserted inserted, $removed deleted"
+    expect "where nodes are allocated and freed" \
+        "locked: $inserted allocated, $removed freed; elsewhere: 32767 allocated, 0 freed" "${said%; writer*}"
+}
+
+# Writer 0 is the set-up, 1 the only thread. Of 8 keys 3 are there at first, and all come up.
+an_insertion_of_a_key_that_is_there_replaces_its_value() {
+    local said
+    said=$(watched --threads 1 --operations 1000 --keys 8 --mix 0/0/100)
+    expect "who wrote the first value" 0 "${said#*; writer }"
+    said=$(watched --threads 1 --operations 1000 --keys 8 --mix 100/0/0)
+    expect "who wrote it after insertions" 1 "${said#*; writer }"
+}
+
 # One thread's run depends on nothing but the seed; the first nodes do so with any threads.
 a_seed_gives_the_same_run_again() {
     run --size 64 --threads 1 --operations 3000 --seed 7
