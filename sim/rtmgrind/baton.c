@@ -150,6 +150,10 @@ void __wrap_vgModuleLocal_release_sched_lock(struct sched_lock *lock)
         processors_unlock();
         return;
     }
+    /* The core gives the baton up and takes it again until other threads are gone: without a turn
+     * of their own, those at the same processor never would be. */
+    if (is_new && !me->in_call)
+        processors_end_slice();
     runner_running = NOBODY_RUNS;
     if (me->exits)
         me->lwp = 0;
