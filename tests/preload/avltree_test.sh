@@ -98,15 +98,15 @@ nodes_are_allocated_and_freed_in_the_locked_section() {
     removed=$(counted "nodes deleted")
     [ "$inserted" -gt 0 ] && [ "$removed" -gt 0 ] || fail "$inserted inserted, $removed deleted"
     expect "where nodes are allocated and freed" \
-        "locked: $inserted allocated, $removed freed; elsewhere: 32767 allocated, 0 freed" "${said%; writer*}"
+        "locked: $inserted allocated, $removed freed; elsewhere: 32767 allocated, 0 freed" "${said%%; writer*}"
 }
 
 # Writer 0 is the set-up, 1 the only thread. Of 8 keys 3 are there at first, and all come up.
 an_insertion_of_a_key_that_is_there_replaces_its_value() {
     local said
-    said=$(watched --threads 1 --operations 1000 --keys 8 --mix 0/0/100)
+    said=$(watched --threads 1 --operations 1000 --keys 8 --mix 0/0/100 | head -n 1)
     expect "who wrote the first value" 0 "${said#*; writer }"
-    said=$(watched --threads 1 --operations 1000 --keys 8 --mix 100/0/0)
+    said=$(watched --threads 1 --operations 1000 --keys 8 --mix 100/0/0 | head -n 1)
     expect "who wrote it after insertions" 1 "${said#*; writer }"
 }
 
@@ -142,6 +142,9 @@ threads_are_pinned_one_a_core_where_there_are_enough() {
     expect "different CPUs" "$available" "$(tr ';' '\n' <<<"$pinned" | sort -u | wc -l)"
     expect "pinned with a thread too many" "" "$(field pinned --pin --threads $((available + 1)))"
     one_line "the threads are not pinned: $available physical core"
+    # And it is so, not only said.
+    expect "where the threads may run" "$(tr ';' '\n' <<<"$pinned" | sort -n | sed 's/.*/CPU &: 1 threads/')
+several CPUs: 0 threads" "$(watched --operations 100 --pin --threads "$available" | tail -n +2)"
     # What the caller was bound to is all there is.
     pinned=${pinned##*;}
     expect "bound to one CPU" "$pinned" "$(taskset -c "$pinned" "$benchmark" --size 64 --operations 10 --threads 1 --pin --csv | cut -d, -f26)"

@@ -2,11 +2,12 @@
  * SPDX-License-Identifier: MIT
  *
  * A preload library for the tests of avltree: watches where blocks of 777 bytes, which are its
- * nodes, are allocated and freed, and who wrote the value of the first one. Tells at the end of the
- * first thread that is joined, in one line on standard error; changes nothing.
+ * nodes, are allocated and freed, who wrote the value of the first one, and where threads may run.
+ * Tells at the end of the first thread that is joined, on standard error; changes nothing.
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,6 +31,23 @@ static bool ended;
 static _Thread_local bool locked;
 /* [1] in a locked section, [0] elsewhere. Until the threads have ended. */
 static atomic_uint allocated[2], freed[2];
+
+/* By CPU: how many threads may run there alone. [CPU_SETSIZE]: threads that may run on several. */
+static atomic_uint bound[CPU_SETSIZE + 1];
+
+static void note_binding(void)
+{
+    static _Thread_local bool noted;
+    cpu_set_t set;
+    int cpu = 0;
+
+    if (noted || sched_getaffinity(0, sizeof set, &set) != 0)
+        return;
+    noted = true;
+    while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &set))
+        cpu++;
+    atomic_fetch_add(&bound[CPU_COUNT(&set) == 1 ? cpu : CPU_SETSIZE], 1);
+}
 
 static void *(*next_malloc)(size_t);
 static void (*next_free)(void *);
@@ -72,6 +90,8 @@ int pthread_mutex_lock(pthread_mutex_t *mutex)
     int error = next_lock(mutex);
 
     locked = error == 0;
+    if (first != NULL)
+        note_binding();
     return error;
 }
 
@@ -92,6 +112,11 @@ int pthread_join(pthread_t thread, void **result)
                 "locked: %u allocated, %u freed; elsewhere: %u allocated, %u freed; writer %u\n",
                 atomic_load(&allocated[1]), atomic_load(&freed[1]), atomic_load(&allocated[0]),
                 atomic_load(&freed[0]), writer_of(first));
+        for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+            if (bound[cpu] != 0)
+                fprintf(stderr, "CPU %d: %u threads\n", cpu, atomic_load(&bound[cpu]));
+        }
+        fprintf(stderr, "several CPUs: %u threads\n", atomic_load(&bound[CPU_SETSIZE]));
     }
     return error;
 }
