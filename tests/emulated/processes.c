@@ -307,6 +307,32 @@ static void threads_come_and_go_by_the_hundred(void)
     EXPECT_EQUAL(counter, 320);
 }
 
+static void *wait_and_commit(void *counter)
+{
+    __atomic_fetch_add(&started, 1, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE))
+        usleep(10000);
+    commit_one(counter);
+    return NULL;
+}
+
+static void three_hundred_threads_at_once_commit(void)
+{
+    enum { MANY = 300 };
+    static long counter;
+    pthread_t threads[MANY];
+
+    stop = started = 0;
+    for (int i = 0; i < MANY; i++)
+        threads[i] = start_thread(wait_and_commit, &counter);
+    while (__atomic_load_n(&started, __ATOMIC_ACQUIRE) < MANY)
+        usleep(1000);
+    __atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < MANY; i++)
+        end_thread(threads[i]);
+    EXPECT_EQUAL(counter, MANY);
+}
+
 int main(int count, char **arguments, char **variables)
 {
     (void)count;
@@ -323,5 +349,6 @@ int main(int count, char **arguments, char **variables)
     a_change_of_the_address_space_by_another_thread_aborts();
     a_thread_cancelled_in_a_transaction_ends_and_its_stores_are_undone();
     threads_come_and_go_by_the_hundred();
+    three_hundred_threads_at_once_commit();
     return 0;
 }

@@ -90,6 +90,52 @@ static void pause_aborts(void)
     expect_silent_abort(pause_once, NULL);
 }
 
+/* What the manual says may abort, and the emulator promises to. None of it may take effect: word
+ * stays, and so does the line that is flushed or stored to. */
+static uint8_t area[4096] __attribute__((aligned(64)));
+
+#define UNFRIENDLY(name, text)                                                                     \
+    static void name(void *unused)                                                                 \
+    {                                                                                              \
+        (void)unused;                                                                              \
+        word = 1;                                                                                  \
+        __asm__ volatile(text : "+m"(area) : "D"(area), "a"(7), "d"(0) : "cc", "memory");          \
+    }
+UNFRIENDLY(xsave, "xsave (%%rdi)")
+UNFRIENDLY(xsave64, "xsave64 (%%rdi)")
+UNFRIENDLY(xsaveopt, "xsaveopt (%%rdi)")
+UNFRIENDLY(xsavec, "xsavec (%%rdi)")
+UNFRIENDLY(xrstor, "xrstor (%%rdi)")
+UNFRIENDLY(fxrstor, "fxrstor (%%rdi)")
+UNFRIENDLY(clflush, "clflush (%%rdi)")
+UNFRIENDLY(clflushopt, ".byte 0x66, 0x0f, 0xae, 0x3f")
+UNFRIENDLY(clwb, ".byte 0x66, 0x0f, 0xae, 0x37")
+UNFRIENDLY(wrfsbase, "wrfsbase %%rax")
+UNFRIENDLY(wrgsbase, "wrgsbase %%rax")
+UNFRIENDLY(software_interrupt, "int $0x80")
+UNFRIENDLY(in_from_port, "inb $0x80, %%al")
+UNFRIENDLY(out_to_port, "outb %%al, %%dx")
+UNFRIENDLY(insb, "insb")
+UNFRIENDLY(outsb, "outsb")
+UNFRIENDLY(halt, "hlt")
+
+static void what_saves_flushes_interrupts_or_reaches_a_port_aborts(void)
+{
+    static void (*const bodies[])(void *) = {
+        xsave,        xsave64,     xsaveopt, xsavec,   xrstor,   fxrstor,
+        clflush,      clflushopt,  clwb,     wrfsbase, wrgsbase, software_interrupt,
+        in_from_port, out_to_port, insb,     outsb,    halt,
+    };
+
+    if (!is_emulated())
+        return;
+    for (unsigned i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+        expect_silent_abort(bodies[i], NULL);
+        for (unsigned n = 0; n < sizeof(area); n++)
+            EXPECT_EQUAL(area[n], 0);
+    }
+}
+
 /* The request "how deep am I emulated", in bytes: the headers may not be installed. On a processor
  * it is a few rotations by 64 in all and changes nothing. */
 static uint64_t emulator_request(void)
@@ -165,6 +211,7 @@ int main(void)
     in_a_nested_transaction_it_says_nested_and_nothing_else();
     cpuid_aborts();
     pause_aborts();
+    what_saves_flushes_interrupts_or_reaches_a_port_aborts();
     a_request_to_the_emulator_aborts();
     the_clock_fences_and_old_floating_point_are_no_obstacle();
     return 0;
