@@ -159,9 +159,12 @@ void blame_print_text(void)
 
     for (UInt i = 0; i < used; i++)
         sort_kinds(&sets[list[i]]);
+    if (used != 0) {
+        VG_(umsg)("\n");
+        VG_(umsg)("--- what filled the sets that overflowed most\n");
+    }
     for (UInt i = 0; i < used; i++) {
         const struct overflown *set = &sets[list[i]];
-        VG_(umsg)("\n");
         VG_(umsg)
         ("set %u of the first-level cache (%u ways) overflowed %llu times; in it\n", list[i],
          options.l1d.ways, set->count);
@@ -172,32 +175,14 @@ void blame_print_text(void)
     }
 }
 
-struct json_stack {
-    VgFile *file;
-    Bool some;
-};
-
-static void write_frame(UInt number, DiEpoch epoch, Addr instruction, void *argument)
-{
-    struct json_stack *stack = argument;
-
-    if (stack->some)
-        VG_(fprintf)(stack->file, ", ");
-    stack->some = True;
-    report_write_string(stack->file, VG_(describe_IP)(epoch, instruction, NULL));
-}
-
 static void write_kind(VgFile *file, const struct overflown *set, const struct kind *kind)
 {
     ULong average = tenths(set, kind->lines);
-    struct json_stack stack = {file, False};
 
     VG_(fprintf)(file, "{\"lines\": %llu.%llu", average / 10, average % 10);
-    if (kind->origin != NULL) {
-        VG_(fprintf)(file, ", \"size\": %lu, \"allocated\": [", kind->size);
-        VG_(apply_ExeContext)(write_frame, &stack, kind->origin);
-        VG_(fprintf)(file, "]");
-    }
+    if (kind->origin != NULL)
+        VG_(fprintf)(file, ", \"size\": %lu", kind->size);
+    report_write_stack(file, "allocated", kind->origin);
     VG_(fprintf)(file, "}");
 }
 

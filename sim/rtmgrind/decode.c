@@ -7,6 +7,7 @@
 #include "decode.h"
 
 #include "core_internals.h"
+#include "heap_blocks.h"
 #include "identity.h"
 #include "ir.h"
 #include "options.h"
@@ -141,11 +142,25 @@ static void mark_loads(IRSB *block, Int first)
         VG_(free)(taken);
 }
 
+/* Is this the first instruction of the block, or of a part that VEX came to by following a jump? */
+static Bool may_be_entry(const IRSB *block)
+{
+    Int instructions = 0;
+
+    for (Int i = 0; i < block->stmts_used && instructions < 2; i++)
+        instructions += block->stmts[i]->tag == Ist_IMark;
+    return instructions == 1;
+}
+
 struct decoded __wrap_disInstr_AMD64(DECODE_PARAMETERS)
 {
     const UChar *bytes = code + delta;
     struct decoded decoded;
 
+    /* Here and not in instrument.c: there VEX has taken out what it holds for useless, for instance
+     * a value of the stack pointer that the next instruction changes again. */
+    if (may_be_entry(block))
+        heap_blocks_see_entry(block, address);
     if (options.rtm) {
         struct rtm_instruction instruction = rtm_recognise(bytes);
         if (instruction.operation != RTM_NONE)

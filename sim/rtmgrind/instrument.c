@@ -20,20 +20,6 @@ struct writer {
     Addr instruction;
 };
 
-/* A function may begin at the first instruction of a block, and at one that VEX came to by
- * following a jump or a call. */
-static Bool may_be_entry(const IRSB *in, Int first, Int i, Addr *behind)
-{
-    const IRStmt *mark = in->stmts[i];
-    Bool may;
-
-    if (mark->tag != Ist_IMark)
-        return False;
-    may = i == first || mark->Ist.IMark.addr != *behind;
-    *behind = mark->Ist.IMark.addr + mark->Ist.IMark.len;
-    return may;
-}
-
 static IRExpr *load_guard(IRSB *out)
 {
     IRTemp count = newIRTemp(out->tyenv, Ity_I32);
@@ -190,28 +176,20 @@ static void mark_next(struct writer *writer)
 
 static void write_plain(IRSB *out, const IRSB *in, Int first)
 {
-    Addr behind = 0;
-
-    for (Int i = first; i < in->stmts_used; i++) {
+    for (Int i = first; i < in->stmts_used; i++)
         addStmtToIRSB(out, in->stmts[i]);
-        if (may_be_entry(in, first, i, &behind))
-            heap_blocks_see_entry(out, in->stmts[i]->Ist.IMark.addr);
-    }
     heap_blocks_see_end(out);
 }
 
 static void write_hooked(IRSB *out, const IRSB *in, Int first, IRExpr *guard)
 {
     struct writer writer = {.out = out, .guard = guard};
-    Addr behind = 0;
 
     for (Int i = first; i < in->stmts_used; i++) {
         if (in->stmts[i]->tag == Ist_Exit)
             add_exit(&writer, in->stmts[i]);
         else
             add_statement(&writer, in->stmts[i]);
-        if (may_be_entry(in, first, i, &behind))
-            heap_blocks_see_entry(out, in->stmts[i]->Ist.IMark.addr);
     }
     heap_blocks_see_end(out);
     unfriendly_end(out, in->jumpkind, guard, writer.instruction);

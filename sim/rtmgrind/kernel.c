@@ -14,6 +14,7 @@
 #include "in_flight.h"
 #include "pages.h"
 #include "processors.h"
+#include "report.h"
 #include "variants.h"
 
 /* Calls that change the address space. On hardware they interrupt all processors that run threads
@@ -82,10 +83,21 @@ static void store_by_kernel(Addr address, SizeT size)
  * futex.c knows better. */
 static Bool keep_ranges;
 
+/* The program may end here, without the core telling. */
+static void may_exec(UInt number, const UWord *arguments)
+{
+    Addr path = number == __NR_execve ? arguments[0] : arguments[1];
+
+    if (VG_(am_is_valid_for_client)(path, 1, VKI_PROT_READ))
+        report_before_exec((const HChar *)path);
+}
+
 static void before_system_call(ThreadId thread, UInt number, UWord *arguments, UInt count)
 {
     if (changes_address_space(number, arguments))
         transactions_abort_all(-1, ABORT_SHOOTDOWN);
+    if (number == __NR_execve || number == __NR_execveat)
+        may_exec(number, arguments);
     in_flight_end(thread);
     keep_ranges = number != __NR_futex;
     if (number == __NR_futex) {

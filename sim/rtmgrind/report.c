@@ -6,7 +6,7 @@
 #include "report.h"
 
 #include "blame.h"
-#include "sites.h"
+#include "heap_blocks.h"
 
 static Bool forked;
 
@@ -33,6 +33,11 @@ const HChar *report_cause_name(enum abort_cause cause)
     return cause_names[cause];
 }
 
+UInt report_set_of(Addr data)
+{
+    return cache_model_set_of(&transactions[0].footprint.l1d, data);
+}
+
 /* What the parent did is the parent's to tell. */
 static void in_child(ThreadId thread)
 {
@@ -41,8 +46,25 @@ static void in_child(ThreadId thread)
     blame_reset();
 }
 
+/* Not to find out after the program ran for an hour. */
+static void check_output(void)
+{
+    if (options.output == NULL)
+        return;
+    HChar *name = VG_(expand_file_name)("--rtm-out", options.output);
+    SysRes opened = VG_(open)(name, VKI_O_CREAT | VKI_O_WRONLY,
+                              VKI_S_IRUSR | VKI_S_IWUSR | VKI_S_IRGRP | VKI_S_IROTH);
+    if (sr_isError(opened)) {
+        VG_(fmsg)("--rtm-out: %s cannot be written (error %lu)\n", name, sr_Err(opened));
+        VG_(exit)(1);
+    }
+    VG_(close)((Int)sr_Res(opened));
+    VG_(free)(name);
+}
+
 void report_init(void)
 {
+    check_output();
     sites_init();
     blame_init();
     VG_(atfork)(NULL, NULL, in_child);
@@ -70,128 +92,113 @@ static void print_causes(const struct site *site, const HChar *indent)
     }
 }
 
-/* The name is good until the next call. */
-static const HChar *describe(Addr instruction)
+const HChar *report_describe(Addr instruction)
 {
     return VG_(describe_IP)(VG_(current_DiEpoch)(), instruction, NULL);
+}
+
+Bool report_find_symbol(Addr data, const HChar **name, PtrdiffT *offset)
+{
+    return VG_(get_datasym_and_offset)(VG_(current_DiEpoch)(), data, name, offset);
+}
+
+static void print_data(Addr data)
+{
+    const HChar *name;
+    PtrdiffT offset;
+
+    VG_(umsg)("    data at %#lx, set %u", data, report_set_of(data));
+    if (report_find_symbol(data, &name, &offset))
+        VG_(umsg)(": %s+%ld", name, (long)offset);
+    VG_(umsg)("\n");
 }
 
 static void print_place(const struct abort_place *place)
 {
     VG_(umsg)("%llu times %s\n", place->count, cause_names[place->cause]);
     if (place->instruction != 0)
-        VG_(umsg)("    at %s\n", describe(place->instruction));
+        VG_(umsg)("    at %s\n", report_describe(place->instruction));
+    if (place->cause == ABORT_CONFLICT && place->requester == 0)
+        VG_(umsg)("    for the kernel, in a call of another thread\n");
     if (place->requester != 0)
-        VG_(umsg)("    for another thread at %s\n", describe(place->requester));
-    if (place->data != 0) {
-        const HChar *name;
-        PtrdiffT offset;
-        VG_(umsg)
-        ("    data at %#lx, set %u", place->data,
-         cache_model_set_of(&transactions[0].footprint.l1d, place->data));
-        if (VG_(get_datasym_and_offset)(VG_(current_DiEpoch)(), place->data, &name, &offset))
-            VG_(umsg)(": %s+%ld", name, (long)offset);
-        VG_(umsg)("\n");
-    }
-    VG_(umsg)("    in the transaction of %s\n", describe(place->begin));
+        VG_(umsg)("    for another thread at %s\n", report_describe(place->requester));
+    if (place->data != 0)
+        print_data(place->data);
+    if (place->begun == NULL)
+        return;
+    VG_(umsg)("    in the transaction that began\n");
+    VG_(pp_ExeContext)(place->begun);
 }
 
-static void print_text(struct site **list, UInt count, const struct site *total)
+/* What is at the line now; a block that was freed meanwhile is not known any more. */
+static void print_line(const struct abort_line *line)
 {
-    static struct abort_place *places[TOP_MOST];
-    UInt most = (UInt)options.top < count ? (UInt)options.top : count;
+    const struct heap_block *block = heap_block_in_line(line->line);
 
+    VG_(umsg)("%llu aborts over one line of memory\n", line->count);
+    print_data(line->data);
+    for (Int cause = 0; cause < ABORT_CAUSES; cause++) {
+        if (line->aborted[cause] != 0)
+            VG_(umsg)("    %llu times %s\n", line->aborted[cause], cause_names[cause]);
+    }
+    if (block == NULL)
+        return;
     VG_(umsg)
-    ("transactions: %llu started, %llu committed; seed %lld\n", total->started, total->committed,
-     options.seed);
-    print_causes(total, "  ");
-    for (UInt i = 0; i < most; i++) {
-        VG_(umsg)("\n");
+    ("    %ld bytes into a block of %lu bytes, allocated\n", (long)(line->data - block->start),
+     block->size);
+    VG_(pp_ExeContext)(block->origin);
+}
+
+static void print_heading(const HChar *text)
+{
+    VG_(umsg)("\n");
+    VG_(umsg)("%s\n", text);
+}
+
+static void print_sites(struct site **list, UInt count)
+{
+    if (count != 0)
+        print_heading("--- where transactions begin, most aborts first");
+    for (UInt i = 0; i < count; i++) {
         VG_(umsg)
         ("%llu started, %llu committed %s\n", list[i]->started, list[i]->committed,
-         list[i]->begin == 0 ? "at other sites" : describe(list[i]->begin));
+         list[i]->begin == 0 ? "at other sites" : report_describe(list[i]->begin));
         print_causes(list[i], "    ");
     }
-    UInt worst = sites_worst_places(places, (UInt)options.top);
-    for (UInt i = 0; i < worst; i++) {
-        VG_(umsg)("\n");
+}
+
+static void print_aborts(void)
+{
+    static struct abort_place *places[TOP_MOST];
+    struct abort_line *lines = VG_(malloc)("rtm.report.lines", (SizeT)TOP_MOST * sizeof *lines);
+    UInt count = sites_worst_places(places, (UInt)options.top);
+
+    if (count != 0)
+        print_heading("--- the most frequent aborts");
+    for (UInt i = 0; i < count; i++) {
+        if (i > 0)
+            VG_(umsg)("\n");
         print_place(places[i]);
     }
     if (sites_places_lost() != 0)
         VG_(umsg)("%llu aborts at more places than there is room for\n", sites_places_lost());
+    count = sites_worst_lines(lines, (UInt)options.top);
+    if (count != 0)
+        print_heading("--- the data that most aborts were about");
+    for (UInt i = 0; i < count; i++)
+        print_line(&lines[i]);
+    VG_(free)(lines);
+}
+
+static void print_text(struct site **list, UInt count, const struct site *total)
+{
+    VG_(umsg)
+    ("transactions: %llu started, %llu committed; seed %lld\n", total->started, total->committed,
+     options.seed);
+    print_causes(total, "  ");
+    print_sites(list, (UInt)options.top < count ? (UInt)options.top : count);
+    print_aborts();
     blame_print_text();
-}
-
-void report_write_string(VgFile *file, const HChar *text)
-{
-    VG_(fprintf)(file, "\"");
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\')
-            VG_(fprintf)(file, "\\%c", *text);
-        else if ((UChar)*text < ' ')
-            VG_(fprintf)(file, "\\u%04x", (UChar)*text);
-        else
-            VG_(fprintf)(file, "%c", *text);
-    }
-    VG_(fprintf)(file, "\"");
-}
-
-static void write_counts(VgFile *file, const struct site *site)
-{
-    VG_(fprintf)
-    (file, "\"started\": %llu, \"committed\": %llu, \"aborted\": {", site->started,
-     site->committed);
-    for (Int cause = 0; cause < ABORT_CAUSES; cause++)
-        VG_(fprintf)
-    (file, "%s\"%s\": %llu", cause == 0 ? "" : ", ", cause_names[cause], site->aborted[cause]);
-    VG_(fprintf)(file, "}");
-}
-
-static void write_instruction(VgFile *file, const HChar *key, Addr instruction)
-{
-    if (instruction == 0)
-        return;
-    VG_(fprintf)(file, ", \"%s\": ", key);
-    report_write_string(file, describe(instruction));
-}
-
-static void write_json(VgFile *file, struct site **list, UInt count, const struct site *total)
-{
-    static struct abort_place *places[TOP_MOST];
-    UInt worst = sites_worst_places(places, (UInt)options.top);
-    UInt most = (UInt)options.top < count ? (UInt)options.top : count;
-
-    VG_(fprintf)
-    (file, "{\"seed\": %lld, \"cpus\": %d, \"l1d\": \"%ux%u\",\n", options.seed, options.cpus,
-     options.l1d.sets, options.l1d.ways);
-    write_counts(file, total);
-    VG_(fprintf)(file, ",\n\"sites\": [");
-    for (UInt i = 0; i < most; i++) {
-        VG_(fprintf)(file, "%s{\"address\": %lu", i == 0 ? "\n" : ",\n", list[i]->begin);
-        write_instruction(file, "where", list[i]->begin);
-        VG_(fprintf)(file, ", ");
-        write_counts(file, list[i]);
-        VG_(fprintf)(file, "}");
-    }
-    VG_(fprintf)(file, "],\n\"aborts\": [");
-    for (UInt i = 0; i < worst; i++) {
-        VG_(fprintf)
-        (file, "%s{\"count\": %llu, \"cause\": \"%s\", \"data\": %lu", i == 0 ? "\n" : ",\n",
-         places[i]->count, cause_names[places[i]->cause], places[i]->data);
-        write_instruction(file, "begin", places[i]->begin);
-        write_instruction(file, "instruction", places[i]->instruction);
-        write_instruction(file, "requester", places[i]->requester);
-        VG_(fprintf)(file, "}");
-    }
-    /* At more places than --top, or than there is room for. */
-    ULong unlisted = 0;
-    for (Int cause = 0; cause < ABORT_CAUSES; cause++)
-        unlisted += total->aborted[cause];
-    for (UInt i = 0; i < worst; i++)
-        unlisted -= places[i]->count;
-    VG_(fprintf)(file, "],\n\"unlisted_aborts\": %llu", unlisted);
-    blame_write_json(file);
-    VG_(fprintf)(file, "}\n");
 }
 
 static void print_json(struct site **list, UInt count, const struct site *total)
@@ -206,21 +213,35 @@ static void print_json(struct site **list, UInt count, const struct site *total)
     if (file == NULL) {
         VG_(umsg)("the report cannot be written to %s\n", name);
     } else {
-        write_json(file, list, count, total);
+        report_write_json(file, list, count, total);
         VG_(fclose)(file);
     }
     VG_(free)(name);
 }
 
-void report_print(void)
+static void print(Bool although_empty)
 {
     enum { SITES_MOST = 1 << 12 };
     static struct site *list[SITES_MOST];
     UInt count = sites_busiest(list, SITES_MOST);
     struct site total = total_of(list, count);
 
+    if (total.started == 0 && !although_empty)
+        return;
     if (VG_(clo_verbosity) > 0 && !(forked && total.started == 0))
         print_text(list, count, &total);
     if (options.output != NULL)
         print_json(list, count, &total);
+}
+
+void report_print(void)
+{
+    print(True);
+}
+
+void report_before_exec(const HChar *file)
+{
+    /* A search through PATH tries files that are not there. */
+    if (VG_(access)(file, False, False, True) == 0)
+        print(False);
 }

@@ -43,22 +43,23 @@ struct site *site_at(Addr begin)
     return &sites[place];
 }
 
-static Bool is_same(const struct abort_place *place, Addr begin, const struct abort_event *event)
+static Bool is_same(const struct abort_place *place, Addr begin, const struct abort_event *event,
+                    const ExeContext *begun)
 {
-    return place->begin == begin && place->cause == event->cause &&
+    return place->begin == begin && place->begun == begun && place->cause == event->cause &&
            place->instruction == event->instruction && place->requester == event->requester &&
            place->data == event->data;
 }
 
-void sites_count_abort(Addr begin, const struct abort_event *event)
+void sites_count_abort(Addr begin, const struct abort_event *event, ExeContext *begun)
 {
-    ULong hash =
-        mix(mix(mix(mix(mix(0, begin), event->cause), event->instruction), event->requester),
-            event->data);
+    ULong hash = mix(mix(mix(0, begin), (ULong)begun), event->cause);
+
+    hash = mix(mix(mix(hash, event->instruction), event->requester), event->data);
     UInt at = (UInt)(hash >> 40) % PLACES_ROOM;
 
     site_at(begin)->aborted[event->cause]++;
-    while (places[at].count != 0 && !is_same(&places[at], begin, event))
+    while (places[at].count != 0 && !is_same(&places[at], begin, event, begun))
         at = (at + 1) % PLACES_ROOM;
     if (places[at].count == 0) {
         if (places_used == PLACES_ROOM / 2) {
@@ -70,7 +71,8 @@ void sites_count_abort(Addr begin, const struct abort_event *event)
                                           .begin = begin,
                                           .instruction = event->instruction,
                                           .requester = event->requester,
-                                          .data = event->data};
+                                          .data = event->data,
+                                          .begun = begun};
     }
     places[at].count++;
 }
@@ -133,6 +135,60 @@ UInt sites_worst_places(struct abort_place **list, UInt most)
             list[at] = place;
     }
     return count;
+}
+
+static Addr line_of(const struct abort_place *place)
+{
+    return place->data & ~(Addr)(LINE_BYTES - 1);
+}
+
+/* By lines; within a line, what happened most often comes first. */
+static Int by_line(const void *left, const void *right)
+{
+    const struct abort_place *a = *(struct abort_place *const *)left;
+    const struct abort_place *b = *(struct abort_place *const *)right;
+
+    if (line_of(a) != line_of(b))
+        return line_of(a) < line_of(b) ? -1 : 1;
+    return a->count > b->count ? -1 : a->count < b->count;
+}
+
+/* Puts the line where it belongs in the list; returns the list's new length. */
+static UInt insert_line(struct abort_line *list, UInt used, UInt most,
+                        const struct abort_line *line)
+{
+    UInt at = used < most ? used++ : most;
+
+    for (; at > 0 && line->count > list[at - 1].count; at--) {
+        if (at < most)
+            list[at] = list[at - 1];
+    }
+    if (at < most)
+        list[at] = *line;
+    return used;
+}
+
+UInt sites_worst_lines(struct abort_line *list, UInt most)
+{
+    struct abort_place **with_data =
+        VG_(malloc)("rtm.sites.lines", PLACES_ROOM * sizeof *with_data);
+    UInt count = 0, used = 0;
+
+    for (UInt i = 0; i < PLACES_ROOM; i++) {
+        if (places[i].count != 0 && places[i].data != 0)
+            with_data[count++] = &places[i];
+    }
+    VG_(ssort)(with_data, count, sizeof *with_data, by_line);
+    for (UInt i = 0; i < count;) {
+        struct abort_line line = {.line = line_of(with_data[i]), .data = with_data[i]->data};
+        for (; i < count && line_of(with_data[i]) == line.line; i++) {
+            line.count += with_data[i]->count;
+            line.aborted[with_data[i]->cause] += with_data[i]->count;
+        }
+        used = insert_line(list, used, most, &line);
+    }
+    VG_(free)(with_data);
+    return used;
 }
 
 ULong sites_places_lost(void)

@@ -11,6 +11,7 @@
 #include "footprint.h"
 #include "futex.h"
 #include "heap_blocks.h"
+#include "report.h"
 #include "sites.h"
 #include "variants.h"
 
@@ -123,6 +124,16 @@ void transaction_commit(struct transaction *transaction)
     transaction->site->committed++;
 }
 
+/* The registers are those of the XBEGIN again, and the stack is as it was then. Through a lock
+ * library all transactions begin at one instruction: only the calls tell the program's sections. */
+static ExeContext *calls_to_begin(struct transaction *transaction)
+{
+    if (!report_is_wanted())
+        return NULL;
+    transaction->guest->guest_RIP = transaction->begin;
+    return VG_(record_ExeContext)(transaction->thread, 0);
+}
+
 void transaction_abort(struct transaction *transaction, const struct abort_event *event)
 {
     UInt status = status_of_cause[event->cause] | event->code << 24 |
@@ -130,7 +141,6 @@ void transaction_abort(struct transaction *transaction, const struct abort_event
 
     tl_assert(transaction->active);
     transaction->defeats += event->cause == ABORT_CONFLICT;
-    sites_count_abort(transaction->begin, event);
     blame_abort(transaction, event);
     for (UInt i = 0; i < transaction->undo_used; i++)
         put_back(&transaction->undo[i]);
@@ -139,6 +149,7 @@ void transaction_abort(struct transaction *transaction, const struct abort_event
     close(transaction);
     copy_registers(transaction->guest, &transaction->checkpoint);
     heap_blocks_aborted(transaction->cpu, transaction->thread);
+    sites_count_abort(transaction->begin, event, calls_to_begin(transaction));
     transaction->guest->guest_RAX = status;
     transaction->guest->guest_RIP = transaction->fallback;
 }
