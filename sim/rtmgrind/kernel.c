@@ -98,6 +98,9 @@ static void before_system_call(ThreadId thread, UInt number, UWord *arguments, U
         transactions_abort_all(-1, ABORT_SHOOTDOWN);
     if (number == __NR_execve || number == __NR_execveat)
         may_exec(number, arguments);
+    /* May be this process's own memory; where, the core does not tell. */
+    if (number == __NR_process_vm_readv || number == __NR_process_vm_writev)
+        transactions_abort_all(-1, ABORT_CONFLICT);
     in_flight_end(thread);
     keep_ranges = number != __NR_futex;
     if (number == __NR_futex) {

@@ -142,7 +142,9 @@ void transaction_abort(struct transaction *transaction, const struct abort_event
     tl_assert(transaction->active);
     transaction->defeats += event->cause == ABORT_CONFLICT;
     blame_abort(transaction, event);
-    for (UInt i = 0; i < transaction->undo_used; i++)
+    /* From the last to the first: of memory that is mapped twice, a line may be here twice, and the
+     * one that was written first knows what was there before. */
+    for (UInt i = transaction->undo_used; i-- > 0;)
         put_back(&transaction->undo[i]);
     futex_put_back(transaction);
     footprint_aborted(&transaction->footprint);

@@ -162,6 +162,37 @@ static void each_kind_of_store_is_undone_across_a_page_boundary(void)
     }
 }
 
+/* ---- one page at two addresses ---- */
+
+static volatile uint8_t *views[2];
+
+static void store_through_both(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < 64; i++) {
+        views[i % 2][i] = 1;
+        views[1 - i % 2][i] = 2;
+    }
+    ABORT(1);
+}
+
+static void what_was_stored_twice_by_two_addresses_is_undone(void)
+{
+    int file = memfd_create("views", 0);
+
+    EXPECT(file >= 0);
+    EXPECT_EQUAL(ftruncate(file, 4096), 0);
+    for (int i = 0; i < 2; i++) {
+        views[i] = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        EXPECT(views[i] != MAP_FAILED);
+        views[i][64] = 0; /* brings the page in */
+    }
+    EXPECT_EQUAL(attempt_for(EXPLICIT, store_through_both, NULL) & CAUSES, EXPLICIT);
+    for (int i = 0; i < 64; i++)
+        EXPECT_EQUAL(views[0][i], 0);
+    close(file);
+}
+
 /* ---- the neighbouring byte ---- */
 
 static volatile uint8_t line[64] __attribute__((aligned(64)));
@@ -303,6 +334,7 @@ int main(int count, char **arguments)
     need_transactions();
     an_abort_undoes_every_byte_and_a_commit_keeps_every_byte(seed_from(count, arguments, 1));
     each_kind_of_store_is_undone_across_a_page_boundary();
+    what_was_stored_twice_by_two_addresses_is_undone();
     bytes_that_another_thread_writes_beside_stay_and_ours_are_undone();
     bytes_that_the_kernel_writes_beside_stay_and_ours_are_undone();
     bytes_that_another_process_writes_beside_stay_and_ours_are_undone();

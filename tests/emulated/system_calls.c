@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 enum { LINE = 64, PAGE = 4096, DEATHS = 8, CUTS = 100, READS = 100, WAKES = 4000 };
@@ -25,6 +26,12 @@ static bool stopped(void)
     return __atomic_load_n(&stop, __ATOMIC_RELAXED) != 0;
 }
 
+static void do_nothing(void *unused)
+{
+    (void)unused;
+}
+
+/* The emulator leaves a processor alone that loses all the time, until it commits. */
 static void *keep_trying(void *argument)
 {
     long counted = 0;
@@ -34,6 +41,7 @@ static void *keep_trying(void *argument)
         int status = attempt(body, argument);
 
         counted += outside == NULL ? 0 : outside(argument, status);
+        attempt(do_nothing, NULL);
     }
     return (void *)counted;
 }
@@ -289,6 +297,44 @@ static void a_waiting_write_sends_nothing_that_is_not_committed(void)
     munmap((void *)message, MESSAGE);
 }
 
+/* More lines than it is worth to look at one by one. */
+static void a_long_read_is_a_conflict_with_all_its_lines(void)
+{
+    enum { LONG = 1 << 23 };
+    volatile uint8_t *memory = map(LONG, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    int zeros = open("/dev/zero", O_RDONLY);
+    pthread_t thread;
+
+    EXPECT(zeros >= 0);
+    memory[LONG / 2] = 0;
+    thread = start(spoil_line, NULL, (void *)(memory + LONG / 2));
+    for (int i = 0; i < 20; i++) {
+        memory[LONG / 2] = 1;
+        EXPECT_EQUAL(read(zeros, (void *)memory, LONG), LONG);
+        EXPECT_EQUAL(memory[LONG / 2], 0);
+    }
+    stop_and_count(thread);
+    close(zeros);
+    munmap((void *)memory, LONG);
+}
+
+static void a_call_that_reads_memory_of_its_own_process_sees_nothing_uncommitted(void)
+{
+    struct iovec from = {(void *)buffer, 1};
+    uint8_t seen;
+    struct iovec to = {&seen, 1};
+    pthread_t thread;
+
+    buffer[0] = 0;
+    thread = start(spoil_buffer, NULL, NULL);
+    for (int i = 0; i < CUTS; i++) {
+        EXPECT_EQUAL(process_vm_readv(getpid(), &to, 1, &from, 1, 0), 1);
+        EXPECT_EQUAL(seen, 0);
+        linger(1000);
+    }
+    stop_and_count(thread);
+}
+
 /* A thread that waits for a long time must not be in the way of others: bytes beside its own are
  * free. */
 static void *wait_for_end(void *argument)
@@ -364,6 +410,8 @@ int main(void)
     a_page_given_back_by_another_thread_takes_no_store_of_a_transaction_along();
     what_a_waiting_read_brings_is_not_undone();
     a_waiting_write_sends_nothing_that_is_not_committed();
+    a_long_read_is_a_conflict_with_all_its_lines();
+    a_call_that_reads_memory_of_its_own_process_sees_nothing_uncommitted();
     bytes_beside_those_of_a_waiting_call_are_no_obstacle();
     a_word_that_futex_changes_is_a_conflict();
     return 0;
