@@ -5,11 +5,9 @@ target_link_libraries(emulated_elided_malloc PRIVATE mplace_avl mplace_harness p
 target_link_options(emulated_elided_malloc PRIVATE -Wl,-z,now)
 set_target_properties(emulated_elided_malloc PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                                                         ${CMAKE_BINARY_DIR}/tests)
-set(elided_malloc_sizes_alternate 64 500 1024 4096)
-set(elided_malloc_sizes_random 64 500 1024)
 foreach(how alternate random)
     foreach(cpus 4 8)
-        foreach(size ${elided_malloc_sizes_${how}})
+        foreach(size 64 500 1024 4096)
             emulated_run(malloc_and_free_abort_nothing.${how}.${size}_bytes.${cpus}_cpus emulated 240 ""
                          /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/elided_malloc.py
                          $<TARGET_FILE:emulated_elided_malloc> $<TARGET_FILE:ttstle_lock>
