@@ -310,6 +310,7 @@ static void a_long_read_is_a_conflict_with_all_its_lines(void)
     thread = start(spoil_line, NULL, (void *)(memory + LONG / 2));
     for (int i = 0; i < 20; i++) {
         memory[LONG / 2] = 1;
+        linger(500);
         EXPECT_EQUAL(read(zeros, (void *)memory, LONG), LONG);
         EXPECT_EQUAL(memory[LONG / 2], 0);
     }
