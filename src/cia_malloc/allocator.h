@@ -8,8 +8,8 @@
 #ifndef MPLACE_CIA_ALLOCATOR_H
 #define MPLACE_CIA_ALLOCATOR_H
 
-#include "cia_malloc/block.h"
 #include "cia_malloc/magazine.h"
+#include "cia_malloc/supply.h"
 
 /* As cia_allocate and cia_free, for what the fast paths leave. */
 void *cia_allocate_slow(size_t bytes);
@@ -25,7 +25,7 @@ static inline void *cia_allocate(size_t bytes)
 {
     ptrdiff_t area = magazine_area;
 
-    if (__builtin_expect(bytes <= MAGAZINE_LARGEST && area != 0, 1)) {
+    if (__builtin_expect(bytes <= MAGAZINE_LARGEST && magazine_area_is_usable(area), 1)) {
         uintptr_t block = magazine_pop(area, size_class_of(bytes), 0, MAGAZINE_SERVE);
 
         if (__builtin_expect(block != 0, 1))
@@ -52,15 +52,19 @@ static inline void cia_free(void *block)
     ptrdiff_t area = magazine_area;
     struct chunk *chunk = page_source_owner(block);
 
-    if (__builtin_expect(area != 0 && chunk != NULL && chunk->kind == OWNER_CHUNK, 1)) {
-        struct block_slot at = block_slot_at(chunk, block);
+    if (__builtin_expect(chunk != NULL && chunk->kind == OWNER_CHUNK, 1)) {
+        unsigned size_class = block_class_at(chunk, block);
 
-        if (__builtin_expect(at.size_class < MAGAZINE_CLASSES, 1) &&
-            __builtin_expect(magazine_push(area, at.size_class, 0,
-                                           magazine_place(at.size_class, at.slot),
-                                           block) == MAGAZINE_TAKEN,
-                             1))
+        if (__builtin_expect(size_class < MAGAZINE_CLASSES, 1)) {
+            if (__builtin_expect(magazine_area_is_usable(area), 1) &&
+                __builtin_expect(magazine_push(area, size_class, 0,
+                                               magazine_place(size_class, block),
+                                               block) == MAGAZINE_TAKEN,
+                                 1))
+                return;
+            supply_take_back(chunk, size_class, block);
             return;
+        }
     }
     cia_free_slow(block);
 }

@@ -30,32 +30,22 @@ static inline uint32_t block_line(const struct page_info *info, size_t offset_in
            ((uint32_t)info->run_page * LINES_PER_PAGE + info->first_line);
 }
 
-/* What a magazine must know of a block. */
-struct block_slot {
-    unsigned size_class;
-    uint32_t slot;
-};
-
 /*
- * The class and slot of the block that begins at the address, if it is one that magazines take;
- * else, or when no block begins there, a class beyond those. Constant time: the page's info, a
- * multiply, and the class's constants. Reads no line that malloc or free writes.
+ * The class of the block that begins at the address, if it is one whose blocks may wait in
+ * magazines; else, or when no block begins there, a number beyond those. Constant time: the page's
+ * info, a multiply, and the class's constants. Reads no line that malloc or free writes.
  */
-static inline __attribute__((always_inline)) struct block_slot
-block_slot_at(const struct chunk *chunk, const void *address)
+static inline __attribute__((always_inline)) unsigned block_class_at(const struct chunk *chunk,
+                                                                     const void *address)
 {
     size_t offset = (uintptr_t)address % CHUNK_BYTES;
     const struct page_info *info = &chunk->pages[offset >> PAGE_SHIFT];
-    struct block_slot at = {.size_class = CLASS_NONE};
 
-    if (__builtin_expect(info->size_class < MAGAZINE_CLASSES && offset % LINE_BYTES == 0, 1)) {
-        int32_t slot = class_layout_slot_at(&class_layouts[info->size_class], info->run_type,
-                                            block_line(info, offset));
-
-        if (__builtin_expect(slot >= 0, 1))
-            at = (struct block_slot){info->size_class, (uint32_t)slot};
-    }
-    return at;
+    if (__builtin_expect(info->size_class < MAGAZINE_CLASSES && offset % LINE_BYTES == 0, 1) &&
+        __builtin_expect(
+            class_layout_is_start(&class_layouts[info->size_class], block_line(info, offset)), 1))
+        return info->size_class;
+    return CLASS_NONE;
 }
 
 /* The block that the address is in, or the process ends. Does not say whether it is handed out. */

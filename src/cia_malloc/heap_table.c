@@ -14,15 +14,14 @@
 
 _Atomic(struct subheap *) heap_table[ALL_HEAPS];
 
-/* Where the threads' rseq areas are, or 0 when magazines are to be under locks. */
-static ptrdiff_t area_for_sequences(void)
+static bool sequences_can_be_used(void)
 {
 #ifdef __SANITIZE_THREAD__
-    return 0; /* the sanitizer does not see what a sequence orders */
+    return false; /* the sanitizer does not see what a sequence orders */
 #else
     bool wanted = setting_switch("CIA_RSEQ", 1);
 
-    return wanted && rseq_is_registered() && rseq_cpu() >= 0 ? __rseq_offset : 0;
+    return wanted && rseq_is_registered() && rseq_cpu() >= 0;
 #endif
 }
 
@@ -41,7 +40,7 @@ static void initialise_once(void)
         size_class_initialise(geometry.l1d.sets);
         subheap_initialise(geometry.l2.sets);
         chunk_huge_pages = setting_switch("CIA_HUGE_PAGES", 0);
-        magazines_choose(area_for_sequences());
+        magazines_choose(sequences_can_be_used());
         atomic_store_explicit(&done, true, memory_order_release);
     }
 }
@@ -76,7 +75,7 @@ static struct subheap *heap_make(uint32_t number)
     }
     if (!atomic_compare_exchange_strong_explicit(&heap_table[number], &expected, heap,
                                                  memory_order_acq_rel, memory_order_acquire)) {
-        if (magazine_area == 0)
+        if (!magazine_sequences)
             page_source_unmap_metadata(heap->magazines, sizeof *heap->magazines);
         page_source_unmap_metadata(heap, sizeof *heap);
         heap = expected;

@@ -10,7 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-ptrdiff_t magazine_area;
+bool magazine_sequences;
+_Thread_local ptrdiff_t magazine_area;
 _Atomic(struct magazines *) magazine_table[CPU_HEAPS];
 
 /* What was published for each CPU; the table has the same, or NULL. Set once, by compare-and-swap.
@@ -21,45 +22,70 @@ static _Atomic(struct magazines *) published[CPU_HEAPS];
    Claimed by compare-and-swap from NULL (acquire), released. */
 static _Atomic(void *) withdrawer;
 
-uint8_t magazine_place_mask[MAGAZINE_CLASSES];
+struct magazine_geometry magazine_geometry[MAGAZINE_CLASSES];
 
-void magazines_choose(ptrdiff_t area)
+/* Of an odd number, modulo 256: each step doubles the number of right bits, from three. */
+static uint32_t inverse_of(uint32_t odd)
+{
+    uint32_t inverse = odd;
+
+    for (uint32_t bits = 3; bits < 8; bits *= 2)
+        inverse *= 2 - odd * inverse;
+    return inverse;
+}
+
+void magazines_choose(bool sequences)
 {
     for (unsigned i = 0; i < MAGAZINE_CLASSES; i++) {
+        uint32_t lines = size_class_lines[i];
+        uint32_t inverse = lines == 2 ? 1 : inverse_of(lines);
         uint32_t places = MAGAZINE_PLACES;
 
-        while (places > 2 && 2 * places * size_class_lines[i] * LINE_BYTES > MAGAZINE_BYTES)
+        while (places > 2 && 2 * places * lines * LINE_BYTES > MAGAZINE_BYTES)
             places /= 2;
-        magazine_place_mask[i] = (uint8_t)(places - 1);
+        magazine_geometry[i] = (struct magazine_geometry){
+            .inverse = (uint8_t)inverse,
+            .first = (uint8_t)(size_class_colour(i, class_layouts[i].first_slot) * inverse),
+            .mask = (uint8_t)(places - 1),
+        };
     }
-    magazine_area = area;
+    magazine_sequences = sequences;
 }
 
-uintptr_t magazine_pop_held(struct magazine *magazine, unsigned level,
-                            enum magazine_purpose purpose)
+ptrdiff_t magazine_area_here(void)
 {
-    struct magazine_level *held = &magazine->level[level];
-    uint64_t occupied = atomic_load_explicit(&held->occupied, memory_order_relaxed);
-
-    if (occupied == 0)
-        return 0;
-    uintptr_t block = (uintptr_t)held->place[__builtin_ctzll(occupied)];
-    atomic_store_explicit(&held->occupied, occupied & (occupied - 1), memory_order_release);
-    magazine->served += purpose == MAGAZINE_SERVE;
-    return block;
+    if (magazine_area == MAGAZINE_AREA_UNKNOWN && magazine_sequences)
+        magazine_area = rseq_cpu() >= 0 ? __rseq_offset : MAGAZINE_AREA_OFF;
+    return magazine_area;
 }
 
-enum magazine_answer magazine_push_held(struct magazine *magazine, unsigned level, uint32_t place,
-                                        void *block)
+bool magazine_load_empty(unsigned size_class, char *const place[MAGAZINE_PLACES], uint64_t occupied)
 {
-    struct magazine_level *held = &magazine->level[level];
-    uint64_t occupied = atomic_load_explicit(&held->occupied, memory_order_relaxed);
+    enum { LEVEL_0 = 0 };
+    unsigned level = LEVEL_0;
+    ptrdiff_t area = magazine_area;
+    uint32_t done;
+    struct magazine_level *found;
+    uint64_t scratch, left, moved;
 
-    if ((occupied >> place & 1) != 0)
-        return held->place[place] == block ? MAGAZINE_TWICE : MAGAZINE_OCCUPIED;
-    held->place[place] = block;
-    atomic_store_explicit(&held->occupied, occupied | (uint64_t)1 << place, memory_order_release);
-    return MAGAZINE_TAKEN;
+    __asm__ volatile(RSEQ_BEGIN "xorl %[done], %[done]\n\t" MAGAZINE_FIND
+                                "testq %[scratch], %[scratch]\n\t"
+                                "jnz 6f\n\t"
+                                "movq %[all], %[left]\n\t"
+                                "5:\n\t"
+                                "tzcntq %[left], %[scratch]\n\t"
+                                "movq (%[from], %[scratch], 8), %[moved]\n\t"
+                                "movq %[moved], 8(%[found], %[scratch], 8)\n\t"
+                                "btrq %[scratch], %[left]\n\t"
+                                "testq %[left], %[left]\n\t"
+                                "jnz 5b\n\t"
+                                "incl %[done]\n\t"
+                                "movq %[all], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
+                     : [scratch] "=&r"(scratch), [found] "=&r"(found), [done] "=&r"(done),
+                       [left] "=&r"(left), [moved] "=&r"(moved)
+                     : MAGAZINE_INPUTS, [all] "r"(occupied), [from] "r"(place)
+                     : "memory", "cc");
+    return done != 0;
 }
 
 uint32_t magazine_waiting(const struct magazine *magazine)
@@ -87,25 +113,11 @@ const struct magazine *magazine_here(unsigned size_class)
                         : atomic_load_explicit(&here->of_class[size_class], memory_order_acquire);
 }
 
-struct magazine *magazine_use(struct magazines *magazines, unsigned size_class)
-{
-    /* More than a program's start needs of any class, and done in some 30 us. */
-    enum { USES_BEFORE_MAGAZINE = 1024 };
-    struct magazine *magazine =
-        atomic_load_explicit(&magazines->of_class[size_class], memory_order_relaxed);
-
-    if (magazine == NULL && ++magazines->uses[size_class] > USES_BEFORE_MAGAZINE) {
-        magazine = &magazines->storage[size_class];
-        atomic_store_explicit(&magazines->of_class[size_class], magazine, memory_order_release);
-    }
-    return magazine;
-}
-
 struct magazines *magazines_publish(uint32_t cpu, struct magazines *magazines)
 {
     struct magazines *expected = NULL;
 
-    if (magazine_area == 0)
+    if (!magazine_sequences)
         return magazines;
     if (!atomic_compare_exchange_strong_explicit(&published[cpu], &expected, magazines,
                                                  memory_order_acq_rel, memory_order_acquire))
@@ -140,7 +152,7 @@ bool magazines_withdraw(struct magazines_withdrawn *withdrawn)
 {
     void *expected = NULL;
 
-    if (magazine_area == 0 ||
+    if (!magazine_sequences ||
         !atomic_compare_exchange_strong_explicit(&withdrawer, &expected, __builtin_thread_pointer(),
                                                  memory_order_acquire, memory_order_relaxed))
         return false;
@@ -188,7 +200,7 @@ struct magazines *magazines_withdrawn_next(const struct magazines_withdrawn *wit
 void magazines_after_fork(void)
 {
     /* Forked by a signal handler of the thread that has them: it goes on, and returns them. */
-    if (magazine_area == 0 ||
+    if (!magazine_sequences ||
         atomic_load_explicit(&withdrawer, memory_order_relaxed) == __builtin_thread_pointer())
         return;
     for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++)

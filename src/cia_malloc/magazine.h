@@ -17,7 +17,7 @@
  * A class gets its magazine when it is in heavy use on the CPU. Until then every call asks the
  * class heap, which sees all frees at once and keeps the program's blocks as even as can be.
  *
- * Who may touch one. For the life of a process, one of these holds (magazine_area says which):
+ * Who may touch one. For the life of a process, one of these holds (magazine_sequences says which):
  *   sequences   only restartable sequences that run on the magazine's CPU: no lock, no locked
  *               instruction. To take one away from another CPU: magazines_withdraw.
  *   lock        only the holder of the sub-heap's lock.
@@ -74,24 +74,47 @@ static_assert(offsetof(struct magazine_level, place) == 8, "the assembler relies
 static_assert(offsetof(struct magazine, level) == 0, "the assembler relies on it");
 static_assert(offsetof(struct magazines, of_class) == 0, "the assembler relies on it");
 
+/* Whether magazines are worked on by sequences. Written once, before the first magazine. */
+extern bool magazine_sequences;
+
 /*
- * The offset of the threads' rseq areas, constant once it is not 0; 0: magazines are under their
- * sub-heaps' locks, or nobody has decided yet. Written once, before the first entry of the table.
+ * The offset of this thread's rseq area, if it may use sequences; else one of these. A thread may
+ * not when its area was not registered, and in the child of a vfork, see vfork.c.
  */
-extern ptrdiff_t magazine_area;
+enum { MAGAZINE_AREA_UNKNOWN = 0, MAGAZINE_AREA_OFF = 1 };
+extern __attribute__((tls_model("initial-exec"))) _Thread_local ptrdiff_t magazine_area;
+
+static inline bool magazine_area_is_usable(ptrdiff_t area)
+{
+    return (size_t)area > MAGAZINE_AREA_OFF;
+}
+
+/* The same, found out first if it is unknown. */
+ptrdiff_t magazine_area_here(void);
 
 /*
  * By CPU; NULL while the CPU has none, or while they are withdrawn. Only used with sequences.
  */
 extern _Atomic(struct magazines *) magazine_table[CPU_HEAPS];
 
-/* By class: places of a level, less one. A power of two of them: slots further on share places. */
-extern uint8_t magazine_place_mask[MAGAZINE_CLASSES];
+/*
+ * Where in a level a block waits. A block's slot in the colour cycle follows from its colour: for
+ * an odd number of lines n, colour = n * slot mod C, so the slot is the colour times the inverse of
+ * n. For blocks of two lines the colour itself does.
+ */
+struct magazine_geometry {
+    uint8_t inverse; /* 1 for two lines */
+    uint8_t first;   /* of the slot where the class begins, which waits in place 0 */
+    uint8_t mask;    /* places of a level, a power of two, less one: slots further on share them */
+};
+extern struct magazine_geometry magazine_geometry[MAGAZINE_CLASSES];
 
-/* The place for a slot of the class. */
-static inline uint32_t magazine_place(unsigned size_class, uint32_t slot)
+static inline uint32_t magazine_place(unsigned size_class, const void *block)
 {
-    return (slot - class_layouts[size_class].first_slot) & magazine_place_mask[size_class];
+    struct magazine_geometry geometry = magazine_geometry[size_class];
+
+    return ((uint32_t)((uintptr_t)block >> LINE_SHIFT) * geometry.inverse - geometry.first) &
+           geometry.mask;
 }
 
 /*
@@ -100,11 +123,11 @@ static inline uint32_t magazine_place(unsigned size_class, uint32_t slot)
  */
 static inline uint32_t magazine_load(unsigned size_class)
 {
-    return (magazine_place_mask[size_class] + 1u) / 2;
+    return (magazine_geometry[size_class].mask + 1u) / 2;
 }
 
-/* Once, before all else: the area, or 0. Idempotent. */
-void magazines_choose(ptrdiff_t area);
+/* Once, before all else. Idempotent. */
+void magazines_choose(bool sequences);
 
 /*
  * The sections. Each finds, on the CPU that it runs on, the magazine of the class, and goes to
@@ -196,13 +219,42 @@ magazine_push(ptrdiff_t area, unsigned size_class, unsigned level, uint32_t plac
 static_assert(MAGAZINE_TAKEN == 0, "the assembler relies on it");
 
 /*
+ * Puts blocks into the places of an empty first level: place[p] for each bit p of occupied. False,
+ * and nothing is put, when there is no magazine or it is not empty.
+ */
+bool magazine_load_empty(unsigned size_class, char *const place[MAGAZINE_PLACES],
+                         uint64_t occupied);
+
+/*
  * The same, for the holder of the lock or of a withdrawn magazine. The occupied word is stored last
  * (release: the child of a fork finds the place written).
  */
-uintptr_t magazine_pop_held(struct magazine *magazine, unsigned level,
-                            enum magazine_purpose purpose);
-enum magazine_answer magazine_push_held(struct magazine *magazine, unsigned level, uint32_t place,
-                                        void *block);
+static inline uintptr_t magazine_pop_held(struct magazine *magazine, unsigned level,
+                                          enum magazine_purpose purpose)
+{
+    struct magazine_level *held = &magazine->level[level];
+    uint64_t occupied = atomic_load_explicit(&held->occupied, memory_order_relaxed);
+
+    if (occupied == 0)
+        return 0;
+    uintptr_t block = (uintptr_t)held->place[__builtin_ctzll(occupied)];
+    atomic_store_explicit(&held->occupied, occupied & (occupied - 1), memory_order_release);
+    magazine->served += purpose == MAGAZINE_SERVE;
+    return block;
+}
+
+static inline enum magazine_answer magazine_push_held(struct magazine *magazine, unsigned level,
+                                                      uint32_t place, void *block)
+{
+    struct magazine_level *held = &magazine->level[level];
+    uint64_t occupied = atomic_load_explicit(&held->occupied, memory_order_relaxed);
+
+    if ((occupied >> place & 1) != 0)
+        return held->place[place] == block ? MAGAZINE_TWICE : MAGAZINE_OCCUPIED;
+    held->place[place] = block;
+    atomic_store_explicit(&held->occupied, occupied | (uint64_t)1 << place, memory_order_release);
+    return MAGAZINE_TAKEN;
+}
 
 /* How many blocks wait, and how many mallocs were served: of any CPU's, roughly if it is at work.
  */
@@ -216,7 +268,20 @@ const struct magazine *magazine_here(unsigned size_class);
  * For the holder of the lock: the magazine of the class, or NULL. Counts a use of the class, and
  * gives it its magazine when those are many.
  */
-struct magazine *magazine_use(struct magazines *magazines, unsigned size_class);
+static inline struct magazine *magazine_use(struct magazines *magazines, unsigned size_class)
+{
+    /* More than a program's start needs of any class, and done in some 30 us. */
+    enum { USES_BEFORE_MAGAZINE = 1024 };
+    struct magazine *magazine =
+        atomic_load_explicit(&magazines->of_class[size_class], memory_order_relaxed);
+
+    if (__builtin_expect(magazine == NULL, 0) &&
+        ++magazines->uses[size_class] > USES_BEFORE_MAGAZINE) {
+        magazine = &magazines->storage[size_class];
+        atomic_store_explicit(&magazines->of_class[size_class], magazine, memory_order_release);
+    }
+    return magazine;
+}
 
 /* How many blocks wait in the second level. */
 static inline uint32_t magazine_second_level(const struct magazine *magazine)

@@ -140,27 +140,20 @@ static inline uint32_t span_phase(const struct class_layout *layout, uint32_t ru
     return layout->lines == 2 ? ((run_type + span) >> 1) & (layout->span_blocks - 1u) : 0;
 }
 
-/*
- * The slot of the block that begins at a line of a run, or -1: none does. As class_layout_locate.
+/* Whether a block of a run begins at the line: the same as class_layout_locate, without the parts.
  */
-static inline __attribute__((always_inline)) int32_t
-class_layout_slot_at(const struct class_layout *layout, uint32_t run_type, uint32_t line)
+static inline __attribute__((always_inline)) bool
+class_layout_is_start(const struct class_layout *layout, uint32_t line)
 {
     uint32_t quotient = (uint32_t)((line * layout->reciprocal) >> 32);
 
     if (__builtin_expect(layout->lines == 2, 0)) {
         uint32_t rest = line - quotient * layout->span_lines;
-        uint32_t bit = span_bit_of_block(layout, span_phase(layout, run_type, quotient), rest / 2);
 
-        if (rest % 2 != 0 || rest / 2 >= layout->span_blocks || quotient >= layout->run_spans)
-            return -1;
-        return (int32_t)((((run_type + quotient) & 1) << layout->span_shift) | bit);
+        return rest % 2 == 0 && rest / 2 < layout->span_blocks && quotient < layout->run_spans;
     }
-    if (quotient * layout->lines != line || quotient >= (uint32_t)layout->run_spans
-                                                            << layout->span_shift)
-        return -1;
-    /* The spans of a run are of consecutive types: its slots go on from span to span. */
-    return (int32_t)((quotient + (run_type << layout->span_shift)) & (colours - 1));
+    return quotient * layout->lines == line && quotient < (uint32_t)layout->run_spans
+                                                              << layout->span_shift;
 }
 
 /* All bits of a span: span_blocks of them. */

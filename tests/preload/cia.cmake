@@ -15,3 +15,17 @@ add_test(NAME preload.cia_settings_are_honoured_or_named_in_one_line
          COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cia_settings_test.sh $<TARGET_FILE:cia_malloc>)
 set_tests_properties(preload.cia_settings_are_honoured_or_named_in_one_line
                      PROPERTIES LABELS preload TIMEOUT 20)
+
+# The library's own vfork.
+add_executable(cia_vfork cia_vfork.c)
+target_link_libraries(cia_vfork PRIVATE pthread)
+set_target_properties(cia_vfork PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+foreach(claim "allocate;the_child_of_a_vfork_allocates_beside_the_parents_threads"
+              "return;vfork_returns_in_the_child_and_then_in_the_parent"
+              "fail;vfork_fails_as_the_kernel_says")
+    list(GET claim 0 argument)
+    list(GET claim 1 name)
+    add_test(NAME preload.cia.${name} COMMAND cia_vfork ${argument})
+    set_tests_properties(preload.cia.${name} PROPERTIES LABELS preload TIMEOUT 60
+                         ENVIRONMENT LD_PRELOAD=$<TARGET_FILE:cia_malloc>)
+endforeach()

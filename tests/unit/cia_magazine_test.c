@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -156,7 +157,7 @@ START_TEST(blocks_of_one_colour_do_not_follow_each_other)
 }
 END_TEST
 
-START_TEST(a_block_freed_twice_is_noticed_whatever_was_freed_between)
+START_TEST(a_block_that_waits_in_its_first_place_is_not_freed_twice)
 {
     open_magazine();
     for (int i = 0; i < 20; i++)
@@ -309,6 +310,33 @@ START_TEST(a_trim_empties_the_magazines)
 }
 END_TEST
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+START_TEST(when_memory_runs_out_one_cpu_gets_what_waits_for_another)
+{
+    enum { LIMIT_BYTES = 128 << 20, LONG = 2000, STEP = 97, AGAIN = 12 };
+    static void *taken[LIMIT_BYTES / LONG];
+    struct rlimit limit = {LIMIT_BYTES, LIMIT_BYTES};
+    uint32_t count = 0, had = 0;
+
+    for (int cpu = 1; cpu >= 0; cpu--) {
+        stay_on_cpu(cpu);
+        for (int i = 0; i < MANY; i++)
+            cia_free(cia_allocate(LONG));
+    }
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+    while ((taken[count] = cia_allocate(LONG)) != NULL)
+        count++;
+    stay_on_cpu(1);
+    for (uint32_t i = 0; i < AGAIN; i++) /* far from each other: no page becomes free */
+        cia_free(taken[STEP * (i + 1)]);
+    stay_on_cpu(0);
+    while (cia_allocate(LONG) != NULL)
+        had++;
+    ck_assert_uint_ge(had, AGAIN);
+}
+END_TEST
+#endif
+
 int main(void)
 {
     Suite *suite = suite_create("cia magazines");
@@ -319,13 +347,16 @@ int main(void)
     tcase_add_test(tests, every_malloc_is_counted_and_what_waits_is_not_live);
     tcase_add_test(tests, at_most_two_blocks_of_a_colour_wait);
     tcase_add_test(tests, blocks_of_one_colour_do_not_follow_each_other);
-    tcase_add_test_raise_signal(tests, a_block_freed_twice_is_noticed_whatever_was_freed_between,
+    tcase_add_test_raise_signal(tests, a_block_that_waits_in_its_first_place_is_not_freed_twice,
                                 SIGABRT);
     tcase_add_test(tests, fresh_blocks_come_in_the_order_of_their_addresses);
     tcase_add_test(tests, memory_that_was_used_is_zeroed_for_calloc_and_fresh_memory_is_zero);
     tcase_add_test(tests, magazines_that_are_taken_away_again_and_again_lose_nothing);
     tcase_add_test(tests, the_child_of_a_fork_uses_the_magazines_that_it_finds);
     tcase_add_test(tests, a_trim_empties_the_magazines);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    tcase_add_test(tests, when_memory_runs_out_one_cpu_gets_what_waits_for_another);
+#endif
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
