@@ -26,12 +26,12 @@ pid_t vfork(void)
             "popq %rdi\n\t"
             "movq magazine_area@gottpoff(%rip), %rdx\n\t"
             "movq %fs:(%rdx), %rsi\n\t"
-            "movl $58, %eax\n\t" /* SYS_vfork */
+            "movq $1, %fs:(%rdx)\n\t" /* MAGAZINE_AREA_OFF, before a signal can come in the child */
+            "movl $58, %eax\n\t"      /* SYS_vfork */
             "syscall\n\t"
             "pushq %rdi\n\t"
             "testq %rax, %rax\n\t"
             "jnz 1f\n\t"
-            "movq $1, %fs:(%rdx)\n\t" /* MAGAZINE_AREA_OFF */
             "xorl %ecx, %ecx\n\t"
             "rdsspq %rcx\n\t"
             "testq %rcx, %rcx\n\t"
