@@ -24,8 +24,6 @@ static ULong chance;
 static Int interrupt_due; /* blocks in transactions until the next one */
 static UInt counted_from; /* the event counter up to which interrupt_due is right */
 static UInt entered_with; /* the event counter at entry, less what was taken off it since */
-static UInt left;         /* blocks that the running thread may still have */
-static Bool starts_anew;
 
 static void draw_interrupt(void)
 {
@@ -49,7 +47,6 @@ void schedule_init(void)
 void schedule_seed(ULong seed)
 {
     start(seed);
-    starts_anew = True;
     for (Int cpu = 0; cpu < options.cpus; cpu++)
         transactions[cpu].defeats = 0;
     processors_lock();
@@ -91,17 +88,9 @@ Bool schedule_enter(Guest *guest)
         draw_interrupt();
         return False;
     }
-    if (starts_anew) {
-        /* Not with what is left of the core's own limit: that depends on what was before. */
-        starts_anew = False;
-        limit_counter(guest, 0);
-        return True;
-    }
-    if (!processors_alone()) {
+    if (!processors_alone() && baton_is_new()) {
         Int mean = transactions_active != 0 ? options.switch_inside : options.switch_outside;
-        if (baton_is_new())
-            left = random_around(&chance, (UInt)mean);
-        limit_counter(guest, left);
+        limit_counter(guest, random_around(&chance, (UInt)mean));
     }
     if (transaction_running != NULL)
         limit_to_interrupt(guest);
@@ -111,9 +100,6 @@ Bool schedule_enter(Guest *guest)
 void schedule_leave(const Guest *guest)
 {
     processors_count(entered_with - counter_of(guest));
-    /* The core itself gives one block back each time, and how often it comes here depends on which
-     * code is already translated. */
-    left = counter_of(guest);
     if (transaction_running != NULL)
         schedule_count_blocks(guest);
 }

@@ -9,7 +9,8 @@
  *   reads LINES          LINES lines may be read, one more may not
  *   second SETS WAYS     the read set of a second level of this geometry
  *   replacement lru|tree which line leaves
- *   interrupts           long transactions are interrupted, short ones commit
+ *   interrupts BLOCKS    one every BLOCKS of code on average interrupts a transaction
+ *   no-interrupts        none ever does
  *   no-first-touch       transactions bring pages in
  */
 #include "transaction.h"
@@ -215,6 +216,41 @@ static void the_oldest_line_leaves_or_the_one_that_the_tree_points_at(const char
         EXPECT_EQUAL(status, STARTED);
 }
 
+/* Lines of one set: the first level has room for some, and what leaves it goes to the second. */
+static void a_set_holds_as_many_read_lines_as_both_levels_have_ways(size_t first_ways,
+                                                                    size_t second_sets,
+                                                                    size_t second_ways)
+{
+    size_t fit = first_ways + second_ways;
+    struct walk fits = {quiet_set(64), second_sets, fit, false, 0};
+    struct walk elsewhere = {quiet_set(64) + 64 * second_sets, second_sets, fit, false, 0};
+    struct walk too_many = {quiet_set(64), second_sets, fit + 1, false, 0};
+
+    for (int i = 0; i < 10; i++) {
+        EXPECT(walk_commits(&fits));
+        EXPECT(walk_commits(&elsewhere)); /* what earlier transactions left there may go */
+        EXPECT(walk_overflows(&too_many));
+    }
+}
+
+/* What CPUID's leaf 4 says of a data or unified cache of this level. */
+static void cpuid_describes_the_cache(unsigned level, size_t sets, size_t ways)
+{
+    unsigned eax, ebx, ecx, edx;
+
+    for (unsigned index = 0; __get_cpuid_count(4, index, &eax, &ebx, &ecx, &edx); index++) {
+        enum { NONE = 0, INSTRUCTIONS = 2 };
+
+        EXPECT((eax & 31) != NONE);
+        if ((eax & 31) == INSTRUCTIONS || (eax >> 5 & 7) != level)
+            continue;
+        EXPECT_EQUAL((ebx >> 22) + 1, ways);
+        EXPECT_EQUAL((ebx & 0xfff) + 1, LINE);
+        EXPECT_EQUAL(ecx + 1, sets);
+        return;
+    }
+}
+
 static void work_long(void *unused)
 {
     (void)unused;
@@ -240,6 +276,45 @@ static void long_transactions_are_interrupted_and_short_ones_mostly_commit(void)
     }
     EXPECT(long_ones < 10);
     EXPECT(short_ones > 80);
+}
+
+/* A loop of `blocks` blocks of code: what a call returns to begins a new one, twice a round. */
+static __attribute__((noinline)) void be_called(void)
+{
+    __asm__ volatile("");
+}
+
+static void work_blocks(void *blocks)
+{
+    for (unsigned i = 0; i < *(unsigned *)blocks; i += 2)
+        be_called();
+}
+
+static double share_interrupted(unsigned blocks)
+{
+    enum { TRANSACTIONS = 4000 };
+    int interrupted = 0;
+
+    for (int i = 0; i < TRANSACTIONS; i++)
+        interrupted += attempt(work_blocks, &blocks) != STARTED;
+    return (double)interrupted / TRANSACTIONS;
+}
+
+static void the_share_of_interrupted_transactions_is_their_length_by_the_rate(unsigned rate)
+{
+    for (unsigned part = 40; part >= 5; part /= 2) {
+        double share = share_interrupted(rate / part), expected = 1.0 / part;
+
+        EXPECT(share > expected * 0.6 && share < expected * 1.5);
+    }
+}
+
+static void no_transaction_is_interrupted_if_nothing_else_was_asked_for(void)
+{
+    unsigned blocks = 1000000;
+
+    for (int i = 0; i < 20; i++)
+        EXPECT_EQUAL(attempt(work_blocks, &blocks), STARTED);
 }
 
 static void a_transaction_brings_pages_in_when_first_touches_do_not_count(void)
@@ -268,15 +343,22 @@ int main(int count, char **arguments)
         many_more_lines_may_be_read_than_the_first_level_holds(first, second);
         reads_push_a_written_line_out(first, second);
         a_written_line_that_is_used_all_the_time_stays(first, second);
+        if (is_emulated())
+            cpuid_describes_the_cache(1, first, second);
     } else if (strcmp(what, "reads") == 0) {
         so_many_lines_may_be_read_and_one_more_aborts_for_capacity(first);
     } else if (strcmp(what, "second") == 0) {
         the_second_level_bounds_what_is_read(first, second);
+        a_set_holds_as_many_read_lines_as_both_levels_have_ways(8, first, second);
+        cpuid_describes_the_cache(2, first, second);
     } else if (strcmp(what, "replacement") == 0) {
         EXPECT(count > 2);
         the_oldest_line_leaves_or_the_one_that_the_tree_points_at(arguments[2]);
     } else if (strcmp(what, "interrupts") == 0) {
         long_transactions_are_interrupted_and_short_ones_mostly_commit();
+        the_share_of_interrupted_transactions_is_their_length_by_the_rate((unsigned)first);
+    } else if (strcmp(what, "no-interrupts") == 0) {
+        no_transaction_is_interrupted_if_nothing_else_was_asked_for();
     } else if (strcmp(what, "no-first-touch") == 0) {
         a_transaction_brings_pages_in_when_first_touches_do_not_count();
     } else {
