@@ -239,6 +239,41 @@ static void a_thread_that_runs_can_be_bound_by_another_one(void)
     end_thread(thread);
 }
 
+static void linger_inside(void *unused)
+{
+    (void)unused;
+    linger(2000);
+}
+
+static void *be_in_transactions(void *over)
+{
+    while (!__atomic_load_n((bool *)over, __ATOMIC_ACQUIRE))
+        (void)attempt(linger_inside, NULL);
+    return NULL;
+}
+
+static void a_thread_may_move_to_where_another_one_is_in_a_transaction(void)
+{
+    pthread_t threads[MOST];
+    cpu_set_t all;
+    bool over = false;
+
+    EXPECT_EQUAL(sched_getaffinity(0, sizeof(all), &all), 0);
+    for (int i = 0; i < usable_count; i++)
+        threads[i] = start_thread(be_in_transactions, &over);
+    for (int i = 0; i < LOOKS; i++) {
+        cpu_set_t one = only(usable[i % usable_count], usable[i % usable_count]);
+
+        bind(&one);
+        (void)attempt(linger_inside, NULL);
+        EXPECT_EQUAL(by_rdtscp(), usable[i % usable_count]);
+    }
+    __atomic_store_n(&over, true, __ATOMIC_RELEASE);
+    for (int i = 0; i < usable_count; i++)
+        end_thread(threads[i]);
+    bind(&all);
+}
+
 static void a_processor_that_is_not_there_is_refused(void)
 {
     cpu_set_t beyond, before, after;
@@ -326,6 +361,7 @@ int main(int count, char **arguments)
         new_threads_and_children_may_use_what_their_creator_may();
         a_thread_that_runs_can_be_bound_by_another_one();
     }
+    a_thread_may_move_to_where_another_one_is_in_a_transaction();
     a_processor_that_is_not_there_is_refused();
     the_number_in_glibcs_rseq_is_right_or_none();
     sums_kept_by_processor_add_up();
