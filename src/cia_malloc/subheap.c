@@ -130,20 +130,6 @@ void subheap_free_large(struct subheap *heap, struct span *span)
     page_heap_return(&heap->pages, span->chunk, span->run_page, span->run_pages);
 }
 
-static void free_batch(struct subheap *heap, struct span *span, uint64_t bits)
-{
-    struct class_heap *class_heap = &heap->classes[span->size_class];
-
-    if (span->size_class == CLASS_LARGE) {
-        subheap_free_large(heap, span);
-        return;
-    }
-    for (uint64_t left = bits; left != 0; left &= left - 1)
-        class_heap_put(class_heap, span, left & -left);
-    if (class_heap_note(class_heap, span))
-        subheap_settle(heap, span);
-}
-
 void subheap_drain(struct subheap *heap)
 {
     /* Most slow paths find it empty: read before taking the line for writing. */
@@ -162,22 +148,20 @@ void subheap_drain(struct subheap *heap)
            thread that finds 0 and pushes the span writes next after we have read it. */
         uint64_t bits = atomic_exchange_explicit(&remote->freed, 0, memory_order_acq_rel);
 
-        if ((bits & span->free) != 0)
-            subheap_double_free(span, bits & span->free);
-        free_batch(heap, span, bits);
+        subheap_free_local(heap, span, bits);
         remote = next;
     }
 }
 
-void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bit)
+void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bits)
 {
     struct span_remote *remote = &chunk->remotes[span_index];
     struct subheap *heap = chunk->owner;
     /* Release: our accesses to the block come before its reuse. Acquire: see subheap_drain. */
-    uint64_t before = atomic_fetch_or_explicit(&remote->freed, bit, memory_order_acq_rel);
+    uint64_t before = atomic_fetch_or_explicit(&remote->freed, bits, memory_order_acq_rel);
 
-    if (__builtin_expect((before & bit) != 0, 0))
-        subheap_double_free(&chunk->spans[span_index], bit);
+    if (__builtin_expect((before & bits) != 0, 0))
+        subheap_double_free(&chunk->spans[span_index], before & bits);
     if (before != 0)
         return; /* whoever set the first bit pushes the span; do not touch it again */
 

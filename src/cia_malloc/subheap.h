@@ -90,22 +90,31 @@ static inline void *subheap_allocate(struct subheap *heap, unsigned size_class, 
     return subheap_allocate_slow(heap, size_class, untouched);
 }
 
+/* Says which block of the span was freed twice, and aborts. */
+_Noreturn void subheap_double_free(const struct span *span, uint64_t bits);
+
 /* See class_heap_settle; releases the run if that says so. */
 void subheap_settle(struct subheap *heap, struct span *span);
 
 /* Puts a large block's run back. */
 void subheap_free_large(struct subheap *heap, struct span *span);
 
-/* Puts back one block of a span of this sub-heap: its bit is not free now. */
-static inline void subheap_free_local(struct subheap *heap, struct span *span, uint64_t bit)
+/*
+ * Puts back blocks of a span of this sub-heap. The process ends if one of them is free already: it
+ * was freed twice.
+ */
+static inline void subheap_free_local(struct subheap *heap, struct span *span, uint64_t bits)
 {
+    if (__builtin_expect((span->free & bits) != 0, 0))
+        subheap_double_free(span, span->free & bits);
     if (__builtin_expect(span->size_class == CLASS_LARGE, 0)) {
         subheap_free_large(heap, span);
         return;
     }
     struct class_heap *class_heap = &heap->classes[span->size_class];
 
-    class_heap_put(class_heap, span, bit);
+    for (uint64_t left = bits; left != 0; left &= left - 1)
+        class_heap_put(class_heap, span, left & -left);
     if (__builtin_expect(class_heap_note(class_heap, span), 0))
         subheap_settle(heap, span);
 }
@@ -120,10 +129,11 @@ void subheap_drain(struct subheap *heap);
 bool subheap_trim(struct subheap *heap);
 
 /*
- * Without the lock: gives one block back to the sub-heap that owns the chunk. Lock-free: one atomic
- * or on a line that the owner does not work on; a push besides for the first of a span's batch.
+ * Without the lock: gives blocks of a span back to the sub-heap that owns the chunk. Lock-free: one
+ * atomic or on a line that the owner does not work on; a push besides for the first of a span's
+ * batch. Ends the process as subheap_free_local does.
  */
-void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bit);
+void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bits);
 
 /*
  * After some of those, without the lock: how many bytes they were, all of this sub-heap. The owner
@@ -134,8 +144,5 @@ void subheap_freed_remotely(struct subheap *heap, size_t bytes);
 /* Once, before the first sub-heap: how far runs go through the L2 before they repeat. Idempotent.
  */
 void subheap_initialise(uint32_t l2_sets);
-
-/* Says which block of the span was freed twice, and aborts. */
-_Noreturn void subheap_double_free(const struct span *span, uint64_t bits);
 
 #endif

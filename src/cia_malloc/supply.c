@@ -15,59 +15,61 @@ struct subheap *supply_lock_here(void)
     return heap != NULL && subheap_try_lock(heap) ? heap : NULL;
 }
 
-/* Puts a block back that is of the sub-heap whose lock the caller holds. */
-static void give_back_locally(struct subheap *heap, const struct block *block)
-{
-    struct span *span = &block->chunk->spans[block->span];
-
-    if (__builtin_expect((span->free & block->bit) != 0, 0))
-        subheap_double_free(span, block->bit);
-    subheap_free_local(heap, span, block->bit);
-}
-
-void supply_give_back(struct subheap *held, const struct block *block)
-{
-    if (block->chunk->owner == held) {
-        give_back_locally(held, block);
-        return;
-    }
-    subheap_free_remote(block->chunk, block->span, block->bit);
-    subheap_freed_remotely(block->chunk->owner, block->bytes);
-}
-
 static char *address_of(const char *waiting)
 {
     return (char *)((uintptr_t)waiting & ~(uintptr_t)MAGAZINE_UNTOUCHED);
 }
 
+/* Blocks of one span on their way home. */
+struct batch {
+    struct chunk *chunk; /* NULL: none yet */
+    uint32_t span;
+    uint64_t bits;
+    size_t bytes;
+};
+
+/* held as for supply_give_back. */
+static void send(struct subheap *held, const struct batch *batch)
+{
+    if (batch->chunk == NULL)
+        return;
+    if (batch->chunk->owner == held) {
+        subheap_free_local(held, &batch->chunk->spans[batch->span], batch->bits);
+        return;
+    }
+    subheap_free_remote(batch->chunk, batch->span, batch->bits);
+    subheap_freed_remotely(batch->chunk->owner, batch->bytes);
+}
+
+void supply_give_back(struct subheap *held, const struct block *block)
+{
+    struct batch batch = {block->chunk, block->span, block->bit, block->bytes};
+
+    send(held, &batch);
+}
+
 /*
- * Puts back what waited in a magazine, each block where it belongs. held as above. Other sub-heaps
- * are told once how much came, not for each block.
+ * Puts back what waited in a magazine, where it belongs; blocks of one span that follow each other,
+ * as they do when they were allocated and freed in a row, go together.
  */
 static void unload(struct subheap *held, char *const *blocks, uint32_t count)
 {
-    struct subheap *told = NULL;
-    size_t bytes = 0;
+    struct batch batch = {.chunk = NULL};
 
     for (uint32_t i = 0; i < count; i++) {
         const char *address = address_of(blocks[i]);
         struct block block = block_at(page_source_owner(address), address);
-        struct subheap *owner = block.chunk->owner;
 
-        if (owner == held) {
-            give_back_locally(held, &block);
-            continue;
+        if (block.chunk != batch.chunk || block.span != batch.span) {
+            send(held, &batch);
+            batch = (struct batch){.chunk = block.chunk, .span = block.span};
         }
-        subheap_free_remote(block.chunk, block.span, block.bit);
-        if (owner != told && told != NULL) {
-            subheap_freed_remotely(told, bytes);
-            bytes = 0;
-        }
-        told = owner;
-        bytes += block.bytes;
+        if (__builtin_expect((batch.bits & block.bit) != 0, 0))
+            subheap_double_free(&block.chunk->spans[block.span], block.bit);
+        batch.bits |= block.bit;
+        batch.bytes += block.bytes;
     }
-    if (told != NULL)
-        subheap_freed_remotely(told, bytes);
+    send(held, &batch);
 }
 
 static void unload_here(char *const *blocks, uint32_t count)
