@@ -182,6 +182,41 @@ static void a_jump_to_a_non_canonical_address_faults(void)
     }
 }
 
+/* ---- what only looks like an access ---- */
+
+#define TOUCHES_NOTHING(name, text)                                                                \
+    static void name(void *at)                                                                     \
+    {                                                                                              \
+        __asm__ volatile(text                                                                      \
+                         : "+D"(at)                                                                \
+                         :                                                                         \
+                         : "rax", "rcx", "rsi", "xmm0", "xmm1", "xmm2", "cc", "memory");           \
+    }
+TOUCHES_NOTHING(prefetch, "prefetcht0 (%%rdi)\n\tprefetchw (%%rdi)\n\tprefetchnta (%%rdi)")
+TOUCHES_NOTHING(long_nop, "nopl (%%rdi)\n\tlea (%%rdi), %%rax")
+TOUCHES_NOTHING(no_strings, "xorl %%ecx, %%ecx\n\tmovq %%rdi, %%rsi\n\trep movsb\n\t"
+                            "rep stosb\n\trepne scasb")
+TOUCHES_NOTHING(masked_load, "vpxor %%ymm1, %%ymm1, %%ymm1\n\t"
+                             "vpmaskmovd (%%rdi), %%ymm1, %%ymm0\n\tvzeroupper")
+TOUCHES_NOTHING(masked_store, "vpxor %%ymm1, %%ymm1, %%ymm1\n\t"
+                              "vpmaskmovd %%ymm0, %%ymm1, (%%rdi)\n\tvzeroupper")
+TOUCHES_NOTHING(masked_gather, "vpxor %%ymm1, %%ymm1, %%ymm1\n\tvpxor %%ymm2, %%ymm2, %%ymm2\n\t"
+                               "vpgatherdd %%ymm1, (%%rdi,%%ymm2,4), %%ymm0\n\tvzeroupper")
+
+static void a_prefetch_a_string_of_no_length_and_what_is_masked_access_nothing(void)
+{
+    void *nowhere = (void *)new_pages(1, PROT_NONE);
+
+    EXPECT(commits(prefetch, nowhere));
+    EXPECT(commits(long_nop, nowhere));
+    EXPECT(commits(no_strings, nowhere));
+    if (!__builtin_cpu_supports("avx2"))
+        return;
+    EXPECT(commits(masked_load, nowhere));
+    EXPECT(commits(masked_store, nowhere));
+    EXPECT(commits(masked_gather, nowhere));
+}
+
 static void breakpoint(void *unused)
 {
     (void)unused;
@@ -301,6 +336,7 @@ int main(void)
     a_jump_to_where_no_code_is_aborts_without_a_signal();
     a_jump_to_a_non_canonical_address_faults();
     a_misaligned_vector_store_aborts_without_a_signal();
+    a_prefetch_a_string_of_no_length_and_what_is_masked_access_nothing();
     a_breakpoint_aborts_with_the_debug_bit_and_without_a_signal();
     an_exception_whose_signal_is_blocked_or_ignored_aborts_as_any_other();
     a_first_touch_aborts_every_time_until_the_page_is_brought_in_outside();
