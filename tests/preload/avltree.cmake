@@ -2,13 +2,7 @@
 
 # What goes wrong on purpose: nodes that change behind the benchmark's back, memory that runs out;
 # and a library that only watches.
-foreach(plugin avltree_broken avltree_watch)
-    add_library(${plugin} MODULE ${plugin}.c)
-    target_link_libraries(${plugin} PRIVATE ${CMAKE_DL_LIBS})
-    target_compile_options(${plugin} PRIVATE -fno-builtin)
-    set_target_properties(${plugin} PROPERTIES PREFIX "" C_VISIBILITY_PRESET default
-                          LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/plugins)
-endforeach()
+mplace_test_plugins(avltree_broken avltree_watch)
 
 foreach(claim
         the_row_is_the_documented_one

@@ -1,11 +1,5 @@
 # librand_malloc.so under programs, in front of each allocator that may stand behind it.
-foreach(plugin rand_picky_next rand_dlsym)
-    add_library(${plugin} MODULE ${plugin}.c)
-    target_link_libraries(${plugin} PRIVATE ${CMAKE_DL_LIBS})
-    target_compile_options(${plugin} PRIVATE -fno-builtin)
-    set_target_properties(${plugin} PROPERTIES PREFIX "" C_VISIBILITY_PRESET default
-                          LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/plugins)
-endforeach()
+mplace_test_plugins(rand_picky_next rand_dlsym)
 target_compile_options(rand_dlsym PRIVATE -O2) # in every build type; see the end of its dlsym
 foreach(program rand_claims rand_picky_test rand_dlsym_test)
     add_executable(${program} ${program}.c)

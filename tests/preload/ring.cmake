@@ -2,14 +2,7 @@
 
 # What goes wrong on purpose: an allocator that gives one block twice, a lock library with known
 # counts.
-foreach(plugin ring_broken_malloc ring_fake_lock)
-    add_library(${plugin} MODULE ${plugin}.c)
-    target_link_libraries(${plugin} PRIVATE ${CMAKE_DL_LIBS})
-    # The compiler must not know that these functions are malloc and free.
-    target_compile_options(${plugin} PRIVATE -fno-builtin)
-    set_target_properties(${plugin} PROPERTIES PREFIX "" C_VISIBILITY_PRESET default
-                          LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/plugins)
-endforeach()
+mplace_test_plugins(ring_broken_malloc ring_fake_lock)
 
 foreach(claim
         the_header_is_exactly_the_documented_one
