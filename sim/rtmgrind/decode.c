@@ -6,6 +6,7 @@
  */
 #include "decode.h"
 
+#include "bit_test.h"
 #include "core_internals.h"
 #include "heap_blocks.h"
 #include "identity.h"
@@ -166,7 +167,8 @@ struct decoded __wrap_disInstr_AMD64(DECODE_PARAMETERS)
         if (instruction.operation != RTM_NONE)
             return rtm_emit(block, &instruction, address);
     }
-    if (identity_decode(block, bytes, address, &decoded))
+    if (identity_decode(block, bytes, address, &decoded) ||
+        bit_test_decode(block, bytes, address, &decoded))
         return decoded;
     if (variant_now != VARIANT_PLAIN)
         unfriendly_before(block, bytes, address);

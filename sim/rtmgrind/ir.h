@@ -51,4 +51,15 @@ static inline void ir_uses_event_counter(IRDirty *call)
     ir_guest_effect(call, Ifx_Read, offsetof(Guest, host_EvC_COUNTER), sizeof(UInt));
 }
 
+/* The flags are this value from here on. */
+static inline void ir_put_flags(IRSB *block, IRExpr *flags)
+{
+    enum { FLAGS_ARE_IN_DEP1 = 0 }; /* VEX's AMD64G_CC_OP_COPY */
+
+    addStmtToIRSB(block, IRStmt_Put(GUEST_OFFSET(CC_OP), ir_u64(FLAGS_ARE_IN_DEP1)));
+    addStmtToIRSB(block, IRStmt_Put(GUEST_OFFSET(CC_DEP1), flags));
+    addStmtToIRSB(block, IRStmt_Put(GUEST_OFFSET(CC_DEP2), ir_u64(0)));
+    addStmtToIRSB(block, IRStmt_Put(GUEST_OFFSET(CC_NDEP), ir_u64(0)));
+}
+
 #endif

@@ -141,16 +141,6 @@ static ULong helper_xtest(void)
     return transaction_running != NULL ? 0 : FLAG_ZERO;
 }
 
-static void emit_flags(IRSB *block, IRTemp flags)
-{
-    enum { FLAGS_ARE_IN_DEP1 = 0 }; /* VEX's AMD64G_CC_OP_COPY */
-
-    addStmtToIRSB(block, IRStmt_Put(GUEST_OFFSET(CC_OP), ir_u64(FLAGS_ARE_IN_DEP1)));
-    addStmtToIRSB(block, IRStmt_Put(GUEST_OFFSET(CC_DEP1), IRExpr_RdTmp(flags)));
-    addStmtToIRSB(block, IRStmt_Put(GUEST_OFFSET(CC_DEP2), ir_u64(0)));
-    addStmtToIRSB(block, IRStmt_Put(GUEST_OFFSET(CC_NDEP), ir_u64(0)));
-}
-
 /* Returns the address where it goes on, which the helper returned: VEX must not know that it always
  * is the next instruction, or it would go on translating there, in the same block. */
 static IRExpr *emit_xbegin(IRSB *block, Addr address, Addr next, Long distance)
@@ -195,7 +185,7 @@ static void emit_xtest(IRSB *block)
 
     addStmtToIRSB(block, IRStmt_Dirty(unsafeIRDirty_1_N(flags, 0, "rtmgrind_xtest", &helper_xtest,
                                                         mkIRExprVec_0())));
-    emit_flags(block, flags);
+    ir_put_flags(block, IRExpr_RdTmp(flags));
 }
 
 /* Appends the end of an instruction. XBEGIN must end its block, for the rest of it would not
