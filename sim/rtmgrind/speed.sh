@@ -1,18 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# How fast the tool is: plain code against Valgrind's tool that does nothing, and the ring with one
-# transaction a traversal. Processor time of runs that take turns, so that a busy machine slows all
-# of them alike; medians. Prints figures and judges nothing.
+# How fast the tool is: plain programs against Valgrind's tool that does nothing, the ring with one
+# transaction a traversal, and plain code beside another thread's transaction. Processor time in
+# user mode of many short runs that take turns, so that a busy machine slows all of them alike;
+# medians. Prints figures and judges nothing.
 set -euo pipefail
 
 usage()
 {
     cat <<'END'
-usage: speed.sh [BUILD_FOLDER] [RUNS]
+usage: speed.sh [OPTION...] [WHAT...]
 
-Needs the benchmark ring, libttstle_lock.so and the tool in BUILD_FOLDER (default: build).
-RUNS (default 5): how often each figure is taken; the median counts.
+  --build FOLDER     has the benchmark ring, libttstle_lock.so and the tool (default: build)
+  --against FOLDER   another folder with a tool, as lib/mplace/valgrind is one: measured in turn
+                     with that of the build
+  --runs N           how often each figure is taken; the median counts (default 7)
+  WHAT               loop, perl, python3, sqlite3, xz, cc1, ring, beside (default: all that are here)
 END
 }
 
@@ -22,21 +26,48 @@ die()
     exit 2
 }
 
-if [[ ${1-} == --help || ${1-} == -h ]]; then
-    usage
-    exit 0
-fi
-build=${1:-build}
-runs=${2:-5}
+build=build
+against=
+runs=7
+while [[ $# -gt 0 ]]; do
+    case $1 in
+    --build | --against | --runs)
+        [[ $# -ge 2 ]] || die "$1 needs a value"
+        declare "${1#--}=$2"
+        shift 2
+        ;;
+    --help | -h) usage; exit 0 ;;
+    -*) die "unknown option '$1' (speed.sh --help)" ;;
+    *) break ;;
+    esac
+done
 [[ $runs =~ ^[1-9][0-9]*$ ]] || die "'$runs' is not a number of runs"
 [[ -d $build ]] || die "no folder $build"
 build=$(cd -- "$build" && pwd)
 ring=$build/bin/ring
 lock=$build/lib/libttstle_lock.so
-export VALGRIND_LIB=$build/lib/mplace/valgrind
-for file in "$ring" "$lock" "$VALGRIND_LIB/rtmgrind-amd64-linux"; do
+declare -A folder=([none]=$build/lib/mplace/valgrind [tool]=$build/lib/mplace/valgrind)
+tools=(none tool)
+if [[ -n $against ]]; then
+    [[ -d $against ]] || die "no folder $against"
+    folder[other]=$(cd -- "$against" && pwd)
+    tools+=(other)
+fi
+for file in "$ring" "$lock" "${folder[@]/%//rtmgrind-amd64-linux}"; do
     [[ -e $file ]] || die "$file is missing: build it first"
 done
+scratch=$(mktemp -d)
+trap 'rm -rf -- "$scratch"' EXIT
+
+# Runs a command under a tool: under TOOL [OPTION...] COMMAND...
+under()
+{
+    local tool=$1 name=rtmgrind
+
+    [[ $tool != none ]] || name=none
+    shift
+    VALGRIND_LIB=${folder[$tool]} valgrind -q "--tool=$name" "$@"
+}
 
 # Seconds of processor time in user mode: seconds COMMAND...
 seconds()
@@ -48,36 +79,147 @@ seconds()
 
 median()
 {
-    sort -g | awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'
+    sort -g -- "$1" | awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'
 }
 
-plain_workload()
+# The program of a name, so that it takes about half a second under the tool that does nothing.
+workload()
 {
-    # $i is perl's
+    # $i is perl's.
     # shellcheck disable=SC2016
-    valgrind -q --tool="$1" perl -e 'my %h; for my $i (1 .. 400000) { $h{$i % 997} .= "x$i"; }
-        my $n = 0; $n += length for values %h; print "$n\n"'
+    case $1 in
+    loop) command=("$ring" --size 512 --nodes 4096 --traversals 6000) ;; # no lock but pthread's
+    perl) command=(perl -e 'my %h; for my $i (1 .. 150000) { $h{$i % 997} .= "x$i"; }') ;;
+    python3)
+        command=(/usr/bin/python3 -S -c 'import json
+rows = {str(i): [i, str(7 * i)] for i in range(500)}
+for _ in range(5): rows = json.loads(json.dumps(rows))
+print(sum(len(str(i)) for i in range(40000)))')
+        ;;
+    sqlite3)
+        command=(sqlite3 :memory: 'create table t(a integer primary key, b text);
+            with recursive c(x) as (select 1 union all select x + 1 from c where x < 20000)
+            insert into t select x, x * 7919 % 10007 from c; create index i on t(b);
+            select count(*), sum(a) from t where b > 5000;')
+        ;;
+    xz) command=(xz -2 -c "$scratch/bytes") ;;
+    cc1) command=("$(gcc -print-prog-name=cc1)" -quiet -O1 "$scratch/code.i" -o /dev/null) ;;
+    esac
 }
 
-ring_workload()
+compare_plain()
 {
-    LD_PRELOAD=$lock TTSTLE_POLICY=paper valgrind -q --tool=rtmgrind --l1d=haswell "$ring" \
-        --size 512 --nodes 128 --traversals "$1"
+    local what=$1 run tool command line
+
+    workload "$what"
+    type -P "${command[0]}" >/dev/null || { printf '%-8s not here\n' "$what"; return; }
+    for ((run = 0; run < runs; run++)); do
+        for tool in "${tools[@]}"; do
+            seconds under "$tool" "${command[@]}" >>"$scratch/$what.$tool"
+        done
+    done
+    line=$(printf '%-8s none %.2f s' "$what" "$(median "$scratch/$what.none")")
+    for tool in "${tools[@]:1}"; do
+        line+=$(awk -v name="$tool" -v one="$(median "$scratch/$what.$tool")" \
+            -v none="$(median "$scratch/$what.none")" \
+            'BEGIN { printf ", %s %.2f s: %.2f times", name, one, one / none }')
+    done
+    printf '%s\n' "$line"
 }
 
-few=1000
-many=201000
-scratch=$(mktemp -d)
-trap 'rm -rf -- "$scratch"' EXIT
-for ((run = 0; run < runs; run++)); do
-    seconds plain_workload none >>"$scratch/none"
-    seconds plain_workload rtmgrind >>"$scratch/tool"
-    seconds ring_workload $few >>"$scratch/few"
-    seconds ring_workload $many >>"$scratch/many"
+traverse()
+{
+    LD_PRELOAD=$lock TTSTLE_POLICY=paper under "$1" --l1d=haswell "$ring" --size 512 --nodes 128 \
+        --traversals "$2"
+}
+
+# What the start of the program takes is the same for few and for many traversals.
+compare_ring()
+{
+    local few=1000 many=81000 run tool first last
+
+    for ((run = 0; run < runs; run++)); do
+        for tool in "${tools[@]:1}"; do
+            first=$(seconds traverse "$tool" $few)
+            last=$(seconds traverse "$tool" $many)
+            awk -v first="$first" -v last="$last" -v traversals=$((many - few)) \
+                'BEGIN { print traversals / (last - first) }' >>"$scratch/ring.$tool"
+        done
+    done
+    for tool in "${tools[@]:1}"; do
+        printf 'ring     %s %.0f traversals/s, a transaction of 128 nodes each\n' "$tool" \
+            "$(median "$scratch/ring.$tool")"
+    done
+}
+
+# A loop of loads and stores, alone and while another thread is in a transaction: how many times
+# longer it takes. Of the thread's own processor time, the changes from thread to thread included.
+compare_beside()
+{
+    local run tool
+
+    cat >"$scratch/beside.c" <<'END'
+#include <immintrin.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+enum { WORDS = 8192 };
+static volatile long words[WORDS];
+static volatile int opened;
+static double seconds(long passes)
+{
+    struct timespec from, to;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+    for (long pass = 0; pass < passes; pass++)
+        for (int i = 0; i < WORDS; i++)
+            words[i]++;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+    return (to.tv_sec - from.tv_sec) + (to.tv_nsec - from.tv_nsec) * 1e-9;
+}
+static void *open_transaction(void *unused)
+{
+    opened = 1;
+    for (;;)
+        if (_xbegin() == _XBEGIN_STARTED)
+            for (;;)
+                ;
+    return unused;
+}
+int main(void)
+{
+    pthread_t thread;
+    double alone = seconds(100) / 100, beside;
+    pthread_create(&thread, NULL, open_transaction, NULL);
+    while (!opened)
+        ;
+    beside = seconds(5) / 5;
+    printf("%g\n", beside / alone);
+    exit(0);
+}
+END
+    gcc -O2 -mrtm -pthread "$scratch/beside.c" -o "$scratch/beside"
+    for ((run = 0; run < runs; run++)); do
+        for tool in "${tools[@]:1}"; do
+            under "$tool" "$scratch/beside" >>"$scratch/beside.$tool"
+            under "$tool" --switch-inside=5000 "$scratch/beside" >>"$scratch/seldom.$tool"
+        done
+    done
+    for tool in "${tools[@]:1}"; do
+        printf 'beside   %s %.0f times, with --switch-inside=5000 %.1f times\n' "$tool" \
+            "$(median "$scratch/beside.$tool")" "$(median "$scratch/seldom.$tool")"
+    done
+}
+
+head -c 200000 "${folder[none]}/rtmgrind-amd64-linux" >"$scratch/bytes"
+printf '#include <stdio.h>\n#include <string.h>\nint main(int n, char **v)\n{ puts(strchr(v[n - 1], 1)); }\n' |
+    gcc -E - >"$scratch/code.i"
+for what in "${@:-loop perl python3 sqlite3 xz cc1 ring beside}"; do
+    for one in $what; do
+        case $one in
+        ring | beside) "compare_$one" ;;
+        loop | perl | python3 | sqlite3 | xz | cc1) compare_plain "$one" ;;
+        *) die "what is '$one'? (speed.sh --help)" ;;
+        esac
+    done
 done
-none=$(median <"$scratch/none")
-tool=$(median <"$scratch/tool")
-awk -v none="$none" -v tool="$tool" 'BEGIN {
-    printf "plain code (perl): %.2f s, with --tool=none %.2f s: %.2f times\n", tool, none, tool / none }'
-awk -v few="$(median <"$scratch/few")" -v many="$(median <"$scratch/many")" -v traversals=$((many - few)) 'BEGIN {
-    printf "ring of 128 nodes, a transaction a traversal: %.0f traversals/s\n", traversals / (many - few) }'

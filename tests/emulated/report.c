@@ -5,7 +5,7 @@
  *
  *   return, _exit, abort, signal, fault, exec, no_exec
  *                        three commits and two explicit aborts, and the process ends in this way
- *   fork                 the same, and a child with one commit more
+ *   fork, orphan         the same, and a child with one commit more; it ends first, or last
  *   variable, heap       a thread stores to a line that another thread's transaction has loaded
  *   kernel               the other thread's system call does
  */
@@ -112,13 +112,16 @@ static void end_in_some_way(const char *how)
         execl("/nonexistent/true", "true", NULL);
         commit(1);
     }
-    if (strcmp(how, "fork") == 0) {
-        pid_t child = fork();
+    if (strcmp(how, "fork") == 0 || strcmp(how, "orphan") == 0) {
+        pid_t parent = getpid(), child = fork();
         if (child == 0) {
             commit(1);
+            while (strcmp(how, "orphan") == 0 && getppid() == parent)
+                usleep(10000);
             _exit(0);
         }
-        EXPECT_EQUAL(waitpid(child, NULL, 0), child);
+        if (strcmp(how, "fork") == 0)
+            EXPECT_EQUAL(waitpid(child, NULL, 0), child);
         printf("%d %d\n", (int)getpid(), (int)child);
     }
 }

@@ -125,9 +125,10 @@ def a_child_has_a_report_of_its_own():
 
 
 def without_a_process_id_in_its_name_the_file_is_the_parents():
-    parent = run("fork").stdout.split()[0]
-    check_counts(read(), 3, 2)
-    check(read()["pid"] == int(parent), "the parent's", read())
+    for how in ("fork", "orphan"):  # the parent ends last, and first
+        parent = run(how).stdout.split()[0]
+        check_counts(read(), 3, 2)
+        check(read()["pid"] == int(parent), "the parent's", read())
 
 
 def a_file_that_cannot_be_written_is_one_line_and_nothing_is_run():
@@ -156,7 +157,7 @@ def a_conflict_names_both_instructions():
     check(re.search(store, abort["requester"]), "the instruction that did it", abort)
     check(re.search(rf"    at .*{load}\n.*for another thread at .*{store}", done.stderr),
           "both in the text", done.stderr)
-    check("load_and_wait" in abort["begun"][0] and "main" in abort["begun"][-1],
+    check(abort["begun"][0] == abort["begin"] and "main" in abort["begun"][-1],
           "the calls that led to the transaction", abort)
 
 
