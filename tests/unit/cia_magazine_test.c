@@ -157,6 +157,40 @@ START_TEST(blocks_of_one_colour_do_not_follow_each_other)
 }
 END_TEST
 
+START_TEST(what_another_cpu_freed_leaves_the_next_blocks_even)
+{
+    enum { HERE = 20000, STEPS_OF_CHURN = 200, IN_A_ROW = 512 };
+    static void *here[HERE];
+    uint64_t seed = 5;
+    uint32_t in_set[COLOURS_LEAST] = {0};
+
+    for (uint32_t step = 0; step <= STEPS_OF_CHURN; step++) {
+        uint32_t victims[500];
+
+        stay_on_cpu(0);
+        for (int i = 0; i < HERE; i++) {
+            if (here[i] == NULL)
+                here[i] = cia_allocate(BYTES);
+        }
+        for (int i = 0; i < 500; i++)
+            victims[i] = random_below(&seed, HERE);
+        stay_on_cpu(1);
+        for (uint32_t i = 0; i < (step < STEPS_OF_CHURN ? 500 : HERE); i++) {
+            void **victim = &here[step < STEPS_OF_CHURN ? victims[i] : i];
+
+            if (*victim != NULL)
+                cia_free(*victim);
+            *victim = NULL;
+        }
+    }
+    stay_on_cpu(0);
+    for (int i = 0; i < IN_A_ROW; i++)
+        in_set[set_of(cia_allocate(BYTES))]++;
+    for (uint32_t set = 0; set < COLOURS_LEAST; set++)
+        ck_assert_uint_le(in_set[set], 2 * IN_A_ROW / COLOURS_LEAST);
+}
+END_TEST
+
 START_TEST(a_block_that_waits_in_its_first_place_is_not_freed_twice)
 {
     open_magazine();
@@ -347,6 +381,7 @@ int main(void)
     tcase_add_test(tests, every_malloc_is_counted_and_what_waits_is_not_live);
     tcase_add_test(tests, at_most_two_blocks_of_a_colour_wait);
     tcase_add_test(tests, blocks_of_one_colour_do_not_follow_each_other);
+    tcase_add_test(tests, what_another_cpu_freed_leaves_the_next_blocks_even);
     tcase_add_test_raise_signal(tests, a_block_that_waits_in_its_first_place_is_not_freed_twice,
                                 SIGABRT);
     tcase_add_test(tests, fresh_blocks_come_in_the_order_of_their_addresses);
