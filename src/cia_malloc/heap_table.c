@@ -228,6 +228,7 @@ static void after_fork_in_child(void)
         atomic_load_explicit(&fork_holder, memory_order_relaxed) == __builtin_thread_pointer();
     bool nested = mine && forks_inside > 0;
 
+    magazines_after_fork();
     release_after_fork();
     if (nested)
         return; /* the code that this handler interrupted still holds the others */
@@ -242,7 +243,6 @@ static void after_fork_in_child(void)
         if (heap != NULL && atomic_load_explicit(&heap->lock, memory_order_relaxed) != 0)
             atomic_store_explicit(&heap_table[i], NULL, memory_order_relaxed);
     }
-    magazines_after_fork();
 }
 
 void heap_table_register_fork(void)
