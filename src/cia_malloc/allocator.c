@@ -57,12 +57,33 @@ static bool made_room_for(size_t bytes)
     return true;
 }
 
+/* From whichever sub-heap has such a block free: that of this CPU has none, nor can it grow. */
+static void *allocate_anywhere(size_t bytes, bool *zeroed)
+{
+    uint32_t index = 0, passed_over = 0;
+    struct subheap *heap;
+    void *block = NULL;
+
+    while (block == NULL && (heap = heap_lock_next(&index, ALL_HEAPS, &passed_over)) != NULL) {
+        if (bytes > SIZE_CLASS_LARGEST) {
+            block = large_allocate_and_unlock(heap, bytes, LINE_BYTES, zeroed);
+            continue;
+        }
+        block = subheap_allocate(heap, size_class_of(bytes), zeroed);
+        subheap_unlock(heap);
+    }
+    return block;
+}
+
 static __attribute__((noinline)) void *allocate(size_t bytes, bool *zeroed)
 {
     void *block = allocate_once(bytes, zeroed);
 
-    if (__builtin_expect(block == NULL, 0) && made_room_for(bytes))
+    if (__builtin_expect(block == NULL, 0) && made_room_for(bytes)) {
         block = allocate_once(bytes, zeroed);
+        if (block == NULL)
+            block = allocate_anywhere(bytes, zeroed);
+    }
     return block;
 }
 

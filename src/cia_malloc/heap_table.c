@@ -75,7 +75,7 @@ static struct subheap *heap_make(uint32_t number)
     }
     if (!atomic_compare_exchange_strong_explicit(&heap_table[number], &expected, heap,
                                                  memory_order_acq_rel, memory_order_acquire)) {
-        if (!magazine_sequences)
+        if (!magazines_use_sequences())
             page_source_unmap_metadata(heap->magazines, sizeof *heap->magazines);
         page_source_unmap_metadata(heap, sizeof *heap);
         heap = expected;

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-bool magazine_sequences;
+atomic_bool magazine_sequences;
 _Thread_local ptrdiff_t magazine_area;
 _Atomic(struct magazines *) magazine_table[CPU_HEAPS];
 
@@ -38,23 +38,25 @@ void magazines_choose(bool sequences)
 {
     for (unsigned i = 0; i < MAGAZINE_CLASSES; i++) {
         uint32_t lines = size_class_lines[i];
-        uint32_t inverse = lines == 2 ? 1 : inverse_of(lines);
         uint32_t places = MAGAZINE_PLACES;
 
         while (places > 2 && 2 * places * lines * LINE_BYTES > MAGAZINE_BYTES)
             places /= 2;
+        uint32_t shift = class_layouts[i].even_shift;
         magazine_geometry[i] = (struct magazine_geometry){
-            .inverse = (uint8_t)inverse,
-            .first = (uint8_t)(size_class_colour(i, class_layouts[i].first_slot) * inverse),
+            .colours_mask = (uint8_t)(colours - 1),
+            .factor = (uint8_t)(shift != 0 ? colours + 1 : inverse_of(lines)),
+            .shift = (uint8_t)shift,
+            .first = class_layouts[i].first_slot,
             .mask = (uint8_t)(places - 1),
         };
     }
-    magazine_sequences = sequences;
+    atomic_store_explicit(&magazine_sequences, sequences, memory_order_relaxed);
 }
 
 ptrdiff_t magazine_area_here(void)
 {
-    if (magazine_area == MAGAZINE_AREA_UNKNOWN && magazine_sequences)
+    if (magazine_area == MAGAZINE_AREA_UNKNOWN && magazines_use_sequences())
         magazine_area = rseq_cpu() >= 0 ? __rseq_offset : MAGAZINE_AREA_OFF;
     return magazine_area;
 }
@@ -117,7 +119,7 @@ struct magazines *magazines_publish(uint32_t cpu, struct magazines *magazines)
 {
     struct magazines *expected = NULL;
 
-    if (!magazine_sequences)
+    if (!magazines_use_sequences())
         return magazines;
     if (!atomic_compare_exchange_strong_explicit(&published[cpu], &expected, magazines,
                                                  memory_order_acq_rel, memory_order_acquire))
@@ -152,7 +154,7 @@ bool magazines_withdraw(struct magazines_withdrawn *withdrawn)
 {
     void *expected = NULL;
 
-    if (!magazine_sequences ||
+    if (!magazines_use_sequences() ||
         !atomic_compare_exchange_strong_explicit(&withdrawer, &expected, __builtin_thread_pointer(),
                                                  memory_order_acquire, memory_order_relaxed))
         return false;
@@ -200,7 +202,7 @@ struct magazines *magazines_withdrawn_next(const struct magazines_withdrawn *wit
 void magazines_after_fork(void)
 {
     /* Forked by a signal handler of the thread that has them: it goes on, and returns them. */
-    if (!magazine_sequences ||
+    if (!magazines_use_sequences() ||
         atomic_load_explicit(&withdrawer, memory_order_relaxed) == __builtin_thread_pointer())
         return;
     for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++)

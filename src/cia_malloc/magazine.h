@@ -40,7 +40,7 @@ enum {
     /* Longer blocks do not wait in magazines. */
     MAGAZINE_LARGEST_LINES = 257,
     MAGAZINE_LARGEST = MAGAZINE_LARGEST_LINES * LINE_BYTES,
-    MAGAZINE_CLASSES = 34,
+    MAGAZINE_CLASSES = 35,
     MAGAZINE_PLACES = 64, /* one word of bits, and the slots of most classes */
     /* A magazine holds no more than this. With fewer places than blocks that come and go in turn,
        they would pass by it all the time. */
@@ -74,8 +74,17 @@ static_assert(offsetof(struct magazine_level, place) == 8, "the assembler relies
 static_assert(offsetof(struct magazine, level) == 0, "the assembler relies on it");
 static_assert(offsetof(struct magazines, of_class) == 0, "the assembler relies on it");
 
-/* Whether magazines are worked on by sequences. Written once, before the first magazine. */
-extern bool magazine_sequences;
+/*
+ * Whether magazines are worked on by sequences. Written once, before the first sub-heap is
+ * published: relaxed, because who finds a magazine has found that sub-heap, and a thread that reads
+ * it before does without magazines.
+ */
+extern atomic_bool magazine_sequences;
+
+static inline bool magazines_use_sequences(void)
+{
+    return atomic_load_explicit(&magazine_sequences, memory_order_relaxed);
+}
 
 /*
  * The offset of this thread's rseq area, if it may use sequences; else one of these. A thread may
@@ -98,23 +107,28 @@ ptrdiff_t magazine_area_here(void);
 extern _Atomic(struct magazines *) magazine_table[CPU_HEAPS];
 
 /*
- * Where in a level a block waits. A block's slot in the colour cycle follows from its colour: for
- * an odd number of lines n, colour = n * slot mod C, so the slot is the colour times the inverse of
- * n. For blocks of two lines the colour itself does.
+ * Where in a level a block waits: by its slot in the colour cycle, which follows from its colour.
+ * For an odd number of lines n, colour = n * slot mod C, so the slot is the colour times the
+ * inverse of n. For an even class it is the colour with its log2 n low bits rotated to the top: (C
+ * + 1) * colour is the colour twice, side by side.
  */
 struct magazine_geometry {
-    uint8_t inverse; /* 1 for two lines */
-    uint8_t first;   /* of the slot where the class begins, which waits in place 0 */
-    uint8_t mask;    /* places of a level, a power of two, less one: slots further on share them */
+    uint8_t colours_mask; /* C - 1 */
+    uint8_t factor;       /* inverse of n, or C + 1 */
+    uint8_t shift;        /* 0, or log2 n */
+    uint8_t first;        /* the slot where the class begins, which waits in place 0 */
+    uint8_t mask; /* places of a level, a power of two, less one: slots further on share them */
+    uint8_t unused[3];
 };
+static_assert(sizeof(struct magazine_geometry) == 8, "one load");
 extern struct magazine_geometry magazine_geometry[MAGAZINE_CLASSES];
 
 static inline uint32_t magazine_place(unsigned size_class, const void *block)
 {
     struct magazine_geometry geometry = magazine_geometry[size_class];
+    uint32_t colour = (uint32_t)((uintptr_t)block >> LINE_SHIFT) & geometry.colours_mask;
 
-    return ((uint32_t)((uintptr_t)block >> LINE_SHIFT) * geometry.inverse - geometry.first) &
-           geometry.mask;
+    return ((colour * geometry.factor >> geometry.shift) - geometry.first) & geometry.mask;
 }
 
 /*

@@ -26,11 +26,10 @@ enum {
     PAGE_BYTES = 1 << PAGE_SHIFT,
     LINES_PER_PAGE = PAGE_BYTES / LINE_BYTES,
 
-    SIZE_CLASS_COUNT = 45,
+    SIZE_CLASS_COUNT = 46,
     SIZE_CLASS_LARGEST_LINES = 1031,
     SIZE_CLASS_LARGEST =
         SIZE_CLASS_LARGEST_LINES * LINE_BYTES, /* 65,984: all of 64 KiB has a class */
-    SIZE_CLASS_TWO_LINES = 1, /* the even class: needs spacer lines, see struct class_layout */
 
     COLOURS_LEAST = 64,
     COLOURS_GREATEST = 128,
@@ -39,12 +38,13 @@ enum {
     TYPES_GREATEST = COLOURS_GREATEST / SPAN_BLOCKS_LEAST,
 };
 
-/* Lines of a block, by class: 1, then primes and a few odd numbers (the table says which and why).
+/* Lines of a block, by class: 1, then primes and a few others (the table says which and why).
  */
 extern const uint16_t size_class_lines[SIZE_CLASS_COUNT];
 
-/* Class by number of lines, 0 to SIZE_CLASS_LARGEST_LINES; 0 lines is class 0. */
-extern const uint8_t size_class_by_lines[SIZE_CLASS_LARGEST_LINES + 1];
+/* Class by number of lines, 0 to SIZE_CLASS_LARGEST_LINES; 0 lines is class 0. Constant but for one
+   entry, see size_class_initialise: until then it names a shorter class that will do as well. */
+extern uint8_t size_class_by_lines[SIZE_CLASS_LARGEST_LINES + 1];
 
 /* The class for a request of 0 to SIZE_CLASS_LARGEST bytes: an add, a shift and one load. */
 static inline unsigned size_class_of(size_t bytes)
@@ -59,10 +59,10 @@ static inline unsigned size_class_of(size_t bytes)
  * repeats: slot s has colour s * n mod C, and a cycle of C blocks is C / B spans of B blocks. Span
  * number t of the cycle is of type t: it holds slots t * B to t * B + B - 1.
  *
- * The class of two lines would repeat after C / 2 blocks. Its spans have C / 2 blocks and one
- * spacer line each, so that they alternate between even colours (type 0) and odd colours (type 1).
- * With each spacer the start moves on by a line; the phase of a span says how far its first block
- * is from slot 0 of its type.
+ * The even classes, of two and of four lines, would repeat after C / n blocks. Their spans have
+ * C / n blocks and one spacer line each, so that they take every nth colour, from the next one on
+ * in each span: a span whose first line is l lines behind colour 0 is of type l mod n, and its
+ * phase, l / n, says how far its first block is from slot 0 of its type.
  */
 struct class_layout {
     uint16_t lines;       /* n, lines of a block */
@@ -71,8 +71,9 @@ struct class_layout {
     uint8_t types;        /* C / B */
     uint8_t run_spans;    /* spans carved from one run */
     uint16_t span_lines;  /* from one span of a run to the next */
-    uint64_t reciprocal;  /* ceil(2^32 / n), or of span_lines for the class of two lines */
+    uint64_t reciprocal;  /* ceil(2^32 / n), or of span_lines for an even class */
     uint8_t first_slot;   /* where an empty sub-heap begins: classes start in different colours */
+    uint8_t even_shift;   /* log2 n of an even class; 0: an odd one */
     uint16_t cycle_pages; /* from a run to the next that begins with the same type, see below */
 };
 
@@ -93,7 +94,7 @@ uint32_t size_class_colour(unsigned size_class, uint32_t slot);
 /* First line of a run that begins with the given type, counted from a line of colour 0. */
 static inline uint32_t class_layout_run_offset(const struct class_layout *layout, uint32_t type)
 {
-    if (layout->lines == 2)
+    if (layout->even_shift != 0)
         return type;
     return (type * layout->span_blocks * layout->lines) & (colours - 1);
 }
@@ -101,7 +102,7 @@ static inline uint32_t class_layout_run_offset(const struct class_layout *layout
 /* Where in a run a line is: which span, and which block counted from the span's first. */
 struct block_position {
     uint32_t span;
-    uint32_t block; /* span_blocks for the spacer line of the class of two lines */
+    uint32_t block; /* span_blocks for the spacer line of an even class */
 };
 
 /*
@@ -114,9 +115,9 @@ static inline struct block_position class_layout_locate(const struct class_layou
     uint32_t quotient = (uint32_t)((line * layout->reciprocal) >> 32);
     struct block_position position;
 
-    if (__builtin_expect(layout->lines == 2, 0)) {
+    if (__builtin_expect(layout->even_shift != 0, 0)) {
         position.span = quotient;
-        position.block = (line - quotient * layout->span_lines) / 2;
+        position.block = (line - quotient * layout->span_lines) >> layout->even_shift;
     } else {
         position.span = quotient >> layout->span_shift;
         position.block = quotient & (layout->span_blocks - 1u);
@@ -125,8 +126,8 @@ static inline struct block_position class_layout_locate(const struct class_layou
 }
 
 /*
- * The bit of a block in its span's words is its slot within the type. They differ only in the class
- * of two lines, by the phase.
+ * The bit of a block in its span's words is its slot within the type. They differ only in an
+ * even class, by the phase.
  */
 static inline uint32_t span_bit_of_block(const struct class_layout *layout, uint32_t phase,
                                          uint32_t block)
@@ -137,7 +138,9 @@ static inline uint32_t span_bit_of_block(const struct class_layout *layout, uint
 static inline uint32_t span_phase(const struct class_layout *layout, uint32_t run_type,
                                   uint32_t span)
 {
-    return layout->lines == 2 ? ((run_type + span) >> 1) & (layout->span_blocks - 1u) : 0;
+    return layout->even_shift != 0
+               ? ((run_type + span) >> layout->even_shift) & (layout->span_blocks - 1u)
+               : 0;
 }
 
 /* Whether a block of a run begins at the line: the same as class_layout_locate, without the parts.
@@ -147,10 +150,11 @@ class_layout_is_start(const struct class_layout *layout, uint32_t line)
 {
     uint32_t quotient = (uint32_t)((line * layout->reciprocal) >> 32);
 
-    if (__builtin_expect(layout->lines == 2, 0)) {
+    if (__builtin_expect(layout->even_shift != 0, 0)) {
         uint32_t rest = line - quotient * layout->span_lines;
 
-        return rest % 2 == 0 && rest / 2 < layout->span_blocks && quotient < layout->run_spans;
+        return (rest & (layout->lines - 1u)) == 0 &&
+               rest >> layout->even_shift < layout->span_blocks && quotient < layout->run_spans;
     }
     return quotient * layout->lines == line && quotient < (uint32_t)layout->run_spans
                                                               << layout->span_shift;

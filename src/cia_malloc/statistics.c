@@ -39,13 +39,13 @@ static void read_all(struct cia_totals *totals, struct class_totals classes[SIZE
     *totals = (struct cia_totals){0};
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
         classes[i] = (struct class_totals){0};
-    if (magazine_sequences) {
+    if (magazines_use_sequences()) {
         for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++)
             add_magazines(magazines_of(cpu), classes);
     }
     while ((heap = heap_lock_next(&index, ALL_HEAPS, &totals->passed_over)) != NULL) {
         subheap_drain(heap); /* what was freed on another CPU is free */
-        if (!magazine_sequences)
+        if (!magazines_use_sequences())
             add_magazines(heap->magazines, classes);
         for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
             classes[i].allocations += heap->classes[i].allocations;

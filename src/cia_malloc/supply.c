@@ -176,7 +176,7 @@ static __attribute__((noinline)) uintptr_t supply_under_lock(unsigned size_class
     if (heap->magazines != NULL && size_class < MAGAZINE_CLASSES)
         magazine = magazine_use(heap->magazines, size_class);
     /* With sequences, this is a thread that may not use them. */
-    block = allocate_under_lock(heap, magazine_sequences ? NULL : magazine, size_class);
+    block = allocate_under_lock(heap, magazines_use_sequences() ? NULL : magazine, size_class);
     subheap_unlock(heap);
     return block;
 }
@@ -283,7 +283,7 @@ static bool put_under_lock(struct subheap *heap, struct chunk *chunk, unsigned s
     if (heap->magazines == NULL || size_class >= MAGAZINE_CLASSES)
         return false;
     magazine = magazine_use(heap->magazines, size_class);
-    if (magazine == NULL || magazine_sequences)
+    if (magazine == NULL || magazines_use_sequences())
         return false;
     place = magazine_place(size_class, address);
     answer = magazine_push_held(magazine, 0, place, address);
@@ -333,7 +333,7 @@ void supply_empty_magazines(void)
         while ((magazines = magazines_withdrawn_next(&withdrawn, &index)) != NULL)
             empty_held(magazines, NULL);
         magazines_return(&withdrawn);
-    } else if (magazine_sequences) {
+    } else if (magazines_use_sequences()) {
         ptrdiff_t area = magazine_area_here();
 
         /* At least this CPU's. */

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BYTES = 200, SIZE_CLASS = 3, MANY = 3000 };
+enum { BYTES = 300, SIZE_CLASS = 4, MANY = 3000 };
 
 static void *blocks[MANY];
 
@@ -345,26 +345,31 @@ START_TEST(a_trim_empties_the_magazines)
 END_TEST
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-START_TEST(when_memory_runs_out_one_cpu_gets_what_waits_for_another)
+START_TEST(when_memory_runs_out_one_cpu_gets_what_is_free_on_another)
 {
-    enum { LIMIT_BYTES = 128 << 20, LONG = 2000, STEP = 97, AGAIN = 12 };
-    static void *taken[LIMIT_BYTES / LONG];
+    static const size_t lengths[] = {2000, 20000, 300000}; /* in a magazine, in spans, alone */
+    enum { LIMIT_BYTES = 128 << 20, AGAIN = 12 };
+    static void *taken[LIMIT_BYTES / 2000];
     struct rlimit limit = {LIMIT_BYTES, LIMIT_BYTES};
+    size_t bytes = lengths[_i];
     uint32_t count = 0, had = 0;
 
-    for (int cpu = 1; cpu >= 0; cpu--) {
+    for (int cpu = 0; cpu < 2; cpu++) {
         stay_on_cpu(cpu);
         for (int i = 0; i < MANY; i++)
-            cia_free(cia_allocate(LONG));
+            cia_free(cia_allocate(bytes));
     }
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
-    while ((taken[count] = cia_allocate(LONG)) != NULL)
+    while ((taken[count] = cia_allocate(bytes)) != NULL)
         count++;
+    stay_on_cpu(0); /* what is left there */
+    while (cia_allocate(bytes) != NULL)
+        ;
     stay_on_cpu(1);
-    for (uint32_t i = 0; i < AGAIN; i++) /* far from each other: no page becomes free */
-        cia_free(taken[STEP * (i + 1)]);
+    for (uint32_t i = 0; i < AGAIN; i++) /* far from each other: no chunk becomes free */
+        cia_free(taken[(i + 1) * (count / (AGAIN + 2))]);
     stay_on_cpu(0);
-    while (cia_allocate(LONG) != NULL)
+    while (cia_allocate(bytes) != NULL)
         had++;
     ck_assert_uint_ge(had, AGAIN);
 }
@@ -390,7 +395,7 @@ int main(void)
     tcase_add_test(tests, the_child_of_a_fork_uses_the_magazines_that_it_finds);
     tcase_add_test(tests, a_trim_empties_the_magazines);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    tcase_add_test(tests, when_memory_runs_out_one_cpu_gets_what_waits_for_another);
+    tcase_add_loop_test(tests, when_memory_runs_out_one_cpu_gets_what_is_free_on_another, 0, 3);
 #endif
     suite_add_tcase(suite, tests);
     return run_suite(suite);

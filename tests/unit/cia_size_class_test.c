@@ -20,12 +20,13 @@ static bool is_prime(unsigned n)
     return n > 1;
 }
 
-START_TEST(a_class_is_one_line_a_prime_or_one_of_the_three_named_odd_numbers)
+START_TEST(a_class_is_one_line_a_prime_or_one_of_the_four_named_numbers)
 {
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
         unsigned lines = size_class_lines[i];
 
-        ck_assert_msg(lines == 1 || lines == 9 || lines == 15 || lines == 33 || is_prime(lines),
+        ck_assert_msg(lines == 1 || lines == 4 || lines == 9 || lines == 15 || lines == 33 ||
+                          is_prime(lines),
                       "%u lines", lines);
         if (i > 0)
             ck_assert_uint_gt(lines, size_class_lines[i - 1]);
@@ -170,7 +171,7 @@ int main(void)
     Suite *suite = suite_create("cia size classes");
     TCase *tests = tcase_create("size_class");
 
-    tcase_add_test(tests, a_class_is_one_line_a_prime_or_one_of_the_three_named_odd_numbers);
+    tcase_add_test(tests, a_class_is_one_line_a_prime_or_one_of_the_four_named_numbers);
     tcase_add_test(tests, every_prime_up_to_31_lines_is_a_class);
     tcase_add_test(tests, a_request_gets_the_smallest_class_that_holds_it);
     tcase_add_test(tests, rounding_wastes_at_most_an_eighth_of_the_block_beyond_2_KiB);
