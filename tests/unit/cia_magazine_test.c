@@ -5,10 +5,8 @@
  * fork, or another thread takes them away.
  */
 #include "base/random.h"
-#include "cia_malloc/allocator.h"
-#include "cia_malloc/heap_table.h"
-#include "cia_malloc/statistics.h"
 
+#include "cia_fixture.h"
 #include "run_suite.h"
 
 #include <check.h>
@@ -25,20 +23,6 @@ enum { BYTES = 300, SIZE_CLASS = 4, MANY = 3000 };
 
 static void *blocks[MANY];
 
-static void stay_on_cpu(int cpu)
-{
-    cpu_set_t one;
-
-    CPU_ZERO(&one);
-    CPU_SET((size_t)cpu, &one);
-    sched_setaffinity(0, sizeof one, &one);
-}
-
-static struct subheap *heap_here(void)
-{
-    return atomic_load(&heap_table[current_cpu() % CPU_HEAPS]);
-}
-
 static struct magazine *magazine_of_class(void)
 {
     return atomic_load(&heap_here()->magazines->of_class[SIZE_CLASS]);
@@ -52,14 +36,6 @@ static struct magazine *open_magazine(void)
         cia_free(cia_allocate(BYTES));
     cia_trim();
     return magazine_of_class();
-}
-
-static uint64_t live_blocks(void)
-{
-    struct cia_totals totals;
-
-    cia_totals_read(&totals);
-    return totals.live_blocks;
 }
 
 static uint32_t set_of(const void *block)
@@ -233,7 +209,7 @@ END_TEST
 
 /* Threads that move between CPUs, take blocks, pass them on and check that they have them alone,
    while another empties all magazines again and again. */
-enum { THREADS = 4, STEPS = 150000, SLOTS = 512 };
+enum { STEPS = 150000, SLOTS = 512 };
 static _Atomic(uint64_t *) slots[SLOTS];
 static atomic_uint corrupted, running;
 
@@ -266,15 +242,13 @@ static void *move_and_exchange(void *argument)
 
 START_TEST(magazines_that_are_taken_away_again_and_again_lose_nothing)
 {
-    pthread_t threads[THREADS];
+    pthread_t threads[EXCHANGERS];
 
-    atomic_store(&running, THREADS);
-    for (uintptr_t i = 0; i < THREADS; i++)
-        ck_assert_int_eq(pthread_create(&threads[i], NULL, move_and_exchange, (void *)(i + 1)), 0);
+    atomic_store(&running, EXCHANGERS);
+    start_exchangers(threads, move_and_exchange);
     while (atomic_load(&running) > 0)
         cia_trim();
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+    join_exchangers(threads);
     for (int i = 0; i < SLOTS; i++) {
         if (slots[i] != NULL)
             cia_free(slots[i]);
@@ -292,12 +266,11 @@ END_TEST
    parent's threads write to theirs before and after, so a shared page would show as well. */
 START_TEST(the_child_of_a_fork_uses_the_magazines_that_it_finds)
 {
-    pthread_t threads[THREADS];
+    pthread_t threads[EXCHANGERS];
     unsigned failed = 0;
 
-    atomic_store(&running, THREADS);
-    for (uintptr_t i = 0; i < THREADS; i++)
-        ck_assert_int_eq(pthread_create(&threads[i], NULL, move_and_exchange, (void *)(i + 1)), 0);
+    atomic_store(&running, EXCHANGERS);
+    start_exchangers(threads, move_and_exchange);
     for (int round = 0; round < 60 && atomic_load(&running) > 0; round++) {
         pid_t child = fork();
 
@@ -323,8 +296,7 @@ START_TEST(the_child_of_a_fork_uses_the_magazines_that_it_finds)
         ck_assert_int_eq(waitpid(child, &status, 0), child);
         failed += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
     }
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+    join_exchangers(threads);
     ck_assert_uint_eq(failed, 0);
     ck_assert_uint_eq(corrupted, 0);
 }

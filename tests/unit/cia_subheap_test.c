@@ -5,11 +5,9 @@
  * back, memory is given back, misuse ends the process with one line.
  */
 #include "base/random.h"
-#include "cia_malloc/allocator.h"
-#include "cia_malloc/heap_table.h"
 #include "cia_malloc/large.h"
-#include "cia_malloc/statistics.h"
 
+#include "cia_fixture.h"
 #include "run_suite.h"
 
 #include <check.h>
@@ -25,24 +23,7 @@
 
 static void stay_on_one_cpu(void)
 {
-    cpu_set_t one;
-
-    CPU_ZERO(&one);
-    CPU_SET((size_t)sched_getcpu(), &one);
-    sched_setaffinity(0, sizeof one, &one);
-}
-
-static struct subheap *heap_here(void)
-{
-    return atomic_load(&heap_table[current_cpu() % CPU_HEAPS]);
-}
-
-static uint64_t live_blocks(void)
-{
-    struct cia_totals totals;
-
-    cia_totals_read(&totals);
-    return totals.live_blocks;
+    stay_on_cpu(sched_getcpu());
 }
 
 /* More than wait in any magazine. */
@@ -104,7 +85,7 @@ START_TEST(a_remote_free_reaches_its_owner_once)
 END_TEST
 
 /* Producers hand blocks to consumers through slots; whoever takes one checks and frees it. */
-enum { SLOTS = 256, THREADS = 4, STEPS = 60000 };
+enum { SLOTS = 256, STEPS = 60000 };
 static _Atomic(unsigned char *) slots[SLOTS];
 static atomic_uint corrupted;
 
@@ -135,12 +116,10 @@ static void *exchange_blocks(void *argument)
 
 START_TEST(blocks_passed_between_threads_stay_whole_and_come_back)
 {
-    pthread_t threads[THREADS];
+    pthread_t threads[EXCHANGERS];
 
-    for (uintptr_t i = 0; i < THREADS; i++)
-        ck_assert_int_eq(pthread_create(&threads[i], NULL, exchange_blocks, (void *)(i + 1)), 0);
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+    start_exchangers(threads, exchange_blocks);
+    join_exchangers(threads);
     for (int i = 0; i < SLOTS; i++) {
         if (slots[i] != NULL)
             cia_free(slots[i]);

@@ -1,0 +1,55 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * What the tests of cia's sub-heaps and of its magazines share.
+ */
+#ifndef TESTS_UNIT_CIA_FIXTURE_H
+#define TESTS_UNIT_CIA_FIXTURE_H
+
+#include "cia_malloc/allocator.h"
+#include "cia_malloc/heap_table.h"
+#include "cia_malloc/statistics.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <sched.h>
+
+static inline void stay_on_cpu(int cpu)
+{
+    cpu_set_t one;
+
+    CPU_ZERO(&one);
+    CPU_SET((size_t)cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
+static inline struct subheap *heap_here(void)
+{
+    return atomic_load(&heap_table[current_cpu() % CPU_HEAPS]);
+}
+
+static inline uint64_t live_blocks(void)
+{
+    struct cia_totals totals;
+
+    cia_totals_read(&totals);
+    return totals.live_blocks;
+}
+
+/* Threads that pass blocks to each other through slots. */
+enum { EXCHANGERS = 4 };
+
+/* Starts them; each gets a number from 1 on. */
+static inline void start_exchangers(pthread_t threads[EXCHANGERS], void *(*function)(void *))
+{
+    for (uintptr_t i = 0; i < EXCHANGERS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, function, (void *)(i + 1)), 0);
+}
+
+static inline void join_exchangers(const pthread_t threads[EXCHANGERS])
+{
+    for (int i = 0; i < EXCHANGERS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+#endif
