@@ -50,9 +50,10 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes);
 static inline void cia_free(void *block)
 {
     ptrdiff_t area = magazine_area;
-    struct chunk *chunk = page_source_owner(block);
+    void *owner = page_source_owner(block);
 
-    if (__builtin_expect(chunk != NULL && chunk->kind == OWNER_CHUNK, 1)) {
+    if (__builtin_expect(owner != NULL && owner_kind_of(owner) == OWNER_CHUNK, 1)) {
+        struct chunk *chunk = owner;
         unsigned size_class = block_class_at(chunk, block);
 
         if (__builtin_expect(size_class < MAGAZINE_CLASSES, 1)) {
