@@ -23,7 +23,7 @@
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
-enum { RSEQ_CPU_ID = 4, RSEQ_CRITICAL_SECTION = 8 }; /* offsets in struct rseq */
+enum { RSEQ_CPU_ID = 4 }; /* offset in struct rseq */
 
 static inline int rseq_is_registered(void)
 {

@@ -42,7 +42,7 @@ static void *allocate_once(size_t bytes, bool *zeroed)
         return allocate_large(bytes, LINE_BYTES, zeroed);
     block = supply_block(size_class_of(bytes));
     *zeroed = (block & MAGAZINE_UNTOUCHED) != 0;
-    return (void *)(block & ~(uintptr_t)MAGAZINE_UNTOUCHED);
+    return magazine_block(block);
 }
 
 /*
@@ -91,11 +91,13 @@ void *cia_allocate_slow(size_t bytes)
 {
     bool zeroed;
 
+    /* Without allocate, which would ask for the same: it costs a malloc under the lock 3 ns of 15.
+     */
     if (__builtin_expect(bytes <= SIZE_CLASS_LARGEST, 1)) {
         uintptr_t block = supply_block(size_class_of(bytes));
 
         if (__builtin_expect(block != 0, 1))
-            return (void *)(block & ~(uintptr_t)MAGAZINE_UNTOUCHED);
+            return magazine_block(block);
     }
     /* Here, for all callers, because the fast path need not look. */
     return bytes <= PTRDIFF_MAX ? allocate(bytes, &zeroed) : NULL;
@@ -111,7 +113,7 @@ void *cia_allocate_zeroed(size_t bytes)
         popped = magazine_pop(magazine_area, size_class_of(bytes), 0, MAGAZINE_SERVE);
     if (popped != 0) {
         zeroed = (popped & MAGAZINE_UNTOUCHED) != 0;
-        block = (void *)(popped & ~(uintptr_t)MAGAZINE_UNTOUCHED);
+        block = magazine_block(popped);
     } else {
         block = allocate(bytes, &zeroed);
     }
@@ -176,10 +178,7 @@ void cia_free_slow(void *address)
         return;
     }
     /* One handed out from its inside goes back to its span, which knows that it was. */
-    struct subheap *heap = supply_lock_here();
-    supply_give_back(heap, &block);
-    if (heap != NULL)
-        subheap_unlock(heap);
+    supply_give_back(&block);
 }
 
 size_t cia_usable(const void *address)

@@ -29,7 +29,7 @@ static inline void *cia_allocate(size_t bytes)
         uintptr_t block = magazine_pop(area, size_class_of(bytes), 0, MAGAZINE_SERVE);
 
         if (__builtin_expect(block != 0, 1))
-            return (void *)(block & ~(uintptr_t)MAGAZINE_UNTOUCHED);
+            return magazine_block(block);
     }
     return cia_allocate_slow(bytes);
 }

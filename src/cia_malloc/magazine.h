@@ -164,6 +164,12 @@ void magazines_choose(bool sequences);
     [area] "r"(area), [table] "r"(magazine_table), [cpus] "i"(CPU_HEAPS),                          \
         [class] "r"((uint64_t)size_class), [level] "ri"(level * sizeof(struct magazine_level))
 
+/* The block without what is said of it. */
+static inline void *magazine_block(uintptr_t waiting)
+{
+    return (void *)(waiting & ~(uintptr_t)MAGAZINE_UNTOUCHED);
+}
+
 static inline struct magazine *magazine_of_level(struct magazine_level *found, unsigned level)
 {
     return (struct magazine *)(void *)(found - level);

@@ -7,17 +7,13 @@
 
 #include "cia_malloc/heap_table.h"
 
-struct subheap *supply_lock_here(void)
+/* The sub-heap of this CPU, locked; NULL when there is none yet or another thread holds it. */
+static struct subheap *lock_here(void)
 {
     struct subheap *heap =
         atomic_load_explicit(&heap_table[current_cpu() % CPU_HEAPS], memory_order_acquire);
 
     return heap != NULL && subheap_try_lock(heap) ? heap : NULL;
-}
-
-static char *address_of(const char *waiting)
-{
-    return (char *)((uintptr_t)waiting & ~(uintptr_t)MAGAZINE_UNTOUCHED);
 }
 
 /* Blocks of one span on their way home. */
@@ -28,7 +24,7 @@ struct batch {
     size_t bytes;
 };
 
-/* held as for supply_give_back. */
+/* held, unless NULL, is a sub-heap whose lock the caller has. */
 static void send(struct subheap *held, const struct batch *batch)
 {
     if (batch->chunk == NULL)
@@ -41,11 +37,20 @@ static void send(struct subheap *held, const struct batch *batch)
     subheap_freed_remotely(batch->chunk->owner, batch->bytes);
 }
 
-void supply_give_back(struct subheap *held, const struct block *block)
+static void send_block(struct subheap *held, const struct block *block)
 {
     struct batch batch = {block->chunk, block->span, block->bit, block->bytes};
 
     send(held, &batch);
+}
+
+void supply_give_back(const struct block *block)
+{
+    struct subheap *heap = lock_here();
+
+    send_block(heap, block);
+    if (heap != NULL)
+        subheap_unlock(heap);
 }
 
 /*
@@ -57,7 +62,7 @@ static void unload(struct subheap *held, char *const *blocks, uint32_t count)
     struct batch batch = {.chunk = NULL};
 
     for (uint32_t i = 0; i < count; i++) {
-        const char *address = address_of(blocks[i]);
+        const void *address = magazine_block((uintptr_t)blocks[i]);
         struct block block = block_at(page_source_owner(address), address);
 
         if (block.chunk != batch.chunk || block.span != batch.span) {
@@ -74,7 +79,7 @@ static void unload(struct subheap *held, char *const *blocks, uint32_t count)
 
 static void unload_here(char *const *blocks, uint32_t count)
 {
-    struct subheap *heap = supply_lock_here();
+    struct subheap *heap = lock_here();
 
     unload(heap, blocks, count);
     if (heap != NULL)
@@ -304,11 +309,11 @@ void supply_take_back(struct chunk *chunk, unsigned size_class, void *address)
     if (put_by_sequences(chunk, size_class, address))
         return;
     /* The sub-heap of this CPU: anyone else's line would be taken away from them. */
-    struct subheap *heap = supply_lock_here();
+    struct subheap *heap = lock_here();
     if (heap == NULL || !put_under_lock(heap, chunk, size_class, address)) {
         struct block block = block_at(chunk, address);
 
-        supply_give_back(heap, &block);
+        send_block(heap, &block);
     }
     if (heap != NULL)
         subheap_unlock(heap);

@@ -10,13 +10,8 @@
 
 #include "cia_malloc/block.h"
 
-struct subheap;
-
 /* A block of the class, with MAGAZINE_UNTOUCHED; 0 when out of memory. */
 uintptr_t supply_block(unsigned size_class);
-
-/* The sub-heap of this CPU, locked; NULL when there is none yet or another thread holds it. */
-struct subheap *supply_lock_here(void);
 
 /*
  * Takes back the block of a class that begins at the address; its first place in the magazine is
@@ -24,9 +19,8 @@ struct subheap *supply_lock_here(void);
  */
 void supply_take_back(struct chunk *chunk, unsigned size_class, void *address);
 
-/* Puts a block back where it belongs, past the magazines. held, unless NULL, is a sub-heap whose
-   lock the caller has. */
-void supply_give_back(struct subheap *held, const struct block *block);
+/* Puts a block back where it belongs, past the magazines. */
+void supply_give_back(const struct block *block);
 
 /* Unloads the magazines of all CPUs, as far as they can be had. */
 void supply_empty_magazines(void);

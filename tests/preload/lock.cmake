@@ -4,6 +4,19 @@ include(CheckLanguage)
 
 set(lock_programs errors deadlines bytes exclusion condition cancel fork atfork foreign shared c11
     c11_errors versions)
+# Each program lock_NAME without a library, and under both with each way to wait.
+function(lock_tests)
+    foreach(program ${ARGN})
+        lock_test(${program}.plain "" lock_${program})
+        foreach(library tts ttstle)
+            foreach(wait spin yield park)
+                lock_test(${program}.${library}.${wait}
+                          "LD_PRELOAD=$<TARGET_FILE:${library}_lock>;TTS_WAIT=${wait}" lock_${program})
+            endforeach()
+        endforeach()
+    endforeach()
+endfunction()
+
 foreach(program ${lock_programs} statistics)
     add_executable(lock_${program} lock_${program}.c)
 endforeach()
@@ -32,15 +45,7 @@ foreach(program ${lock_programs} statistics)
     set_target_properties(lock_${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_link_libraries(lock_${program} PRIVATE pthread ${CMAKE_DL_LIBS})
 endforeach()
-foreach(program ${lock_programs})
-    lock_test(${program}.plain "" lock_${program})
-    foreach(library tts ttstle)
-        foreach(wait spin yield park)
-            lock_test(${program}.${library}.${wait}
-                      "LD_PRELOAD=$<TARGET_FILE:${library}_lock>;TTS_WAIT=${wait}" lock_${program})
-        endforeach()
-    endforeach()
-endforeach()
+lock_tests(${lock_programs})
 
 # Two processes: above, the first has the library and the other none. Here it is the other way
 # round, both, and one each.

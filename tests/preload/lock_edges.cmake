@@ -12,15 +12,7 @@ add_library(lock_interposer SHARED lock_interposer.c)
 set_target_properties(lock_interposer PROPERTIES C_VISIBILITY_PRESET default LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 target_link_libraries(lock_interposer PRIVATE ${CMAKE_DL_LIBS})
 
-foreach(program ${lock_edge_programs})
-    lock_test(${program}.plain "" lock_${program})
-    foreach(library tts ttstle)
-        foreach(wait spin yield park)
-            lock_test(${program}.${library}.${wait}
-                      "LD_PRELOAD=$<TARGET_FILE:${library}_lock>;TTS_WAIT=${wait}" lock_${program})
-        endforeach()
-    endforeach()
-endforeach()
+lock_tests(${lock_edge_programs})
 
 lock_test(interposed.plain "LD_PRELOAD=$<TARGET_FILE:lock_interposer>" lock_interposed)
 foreach(library tts ttstle)
