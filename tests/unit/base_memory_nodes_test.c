@@ -217,9 +217,10 @@ END_TEST
 
 /* Each as the list of node 1, beside a right one of node 0. */
 static const char *const garbage[] = {
-    "",           "4-7", /* cut off before the newline */
-    "4-\n",       "-7\n",  "4,,6\n",  "4,\n",     ",4\n",   "7-4\n", "4-5-6\n", "4 - 7\n", "0x4\n",
-    "12345678\n", "abc\n", "4-7\r\n", "4-7, 9\n", "4--7\n", "-\n",   ",\n",     " \n",
+    "",         "4-7",     "4-5,7", /* cut off before the newline */
+    "4-\n",     "-7\n",    "4,,6\n", "4,\n",         ",4\n",  "7-4\n",
+    "4-5-6\n",  "4 - 7\n", "0x4\n",  "4294967300\n", "abc\n", "4-7\r\n",
+    "4-7, 9\n", "4--7\n",  "-\n",    ",\n",          " \n",
 };
 
 START_TEST(a_list_that_is_none_gives_its_node_no_cpu)
