@@ -10,7 +10,7 @@
 
 bool chunk_huge_pages;
 
-struct chunk *chunk_create(struct subheap *owner)
+struct chunk *chunk_create(struct subheap *owner, uint8_t node)
 {
     struct chunk *chunk = page_source_map_metadata(sizeof *chunk);
 
@@ -21,10 +21,12 @@ struct chunk *chunk_create(struct subheap *owner)
         page_source_unmap_metadata(chunk, sizeof *chunk);
         return NULL;
     }
+    page_source_bind(chunk->base, CHUNK_BYTES, node);
     if (chunk_huge_pages)
         page_source_prefer_huge_pages(chunk->base, CHUNK_BYTES);
     chunk->kind = OWNER_CHUNK;
     chunk->owner = owner;
+    chunk->node = node;
     chunk->longest_free = CHUNK_PAGES;
     for (uint32_t page = 0; page < CHUNK_PAGES; page++)
         chunk->pages[page].size_class = CLASS_NONE;

@@ -80,6 +80,7 @@ struct chunk {
     uint32_t dirty_pages;          /* free, but perhaps populated */
     uint32_t longest_free;         /* an upper bound of the longest free run, in pages */
     struct subheap *owner;         /* constant */
+    uint8_t node;                  /* constant: the memory node of its pages, if it has any left */
     char *base;                    /* constant */
     struct chunk *next, *previous; /* a circle of the sub-heap's chunks, see struct subheap */
     bool has_room;                 /* which of the two circles */
@@ -102,8 +103,9 @@ static_assert(sizeof(struct page_info) == 8, "eight pages a line");
  */
 extern bool chunk_huge_pages;
 
-/* NULL when out of memory. The chunk is registered and belongs to owner. */
-struct chunk *chunk_create(struct subheap *owner);
+/* NULL when out of memory. The chunk is registered and belongs to owner; its pages are to come from
+   the memory node. */
+struct chunk *chunk_create(struct subheap *owner, uint8_t node);
 
 /* The chunk must have no used page. */
 void chunk_destroy(struct chunk *chunk);

@@ -127,7 +127,8 @@ static void record_put(struct huge *record)
                                                   memory_order_release, memory_order_relaxed));
 }
 
-static void *huge_map(struct huge *record, size_t bytes, size_t alignment, uint32_t colour)
+static void *huge_map(struct huge *record, size_t bytes, size_t alignment, uint32_t colour,
+                      uint8_t node)
 {
     size_t offset = alignment <= LINE_BYTES ? (size_t)colour * LINE_BYTES : 0;
     size_t total = round_up_to_pages(bytes + offset);
@@ -135,6 +136,7 @@ static void *huge_map(struct huge *record, size_t bytes, size_t alignment, uint3
     record->base = page_source_map(total, alignment > CHUNK_BYTES ? alignment : CHUNK_BYTES);
     if (record->base == NULL)
         return NULL;
+    page_source_bind(record->base, total, node);
     record->kind = OWNER_HUGE;
     record->mapped_bytes = total;
     record->block = record->base + offset;
@@ -160,11 +162,12 @@ void *large_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t align
     }
     struct huge *record = record_take(heap);
     uint32_t colour = next_colour(heap, pages);
+    uint8_t node = heap->pages.node;
 
     subheap_unlock(heap);
     if (record == NULL)
         return NULL;
-    void *block = huge_map(record, bytes, alignment, colour);
+    void *block = huge_map(record, bytes, alignment, colour, node);
     if (block == NULL)
         record_put(record);
     *zeroed = true;

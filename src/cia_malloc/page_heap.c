@@ -5,6 +5,8 @@
  */
 #include "cia_malloc/page_heap.h"
 
+#include "base/memory_nodes.h"
+
 enum {
     CHUNK_PROBES = 8, /* chunks with room looked at before a new one is mapped */
     /* A chunk with fewer free pages than this is not looked at until it has four times as many. */
@@ -18,6 +20,7 @@ enum {
 void page_heap_initialise(struct page_heap *heap, struct subheap *owner)
 {
     heap->owner = owner;
+    heap->node = MEMORY_NODE_UNKNOWN;
     heap->purge_at = DIRTY_PAGES_LEAST;
 }
 
@@ -100,7 +103,7 @@ static bool take_from_circle(struct page_heap *heap, struct chunk **circle, uint
 static bool take_from_new_chunk(struct page_heap *heap, const struct page_request *request,
                                 struct page_run *run)
 {
-    struct chunk *chunk = chunk_create(heap->owner);
+    struct chunk *chunk = chunk_create(heap->owner, heap->node);
 
     if (chunk == NULL)
         return false;

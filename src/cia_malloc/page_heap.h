@@ -11,6 +11,8 @@
 
 struct page_heap {
     struct subheap *owner; /* constant: whose chunks these are */
+    uint8_t node;          /* of their pages: constant once there is a chunk; MEMORY_NODE_UNKNOWN
+                              unless set */
     /* Circles: chunks that have room for a run, looked at in turn, and those that are nearly full.
      */
     struct chunk *roomy, *full;

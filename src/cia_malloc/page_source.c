@@ -1,15 +1,19 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * mmap, munmap, mremap, madvise and the chunk table; see page_source.h.
+ * mmap, munmap, mremap, madvise, mbind and the chunk table; see page_source.h.
  */
 #include "cia_malloc/page_source.h"
 
+#include "base/memory_nodes.h"
 #include "cia_malloc/size_class.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <linux/mempolicy.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 _Atomic(_Atomic(void *) *) page_source_root[1 << ROOT_BITS];
 
@@ -71,6 +75,25 @@ void page_source_prefer_huge_pages(void *address, size_t bytes)
     int saved_errno = errno;
 
     (void)madvise(address, bytes, MADV_HUGEPAGE);
+    errno = saved_errno;
+}
+
+void page_source_bind(void *address, size_t bytes, uint8_t node)
+{
+    enum { MASK_BITS = 256, WORD_BITS = 64 };
+    unsigned long mask[MASK_BITS / WORD_BITS] = {0};
+    int saved_errno = errno;
+    int policy;
+
+    if (memory_node_count() == 1 || node == MEMORY_NODE_UNKNOWN)
+        return;
+    /* A mapping's policy goes before its thread's: numactl would have no effect. Both calls fail
+       where a container forbids them; pages then come from where they are touched first. */
+    if (syscall(SYS_get_mempolicy, &policy, NULL, 0, NULL, 0) == 0 && policy == MPOL_DEFAULT) {
+        mask[node / WORD_BITS] = 1ul << node % WORD_BITS;
+        /* The kernel takes one bit less than it is told. */
+        (void)syscall(SYS_mbind, address, bytes, MPOL_PREFERRED, mask, MASK_BITS + 1, 0);
+    }
     errno = saved_errno;
 }
 
