@@ -1,0 +1,21 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Where blocks lie: no malloc and no free in the measured interval. The workloads "walk-buffers",
+ * "hot-l1" and "hot-l2"; see workloads.c.
+ */
+#ifndef BENCH_MALLOC_PLACEMENT_H
+#define BENCH_MALLOC_PLACEMENT_H
+
+#include "workload.h"
+
+/* Headers that are touched: half of the lines of a first-level cache of 32 KiB, and of a
+ * second-level cache of 512 KiB. */
+enum { WALK_BUFFERS = 128, HOT_L1_BLOCKS = 256, HOT_L2_BLOCKS = 4096 };
+
+workload_part walk_begin, walk_run, walk_end, hot_begin, hot_run, hot_end;
+void walk_prepare(const struct job *job);
+void hot_l1_prepare(const struct job *job);
+void hot_l2_prepare(const struct job *job);
+
+#endif
