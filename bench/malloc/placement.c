@@ -33,7 +33,8 @@ void walk_begin(const struct job *job, unsigned thread)
 void walk_run(const struct job *job, unsigned thread)
 {
     struct slot *own = buffers + (size_t)thread * WALK_BUFFERS;
-    size_t words = job->size / sizeof(content_word) - 1; /* the last one is a mark */
+    size_t bytes = job->size < WALK_BYTES ? job->size : WALK_BYTES;
+    size_t words = bytes / sizeof(content_word) - 1; /* the last one may be a mark */
     uint64_t marks = 0, sum = 0, expected = 0;
 
     for (int b = 0; b < WALK_BUFFERS; b++)
