@@ -34,7 +34,7 @@ enum {
     TABLE = 2048,
     BURST = 1500, /* blocks of one size: more than an allocator keeps of it for quick reuse */
     THREADS_MOST = 64,
-    LIFE = 4000,         /* operations, on the average, until a thread ends */
+    LIFE = 2000,         /* operations, on the average, until a thread ends */
     CHILD_SECONDS = 120, /* a child that has not ended by then hangs */
     HANG_SECONDS = 240,
 };
@@ -210,7 +210,11 @@ static _Noreturn void be_a_child(uint64_t random)
     for (uintptr_t i = 0; more_threads && i < 2; i++)
         if (pthread_create(&threads[i], NULL, thread_of_a_child, (void *)(i + 1)) != 0)
             storm_fail(NULL, "a child cannot start a thread");
-    live_a_little(&random, 200);
+    /* What other CPUs were in the middle of: each is visited. */
+    for (int i = 0; i < 4; i++) {
+        move_to_another_cpu(&random);
+        live_a_little(&random, 60);
+    }
     for (int i = 0; more_threads && i < 2; i++)
         pthread_join(threads[i], NULL);
     if (below(&random, 2))
@@ -262,7 +266,7 @@ static void live_a_little(uint64_t *random, int rounds)
     for (int i = 0; i < rounds; i++) {
         uint32_t kind = below(random, 1024);
 
-        if (kind < 8)
+        if (kind < 16)
             burst(random);
         else if (kind < 128)
             resize_one_of_the_table(random);
@@ -295,7 +299,7 @@ static void *live(void *argument)
     for (uint32_t left = 1 + below(&random, 2 * LIFE / 20); left > 0 && !stop; left--) {
         live_a_little(&random, 20);
         let_the_handler_in();
-        if (below(&random, 1500) == 0)
+        if (below(&random, 300) == 0)
             fork_a_child(&random);
     }
     atomic_fetch_add_explicit(&lives, 1, memory_order_relaxed);
@@ -345,7 +349,7 @@ static void keep_threads_living(unsigned count, unsigned long most, time_t end)
             join(*oldest);
         if (i % count == 0)
             /* However short the run: some children, and some hundred signals. */
-            stop = operations >= most && time(NULL) >= end && handled >= 200 && forks >= 8;
+            stop = operations >= most && time(NULL) >= end && handled >= 200 && forks >= 20;
         if (pthread_create(oldest, NULL, live, (void *)i) != 0)
             storm_fail(NULL, "cannot start a thread");
     }
