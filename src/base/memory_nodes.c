@@ -26,6 +26,15 @@ struct list {
     uint64_t bits[LISTED / 64];
 };
 
+static uint32_t list_count(const struct list *list)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < LISTED / 64; i++)
+        count += (uint32_t)__builtin_popcountll(list->bits[i]);
+    return count;
+}
+
 static bool list_has(const struct list *list, uint32_t number)
 {
     return (list->bits[number / 64] >> number % 64 & 1) != 0;
@@ -183,7 +192,8 @@ void memory_nodes_read(const char *folder, struct memory_nodes *nodes)
     struct list online, cpus;
 
     begin(nodes);
-    if (read_list(folder, "/online", 0, &online)) {
+    /* On most machines there is one, and this one file is all that is read. */
+    if (read_list(folder, "/online", 0, &online) && list_count(&online) > 1) {
         for (uint32_t node = 0; node < LISTED; node++) {
             if (list_has(&online, node) && read_list(folder, NULL, node, &cpus))
                 (void)add_node(nodes, node, &cpus);
