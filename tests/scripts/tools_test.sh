@@ -23,7 +23,7 @@ help_lists_every_subcommand_and_each_has_help()
 
     run "$mplace" help
     expect "exit status" 0 "$status"
-    for name in run sweep plot claims cpu smoke; do
+    for name in run sweep compare plot claims cpu smoke; do
         grep -q "^  $name  *[a-z]" "$scratch/out" || fail "help does not list $name"
         run "$mplace" $name --help
         expect "exit status of $name --help" 0 "$status"
