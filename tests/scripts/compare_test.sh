@@ -156,9 +156,11 @@ a_command_that_fails_is_named_with_its_last_words()
 
 a_preloaded_library_of_the_caller_is_left_out()
 {
-    LD_PRELOAD=$build_folder/lib/libcia_malloc.so run "$mplace" compare --malloc glibc,rand --workload larson \
-        --threads 1 --rounds 1 --shorten 3000
+    # shellcheck disable=SC2016 # the command's own variable
+    LD_PRELOAD=$build_folder/lib/libcia_malloc.so run "$mplace" compare --malloc glibc,rand --rounds 1 -- \
+        sh -c 'echo "[$LD_PRELOAD]" >>served'
     expect "exit status" 0 "$status"
+    expect "what was preloaded" "[];[$build_folder/lib/librand_malloc.so]" "$(paste -sd';' served)"
 }
 
 an_existing_result_is_never_overwritten()
