@@ -18,6 +18,7 @@
 #include "fuzz_model.h"
 #include "fuzz_turns.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdarg.h>
@@ -310,6 +311,10 @@ static void refuse_each_in_turn(unsigned long width)
     } while (plan->refused > 0);
     plan->from = 0;
     dprintf(STDOUT_FILENO, "of %lu requests each was refused\n", made);
+    if (made < 50 && dlsym(RTLD_DEFAULT, "mplace_malloc_name") != NULL) {
+        dprintf(STDERR_FILENO, "refusals: the allocator's requests do not come by here\n");
+        exit(1);
+    }
 }
 
 /* Writable private memory: what mmap and brk give, without the addresses that RLIMIT_AS counts. */
