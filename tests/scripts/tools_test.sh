@@ -72,6 +72,10 @@ an_installed_mplace_finds_its_parts()
     expect "exit status of plot" 0 "$status"
     run "$scratch/a prefix/bin/mplace" claims a.csv b.csv
     expect "exit status of claims" 0 "$status"
+    run "$scratch/a prefix/bin/mplace" compare --malloc cia,glibc --workload larson --threads 1 --rounds 1 --shorten 3000
+    expect "exit status of compare" 0 "$status"
+    run "$scratch/a prefix/bin/mplace" compare --malloc cia,glibc --rounds 1 -- true
+    expect "exit status of compare -- true" 0 "$status"
 }
 
 cpu_tells_all_its_keys()
