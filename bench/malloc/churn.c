@@ -32,7 +32,7 @@ void churn_end(const struct job *job, unsigned thread)
  * trace-*: sizes as a real program asks for them, from a table of quantiles. How long blocks live
  * is not of the trace: three of four replace one of the youngest, the fourth any of them.
  */
-enum { TRACE_SLOTS = 20000, TRACE_YOUNG = 64, QUANTILES = 10000 };
+enum { TRACE_SLOTS = 60000, TRACE_YOUNG = 64, QUANTILES = 10000 };
 
 static uint32_t quantile[QUANTILES];
 
@@ -74,7 +74,7 @@ void trace_run(const struct job *job, unsigned thread)
 
 /* alloc-test: a random place of a large table is filled if it is empty and emptied if it is full,
  * so that at each moment about half of the places hold a block. */
-enum { ALLOC_TEST_SLOTS = 1 << 17 };
+enum { ALLOC_TEST_SLOTS = 1 << 18 };
 
 void alloc_test_prepare(const struct job *job)
 {
