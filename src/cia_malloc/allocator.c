@@ -10,6 +10,7 @@
 #include "cia_malloc/large.h"
 #include "cia_malloc/supply.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -90,33 +91,42 @@ static __attribute__((noinline)) void *allocate(size_t bytes, bool *zeroed)
 void *cia_allocate_slow(size_t bytes)
 {
     bool zeroed;
+    void *block;
 
     /* Without allocate, which would ask for the same: it costs a malloc under the lock 3 ns of 15.
      */
     if (__builtin_expect(bytes <= SIZE_CLASS_LARGEST, 1)) {
-        uintptr_t block = supply_block(size_class_of(bytes));
+        uintptr_t supplied = supply_block(size_class_of(bytes));
 
-        if (__builtin_expect(block != 0, 1))
-            return magazine_block(block);
+        if (__builtin_expect(supplied != 0, 1))
+            return magazine_block(supplied);
     }
     /* Here, for all callers, because the fast path need not look. */
-    return bytes <= PTRDIFF_MAX ? allocate(bytes, &zeroed) : NULL;
+    block = bytes <= PTRDIFF_MAX ? allocate(bytes, &zeroed) : NULL;
+    if (block == NULL)
+        errno = ENOMEM;
+    return block;
+}
+
+/* As cia_allocate, but leaves errno alone. */
+static void *allocate_quietly(size_t bytes, bool *zeroed)
+{
+    uintptr_t popped = 0;
+
+    if (bytes <= MAGAZINE_LARGEST && magazine_area_is_usable(magazine_area))
+        popped = magazine_pop(magazine_area,
+                              magazine_offset_by_lines[(bytes + LINE_BYTES - 1) >> LINE_SHIFT]);
+    if (__builtin_expect(popped == 0, 0))
+        return allocate(bytes, zeroed);
+    *zeroed = (popped & MAGAZINE_UNTOUCHED) != 0;
+    return magazine_block(popped);
 }
 
 void *cia_allocate_zeroed(size_t bytes)
 {
     bool zeroed = false;
-    uintptr_t popped = 0;
-    void *block;
+    void *block = allocate_quietly(bytes, &zeroed);
 
-    if (bytes <= MAGAZINE_LARGEST && magazine_area_is_usable(magazine_area))
-        popped = magazine_pop(magazine_area, size_class_of(bytes), 0, MAGAZINE_SERVE);
-    if (popped != 0) {
-        zeroed = (popped & MAGAZINE_UNTOUCHED) != 0;
-        block = magazine_block(popped);
-    } else {
-        block = allocate(bytes, &zeroed);
-    }
     return block != NULL && !zeroed ? memset(block, 0, bytes) : block;
 }
 
@@ -149,10 +159,11 @@ static void *allocate_aligned_once(size_t alignment, size_t bytes)
 
 void *cia_allocate_aligned(size_t alignment, size_t bytes)
 {
+    bool zeroed;
     void *block;
 
     if (alignment <= LINE_BYTES)
-        return cia_allocate(bytes);
+        return allocate_quietly(bytes, &zeroed);
     if (bytes == 0)
         bytes = 1;
     block = allocate_aligned_once(alignment, bytes);
@@ -161,7 +172,11 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes)
     return block;
 }
 
-void cia_free_slow(void *address)
+/*
+ * The block at the address, of whatever kind, goes back to where it came from, or to a magazine if
+ * that was not tried.
+ */
+static __attribute__((noinline)) void give_back(void *address)
 {
     void *found = page_source_owner(address);
 
@@ -174,11 +189,28 @@ void cia_free_slow(void *address)
     struct block block = block_at(found, address);
     block_check_start(&block, address);
     if (block.size_class != CLASS_LARGE && block.start == address) {
-        supply_take_back(block.chunk, block.size_class, address);
+        supply_take_back(page_map_find(address), address);
         return;
     }
     /* One handed out from its inside goes back to its span, which knows that it was. */
     supply_give_back(&block);
+}
+
+void cia_free_slow(void *address)
+{
+    const struct page_info *info = page_map_find(address);
+
+    if (__builtin_expect(address == NULL, 0))
+        return;
+    if (__builtin_expect(info != NULL && (uintptr_t)address % LINE_BYTES == 0 &&
+                             page_info_starts_line(info, address),
+                         1)) {
+        /* The fast path tried the active level, if the area was known. */
+        if (__builtin_expect(magazine_area_is_usable(magazine_area), 1) &&
+            supply_put_elsewhere(magazine_area, info, address))
+            return;
+    }
+    give_back(address);
 }
 
 size_t cia_usable(const void *address)
@@ -209,7 +241,8 @@ void *cia_reallocate(void *block, size_t bytes)
     /* In place while at least half of the block stays in use, or none could be shorter. */
     if (bytes <= usable && (bytes >= usable / 2 || usable <= LINE_BYTES))
         return block;
-    void *moved = cia_allocate(bytes);
+    bool zeroed;
+    void *moved = allocate_quietly(bytes, &zeroed);
     if (moved == NULL)
         return bytes <= usable ? block : NULL; /* shrinking never fails */
     memcpy(moved, block, bytes < usable ? bytes : usable);
