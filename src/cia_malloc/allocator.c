@@ -215,6 +215,13 @@ void cia_free_slow(void *address)
 
 size_t cia_usable(const void *address)
 {
+    const struct page_info *info = page_map_find(address);
+
+    /* Where a block begins, the class says it all. */
+    if (__builtin_expect(info != NULL && (uintptr_t)address % LINE_BYTES == 0 &&
+                             page_info_starts_line(info, address),
+                         1))
+        return (size_t)size_class_lines[info->size_class] * LINE_BYTES;
     void *found = page_source_owner(address);
 
     if (found == NULL)
@@ -229,12 +236,12 @@ size_t cia_usable(const void *address)
 void *cia_reallocate(void *block, size_t bytes)
 {
     size_t usable = cia_usable(block);
-    void *owner = page_source_owner(block);
 
-    /* A mapping follows its block's length to the page. */
-    if (owner_kind_of(owner) == OWNER_HUGE && bytes > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES) {
-        void *resized = huge_resize(owner, bytes);
+    if (usable > SIZE_CLASS_LARGEST && bytes > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES) {
+        void *owner = page_source_owner(block);
 
+        /* A mapping follows its block's length to the page. */
+        void *resized = owner_kind_of(owner) == OWNER_HUGE ? huge_resize(owner, bytes) : NULL;
         if (resized != NULL)
             return resized;
     }

@@ -138,40 +138,32 @@ uint64_t magazine_served(const struct magazine *magazine)
     return atomic_load_explicit(&magazine->top, memory_order_relaxed) >> MAGAZINE_TOP_BITS;
 }
 
-/* Four places at a time, by the low half of what they hold. */
-static bool is_among(char *const *places, uint32_t count, const void *block)
+/* Whether the block is among the last of so many places. */
+static bool is_among_last(char *const *places, uint32_t count, const void *block)
 {
-    typedef uint32_t vector __attribute__((vector_size(16), aligned(8)));
-    uint32_t low = (uint32_t)(uintptr_t)block;
-    vector wanted = {low, low, low, low}, seen = {0};
+    enum { LOOKED_AT = 8 };
+    bool found = false;
 
-    for (uint32_t i = 0; i < count; i += 4) {
-        const vector *four = (const vector *)(const void *)&places[i];
-
-        seen |= (__builtin_shuffle(four[0], four[1], (vector){0, 2, 4, 6}) &
-                 ~(uint32_t)MAGAZINE_UNTOUCHED) == wanted;
-    }
-    if ((seen[0] | seen[1] | seen[2] | seen[3]) == 0)
-        return false;
-    for (uint32_t i = 0; i < count; i++) {
-        if (magazine_block((uintptr_t)places[i]) == block)
-            return true;
-    }
-    return false;
+    /* All of them, whether it was found or not: there is no branch to be mispredicted. One place at
+       a time: two that were just written, read as one, would have to reach the cache before. */
+    for (uint32_t i = count > LOOKED_AT ? count - LOOKED_AT : 0; i < count; i++)
+        found |= magazine_block((uintptr_t)__atomic_load_n(&places[i], __ATOMIC_RELAXED)) == block;
+    return found;
 }
 
-bool magazine_has(const struct magazine *magazine, const void *block)
+bool magazine_has_lately(const struct magazine *magazine, const void *block)
 {
-    union magazine_bounds bounds = {
-        .word = atomic_load_explicit(&magazine->bounds, memory_order_acquire)};
     uint32_t top = top_of(magazine), second = second_of(magazine);
+    uint32_t colour = magazine_colour(block);
 
     /* A place below the count that holds the block held it when the count was read, or was given it
        since: it waits. */
-    return bounds.ceiling != 0 &&
-           ((top > bounds.floor &&
-             is_among(magazine->store->stack + bounds.floor, top - bounds.floor, block)) ||
-            is_among(magazine->store->second, second, block));
+    return ((atomic_load_explicit(&magazine->colours[0], memory_order_relaxed) >> colour & 1) !=
+                0 &&
+            is_among_last(magazine->store->stack, top, block)) ||
+           ((atomic_load_explicit(&magazine->colours[1], memory_order_relaxed) >> colour & 1) !=
+                0 &&
+            is_among_last(magazine->store->second, second, block));
 }
 
 const struct magazine *magazine_here(uint32_t offset)

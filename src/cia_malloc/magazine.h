@@ -242,8 +242,9 @@ static inline bool magazine_use(struct magazines *magazines, unsigned size_class
 uint32_t magazine_waiting(const struct magazine *magazine);
 uint64_t magazine_served(const struct magazine *magazine);
 
-/* Whether the block waits in one of the two levels: not if another thread is at work on it. */
-bool magazine_has(const struct magazine *magazine, const void *block);
+/* Whether the block is among the last 8 that wait in the stack or in the second level. Only of an
+   open magazine; true only of a block that does wait, whoever works on the magazine meanwhile. */
+bool magazine_has_lately(const struct magazine *magazine, const void *block);
 
 /* With sequences: that of this CPU for blocks of pages that say so, or an empty one without room.
    A hint by the time it is used. */

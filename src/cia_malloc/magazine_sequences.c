@@ -39,32 +39,6 @@ static void *table_of(enum magazine_side side)
     return side == MAGAZINE_TAKE ? magazine_to_take : magazine_to_put;
 }
 
-bool magazine_push_second(ptrdiff_t area, uint32_t offset, void *block)
-{
-    enum magazine_side side = MAGAZINE_PUT;
-    uint64_t done, scratch, top;
-    char *found;
-
-    __asm__ volatile(
-        BEGIN /* */
-        "movq 8(%[found]), %[top]\n\t"
-        "cmpq 48(%[found]), %[top]\n\t" /* limit */
-        "jae 6f\n\t"
-        "movq 32(%[found]), %[scratch]\n\t"
-        "btsq %[colour], %[scratch]\n\t" /* modulo 64 */
-        "jc 6f\n\t"
-        "movq %[scratch], 32(%[found])\n\t"
-        "movq 40(%[found]), %[scratch]\n\t" /* store */
-        "movq %[block], 512(%[scratch], %[top], 8)\n\t"
-        "incq %[top]\n\t"
-        "incl %k[done]\n\t"
-        "movq %[top], 8(%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
-        : RESULTS
-        : INPUTS, [block] "r"(block), [colour] "r"((uint64_t)(uintptr_t)block >> LINE_SHIFT)
-        : "memory", "cc");
-    return done != 0;
-}
-
 bool magazine_set_aside(ptrdiff_t area, uint32_t offset)
 {
     enum magazine_side side = MAGAZINE_PUT;

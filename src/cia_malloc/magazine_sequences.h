@@ -60,6 +60,32 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
 }
 
 /*
+ * The section that puts a block on top of a level: where its count is, the greatest count, its
+ * colours, and its places in the store. asm goto takes no outputs here, so the registers that it
+ * works in are named.
+ */
+#define MAGAZINE_PUSH(count, most, colours_of_level, places)                                       \
+    __asm__ goto(RSEQ_BEGIN("%%r8") MAGAZINE_FIND("magazine_to_put", "%%r9", "%%r8", "%%r8d",      \
+                                                  "%l[refused]") /* */                             \
+                 "movq " count "(%%r9), %%r8\n\t"                                                  \
+                 "movq " colours_of_level "(%%r9), %%r11\n\t"                                      \
+                 "cmpw " most "(%%r9), %%r8w\n\t"                                                  \
+                 "jae %l[refused]\n\t"                                                             \
+                 "btsq %[colour], %%r11\n\t" /* modulo 64 */                                       \
+                 "jc %l[refused]\n\t"                                                              \
+                 "movzwl %%r8w, %%r10d\n\t"                                                        \
+                 "incq %%r8\n\t"                                                                   \
+                 "movq %%r11, " colours_of_level "(%%r9)\n\t"                                      \
+                 "movq 40(%%r9), %%r11\n\t" /* store */                                            \
+                 "movq %[block], " places "(%%r11, %%r10, 8)\n\t"                                  \
+                 "movq %%r8, " count "(%%r9)\n\t" RSEQ_COMMITTED                                   \
+                 :                                                                                 \
+                 : MAGAZINE_INPUTS, [block] "r"(block),                                            \
+                   [colour] "r"((uint64_t)(uintptr_t)block >> LINE_SHIFT)                          \
+                 : "memory", "cc", "r8", "r9", "r10", "r11"                                        \
+                 : refused)
+
+/*
  * Puts a block on top of the active level. False: that has one of its colour, or the stack as many
  * as it may have, or the CPU has no magazine for it, or is of another node. 20 instructions; writes
  * as magazine_pop, and a place.
@@ -67,33 +93,20 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
 static inline __attribute__((always_inline)) bool magazine_push(ptrdiff_t area, uint32_t offset,
                                                                 void *block)
 {
-    /* asm goto takes no outputs here, so the registers that it works in are named. */
-    __asm__ goto(RSEQ_BEGIN("%%r8")
-                     MAGAZINE_FIND("magazine_to_put", "%%r9", "%%r8", "%%r8d", "%l[refused]") /* */
-                 "movq (%%r9), %%r8\n\t"
-                 "movq 24(%%r9), %%r11\n\t"
-                 "cmpw 18(%%r9), %%r8w\n\t" /* ceiling */
-                 "jae %l[refused]\n\t"
-                 "btsq %[colour], %%r11\n\t" /* modulo 64 */
-                 "jc %l[refused]\n\t"
-                 "movzwl %%r8w, %%r10d\n\t"
-                 "incq %%r8\n\t"
-                 "movq %%r11, 24(%%r9)\n\t"
-                 "movq 40(%%r9), %%r11\n\t" /* store */
-                 "movq %[block], 1024(%%r11, %%r10, 8)\n\t"
-                 "movq %%r8, (%%r9)\n\t" RSEQ_COMMITTED
-                 :
-                 : MAGAZINE_INPUTS, [block] "r"(block),
-                   [colour] "r"((uint64_t)(uintptr_t)block >> LINE_SHIFT)
-                 : "memory", "cc", "r8", "r9", "r10", "r11"
-                 : refused);
+    MAGAZINE_PUSH("0", "18", "24", "1024");
     return true;
 refused:
     return false;
 }
 
 /* The same with the second level. */
-bool magazine_push_second(ptrdiff_t area, uint32_t offset, void *block);
+static inline bool magazine_push_second(ptrdiff_t area, uint32_t offset, void *block)
+{
+    MAGAZINE_PUSH("8", "48", "32", "512");
+    return true;
+refused:
+    return false;
+}
 
 /* For free: makes the active level the second, if that is empty, and so the active one empty. False
    also if the active one has more than MAGAZINE_PLACES. */

@@ -329,7 +329,7 @@ static bool put_elsewhere(const struct grip *grip, const struct magazine *now, s
         return true;
     if (magazine_bounds_of(now).ceiling == 0)
         return false;
-    if (__builtin_expect(magazine_has(now, address), 0))
+    if (__builtin_expect(magazine_has_lately(now, address), 0))
         freed_twice(address);
     if (active < MAGAZINE_PLACES && second == 0 && grip_set_aside(grip) && grip_push(grip, address))
         return true;
@@ -349,6 +349,11 @@ bool supply_put_elsewhere(ptrdiff_t area, const struct page_info *info, void *ad
     struct grip grip = {.area = area, .offset = info->magazine, .side = MAGAZINE_PUT};
     const struct magazine *here = magazine_here(info->magazine);
 
+    /* The usual case, where blocks are freed in any order: the second level has room. */
+    if (magazine_second_blocks(here) != 0 && magazine_active_blocks(here) < MAGAZINE_PLACES &&
+        __builtin_expect(!magazine_has_lately(here, address), 1) &&
+        magazine_push_second(area, info->magazine, address))
+        return true;
     return put_elsewhere(&grip, here, NULL, address);
 }
 
