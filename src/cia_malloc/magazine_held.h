@@ -55,26 +55,30 @@ static inline void magazine_grow(struct magazine *magazine, int64_t blocks)
 
 static inline uintptr_t magazine_pop_held(struct magazine *magazine)
 {
-    if (magazine_active_blocks(magazine) == 0)
+    uint64_t top = magazine_word(&magazine->top);
+    uint32_t count = top & MAGAZINE_TOP_MASK;
+
+    if (count == magazine_bounds_of(magazine).floor)
         return 0;
-    char *block = magazine_next_place(magazine)[-1];
+    char *block = magazine->store->stack[count - 1];
     uint64_t bits = magazine_word(&magazine->colours[0]);
     magazine_set_word(&magazine->colours[0], bits & ~((uint64_t)1 << magazine_colour(block)));
-    magazine_grow(magazine, MAGAZINE_SERVED - 1);
+    magazine_set_word(&magazine->top, top + (MAGAZINE_SERVED - 1));
     return (uintptr_t)block;
 }
 
 static inline bool magazine_push_held(struct magazine *magazine, void *block)
 {
-    uint32_t top = magazine_word(&magazine->top) & MAGAZINE_TOP_MASK;
+    uint64_t top = magazine_word(&magazine->top);
+    uint32_t count = top & MAGAZINE_TOP_MASK;
     uint64_t bits = magazine_word(&magazine->colours[0]);
     uint64_t bit = (uint64_t)1 << magazine_colour(block);
 
-    if ((bits & bit) != 0 || top >= magazine_bounds_of(magazine).ceiling)
+    if ((bits & bit) != 0 || count >= magazine_bounds_of(magazine).ceiling)
         return false;
-    magazine->store->stack[top] = block;
+    magazine->store->stack[count] = block;
     magazine_set_word(&magazine->colours[0], bits | bit);
-    magazine_grow(magazine, 1);
+    magazine_set_word(&magazine->top, top + 1);
     return true;
 }
 

@@ -357,6 +357,44 @@ bool supply_put_elsewhere(ptrdiff_t area, const struct page_info *info, void *ad
     return put_elsewhere(&grip, here, NULL, address);
 }
 
+/* The sub-heap of this CPU if it has magazines; constant, not locked. */
+static inline struct subheap *heap_here(void)
+{
+    struct subheap *heap =
+        atomic_load_explicit(&heap_table[current_cpu() % CPU_HEAPS], memory_order_acquire);
+
+    return __builtin_expect(heap != NULL, 1) && heap->magazines != NULL ? heap : NULL;
+}
+
+/* In both, what is constant is read before the exchange, which the loads after it wait for. */
+uintptr_t supply_pop_under_lock(unsigned size_class)
+{
+    struct subheap *heap = heap_here();
+
+    if (__builtin_expect(heap == NULL, 0))
+        return 0;
+    struct magazine *magazine = &heap->magazines->own[size_class];
+    if (__builtin_expect(!subheap_try_lock(heap), 0))
+        return 0;
+    uintptr_t block = magazine_pop_held(magazine);
+    subheap_unlock(heap);
+    return block;
+}
+
+bool supply_push_under_lock(const struct page_info *info, void *address)
+{
+    struct subheap *heap = heap_here();
+
+    if (__builtin_expect(heap == NULL, 0))
+        return false;
+    struct magazine *magazine = magazine_at(heap->magazines, info->magazine);
+    if (__builtin_expect(!subheap_try_lock(heap), 0))
+        return false;
+    bool pushed = magazine_push_held(magazine, address);
+    subheap_unlock(heap);
+    return pushed;
+}
+
 /* The same for the holder of the lock, where that is the way; the magazine has not been tried. */
 static bool put_under_lock(struct subheap *heap, const struct page_info *info, void *address)
 {

@@ -19,6 +19,13 @@ uintptr_t supply_block(unsigned size_class);
  */
 bool supply_put_elsewhere(ptrdiff_t area, const struct page_info *info, void *address);
 
+/*
+ * Where magazines are under the sub-heap's lock: the newest block of the active level, or a place
+ * there. 0, or false, when there is none, or the lock is taken. An exchange each, and a release.
+ */
+uintptr_t supply_pop_under_lock(unsigned size_class);
+bool supply_push_under_lock(const struct page_info *info, void *address);
+
 /* Takes back such a block where sequences are not used or did not find a place. */
 void supply_take_back(const struct page_info *info, void *address);
 
