@@ -113,11 +113,10 @@ int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint
         int obstacle = last_set(chunk->used, first, pages);
 
         if (obstacle < 0) {
-            uint32_t dirty = count_set(chunk->dirty, first, pages);
+            uint32_t dirty = count_set(chunk->touched, first, pages);
 
             *clean = dirty == 0;
             set_range(chunk->used, first, pages, true);
-            set_range(chunk->dirty, first, pages, false);
             chunk->used_pages += pages;
             chunk->dirty_pages -= dirty;
             return (int)first;
@@ -137,23 +136,50 @@ void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages)
     for (uint32_t page = first; page < first + pages; page++)
         chunk->pages[page] = (struct page_info){.size_class = CLASS_NONE};
     set_range(chunk->used, first, pages, false);
-    set_range(chunk->dirty, first, pages, true);
     chunk->used_pages -= pages;
-    chunk->dirty_pages += pages;
+    chunk->dirty_pages += count_set(chunk->touched, first, pages);
     chunk->longest_free = CHUNK_PAGES; /* unknown: the run may have joined others */
+}
+
+uint32_t chunk_touched_pages(const struct chunk *chunk, uint32_t first, uint32_t pages)
+{
+    return count_set(chunk->touched, first, pages);
+}
+
+void chunk_touch(struct chunk *chunk, uint32_t first, uint32_t pages)
+{
+    set_range(chunk->touched, first, pages, true);
+}
+
+void chunk_populate(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t ahead)
+{
+    uint32_t end = first + pages;
+
+    while ((first = next_page(chunk->touched, first, false)) < end) {
+        uint32_t stop = next_page(chunk->touched, first, true);
+
+        if (stop > end + ahead)
+            stop = end + ahead;
+        page_source_populate(chunk->base + (size_t)first * PAGE_BYTES,
+                             (size_t)(stop - first) * PAGE_BYTES);
+        set_range(chunk->touched, first, stop - first, true);
+    }
 }
 
 uint32_t chunk_purge(struct chunk *chunk, uint32_t most)
 {
+    uint64_t dirty[CHUNK_WORDS];
     uint32_t purged = 0;
     uint32_t first = 0;
 
-    while (purged < most && (first = next_page(chunk->dirty, first, true)) < CHUNK_PAGES) {
-        uint32_t end = next_page(chunk->dirty, first, false);
+    for (uint32_t w = 0; w < CHUNK_WORDS; w++)
+        dirty[w] = chunk->touched[w] & ~chunk->used[w];
+    while (purged < most && (first = next_page(dirty, first, true)) < CHUNK_PAGES) {
+        uint32_t end = next_page(dirty, first, false);
 
         if (page_source_purge(chunk->base + (size_t)first * PAGE_BYTES,
                               (size_t)(end - first) * PAGE_BYTES)) {
-            set_range(chunk->dirty, first, end - first, false);
+            set_range(chunk->touched, first, end - first, false);
             purged += end - first;
         }
         first = end;

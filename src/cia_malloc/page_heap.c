@@ -165,9 +165,11 @@ static void purge_some(struct page_heap *heap)
 
 void page_heap_return(struct page_heap *heap, struct chunk *chunk, uint32_t page, uint32_t pages)
 {
+    uint32_t dirty_before = chunk->dirty_pages;
+
     chunk_return_pages(chunk, page, pages);
     heap->used_pages -= pages;
-    heap->dirty_pages += pages;
+    heap->dirty_pages += chunk->dirty_pages - dirty_before;
 
     if (chunk->used_pages == 0 && heap->chunk_count > 1) {
         take_out(heap, chunk);
