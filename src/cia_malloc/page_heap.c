@@ -74,6 +74,8 @@ static bool take_from_chunk(struct page_heap *heap, struct chunk *chunk,
     run->page = (uint32_t)first;
     heap->used_pages += request->pages;
     heap->dirty_pages -= dirty_before - chunk->dirty_pages;
+    if (!request->populated_later)
+        chunk_touch(chunk, run->page, request->pages);
     if (chunk->has_room && CHUNK_PAGES - chunk->used_pages < ROOM_PAGES) {
         take_out(heap, chunk);
         insert(heap, chunk, false);

@@ -52,6 +52,7 @@ static bool add_run(struct subheap *heap, struct class_heap *class_heap)
         .residue = residue,
         .preferred_modulus = modulus,
         .preferred_residue = residue,
+        .populated_later = true,
     };
     struct page_run run;
 
