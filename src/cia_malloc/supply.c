@@ -9,6 +9,7 @@
 #include "cia_malloc/heap_table.h"
 #include "cia_malloc/magazine_held.h"
 #include "cia_malloc/magazine_sequences.h"
+#include "cia_malloc/tiny.h"
 
 /* How a thread works on a magazine. */
 struct grip {
@@ -437,6 +438,7 @@ static void empty_all(struct magazines *magazines, struct subheap *held)
 
         empty(&grip, held);
     }
+    tiny_empty_magazines(magazines, held);
 }
 
 void supply_empty_magazines(void)
@@ -459,6 +461,8 @@ void supply_empty_magazines(void)
 
             empty(&grip, NULL);
         }
+        if (magazine_area_is_usable(area))
+            tiny_empty_magazines_here(area);
     } else {
         struct subheap *heap;
 
