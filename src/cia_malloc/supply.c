@@ -112,12 +112,15 @@ static void send(struct subheap *held, const struct batch *batch)
 {
     if (batch->chunk == NULL)
         return;
-    if (batch->chunk->owner == held) {
+    struct subheap *owner = batch->chunk->owner;
+
+    if (owner == held) {
         subheap_free_local(held, &batch->chunk->spans[batch->span], batch->bits);
         return;
     }
     subheap_free_remote(batch->chunk, batch->span, batch->bits);
-    subheap_freed_remotely(batch->chunk->owner, batch->bytes);
+    /* The chunk may be gone by now, if these were its last blocks; its owner is for ever. */
+    subheap_freed_remotely(owner, batch->bytes);
 }
 
 static void send_block(struct subheap *held, const struct block *block)
