@@ -8,9 +8,14 @@
 
 #include <string.h>
 
-bool chunk_huge_pages;
+static_assert((size_t)HALF_PAGES * PAGE_BYTES == 2 << 20, "a huge page of x86-64");
 
-struct chunk *chunk_create(struct subheap *owner)
+enum {
+    /* Pages in use from which on a half is nearly full: what is not in use is a quarter of it. */
+    NEARLY_FULL_PAGES = HALF_PAGES * 3 / 4,
+};
+
+struct chunk *chunk_create(struct subheap *owner, bool huge)
 {
     struct chunk *chunk = page_source_map_metadata(sizeof *chunk);
 
@@ -21,8 +26,12 @@ struct chunk *chunk_create(struct subheap *owner)
         page_source_unmap_metadata(chunk, sizeof *chunk);
         return NULL;
     }
-    if (chunk_huge_pages)
+    if (huge) {
         page_source_prefer_huge_pages(chunk->base, CHUNK_BYTES);
+        chunk->huge_halves = (1 << CHUNK_HALVES) - 1;
+    } else {
+        page_source_avoid_huge_pages(chunk->base, CHUNK_BYTES);
+    }
     chunk->kind = OWNER_CHUNK;
     chunk->owner = owner;
     chunk->longest_free = CHUNK_PAGES;
@@ -140,21 +149,79 @@ void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages)
     chunk->longest_free = CHUNK_PAGES; /* unknown: the run may have joined others */
 }
 
-uint32_t chunk_purge(struct chunk *chunk, uint32_t most)
+static char *half_address(const struct chunk *chunk, uint32_t half)
 {
-    uint32_t purged = 0;
-    uint32_t first = 0;
+    return chunk->base + (size_t)half * HALF_PAGES * PAGE_BYTES;
+}
 
-    while (purged < most && (first = next_page(chunk->dirty, first, true)) < CHUNK_PAGES) {
+static uint32_t used_in_half(const struct chunk *chunk, uint32_t half)
+{
+    return count_set(chunk->used, half * HALF_PAGES, HALF_PAGES);
+}
+
+void chunk_join_full_halves(struct chunk *chunk, uint32_t first, uint32_t pages)
+{
+    for (uint32_t half = first / HALF_PAGES; half <= (first + pages - 1) / HALF_PAGES; half++) {
+        size_t bytes = (size_t)HALF_PAGES * PAGE_BYTES;
+
+        if ((chunk->huge_halves >> half & 1) != 0 || used_in_half(chunk, half) < NEARLY_FULL_PAGES)
+            continue;
+        chunk->huge_halves |= (uint8_t)(1u << half);
+        page_source_prefer_huge_pages(half_address(chunk, half), bytes);
+        page_source_join(half_address(chunk, half), bytes);
+    }
+}
+
+/* Gives back the dirty pages of [first, end); returns how many. */
+static uint32_t purge_range(struct chunk *chunk, uint32_t first, uint32_t end)
+{
+    uint32_t dirty = count_set(chunk->dirty, first, end - first);
+
+    if (!page_source_purge(chunk->base + (size_t)first * PAGE_BYTES,
+                           (size_t)(end - first) * PAGE_BYTES))
+        return 0;
+    set_range(chunk->dirty, first, end - first, false);
+    chunk->dirty_pages -= dirty;
+    return dirty;
+}
+
+static uint32_t purge_half(struct chunk *chunk, uint32_t half, uint32_t most,
+                           enum chunk_split split)
+{
+    uint32_t first = half * HALF_PAGES, half_end = first + HALF_PAGES;
+    uint32_t purged = 0;
+
+    if ((chunk->huge_halves >> half & 1) != 0) {
+        uint32_t used = used_in_half(chunk, half);
+
+        if (used == 0)
+            return purge_range(chunk, first, half_end); /* in one piece, as it came */
+        if (used <= HALF_PAGES / 2) {
+            /* The kernel would join again what is split, and fill in what was given back. */
+            page_source_avoid_huge_pages(half_address(chunk, half),
+                                         (size_t)HALF_PAGES * PAGE_BYTES);
+            chunk->huge_halves &= (uint8_t) ~(1u << half);
+        } else if (split == SPLIT_IF_HALF_FREE) {
+            return 0;
+        }
+    }
+    while (purged < most && (first = next_page(chunk->dirty, first, true)) < half_end) {
         uint32_t end = next_page(chunk->dirty, first, false);
 
-        if (page_source_purge(chunk->base + (size_t)first * PAGE_BYTES,
-                              (size_t)(end - first) * PAGE_BYTES)) {
-            set_range(chunk->dirty, first, end - first, false);
-            purged += end - first;
-        }
+        end = end < half_end ? end : half_end;
+        purged += purge_range(chunk, first, end);
         first = end;
     }
-    chunk->dirty_pages -= purged;
+    return purged;
+}
+
+uint32_t chunk_purge(struct chunk *chunk, uint32_t most, enum chunk_split split)
+{
+    uint32_t purged = 0;
+
+    for (uint32_t half = 0; half < CHUNK_HALVES && purged < most; half++) {
+        if (count_set(chunk->dirty, half * HALF_PAGES, HALF_PAGES) > 0)
+            purged += purge_half(chunk, half, most - purged, split);
+    }
     return purged;
 }

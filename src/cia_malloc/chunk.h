@@ -21,6 +21,8 @@ struct subheap;
 enum {
     CHUNK_PAGES = CHUNK_BYTES / PAGE_BYTES,
     CHUNK_WORDS = CHUNK_PAGES / 64,
+    CHUNK_HALVES = 2, /* as long as a huge page each */
+    HALF_PAGES = CHUNK_PAGES / CHUNK_HALVES,
     CLASS_LARGE = SIZE_CLASS_COUNT, /* a run that is one block, see large.h */
     CLASS_NONE = 0xff,              /* no run here */
 };
@@ -81,8 +83,9 @@ struct chunk {
     uint32_t longest_free;         /* an upper bound of the longest free run, in pages */
     struct subheap *owner;         /* constant */
     char *base;                    /* constant */
-    struct chunk *next, *previous; /* a circle of the sub-heap's chunks, see struct subheap */
-    bool has_room;                 /* which of the two circles */
+    struct chunk *next, *previous; /* a circle of the sub-heap's chunks, see struct page_heap */
+    uint8_t circle;                /* which of them */
+    uint8_t huge_halves;           /* bit h: the kernel was asked for a huge page for half h */
     uint64_t used[CHUNK_WORDS];
     uint64_t dirty[CHUNK_WORDS];
     struct page_info pages[CHUNK_PAGES];
@@ -97,13 +100,11 @@ static_assert(sizeof(struct span_remote) == LINE_BYTES, "remote words do not sha
 static_assert(sizeof(struct page_info) == 8, "eight pages a line");
 
 /*
- * Whether new chunks ask for huge pages: CIA_HUGE_PAGES, off by default, because a program that
- * uses a few blocks would hold 2 MiB for them. Written before the first chunk.
+ * NULL when out of memory. The chunk is registered and belongs to owner. huge: the kernel is asked
+ * for huge pages for it; else it is asked for none, because where it gives them to everyone a
+ * program that uses a few blocks would hold 2 MiB for them.
  */
-extern bool chunk_huge_pages;
-
-/* NULL when out of memory. The chunk is registered and belongs to owner. */
-struct chunk *chunk_create(struct subheap *owner);
+struct chunk *chunk_create(struct subheap *owner, bool huge);
 
 /* The chunk must have no used page. */
 void chunk_destroy(struct chunk *chunk);
@@ -120,10 +121,22 @@ int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint
 void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages);
 
 /*
+ * Asks for a huge page for each half of the chunk that the pages [first, first + pages) touch, that
+ * has none and is nearly full: a fault less for 512 pages, and hardly any page that is not in use.
+ */
+void chunk_join_full_halves(struct chunk *chunk, uint32_t first, uint32_t pages);
+
+/*
+ * How much of a huge page must be free before it is split to give that back. Split, it costs what
+ * huge pages are for; whole, it keeps what is free of it.
+ */
+enum chunk_split { SPLIT_IF_HALF_FREE, SPLIT_ANY };
+
+/*
  * Purges dirty pages, run by run, until that are at least so many or there are no more. Returns how
  * many; 0 also when the kernel refuses (it does for memory that is locked).
  */
-uint32_t chunk_purge(struct chunk *chunk, uint32_t most);
+uint32_t chunk_purge(struct chunk *chunk, uint32_t most, enum chunk_split split);
 
 /* A span and its remote words have the same index in their chunk. */
 static inline struct span *span_of_remote(struct span_remote *remote)

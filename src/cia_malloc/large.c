@@ -5,6 +5,8 @@
  */
 #include "cia_malloc/large.h"
 
+#include "cia_malloc/huge_cache.h"
+
 enum { HUGE_RECORDS_A_PAGE = 16 };
 
 /* Written once a mapping of more than half a MiB comes or goes. */
@@ -127,25 +129,85 @@ static void record_put(struct huge *record)
                                                   memory_order_release, memory_order_relaxed));
 }
 
-static void *huge_map(struct huge *record, size_t bytes, size_t alignment, uint32_t colour)
+static size_t offset_of_colour(uint32_t colour, size_t alignment)
 {
-    size_t offset = alignment <= LINE_BYTES ? (size_t)colour * LINE_BYTES : 0;
-    size_t total = round_up_to_pages(bytes + offset);
+    return alignment <= LINE_BYTES ? (size_t)colour * LINE_BYTES : 0;
+}
 
-    record->base = page_source_map(total, alignment > CHUNK_BYTES ? alignment : CHUNK_BYTES);
-    if (record->base == NULL)
-        return NULL;
+/* The record has its mapping: the block begins so far behind that, and is live. */
+static void *huge_begin(struct huge *record, size_t offset)
+{
     record->kind = OWNER_HUGE;
-    record->mapped_bytes = total;
     record->block = record->base + offset;
-    if (!page_source_register(record->block, record)) {
-        page_source_unmap(record->base, total);
+    if (!page_source_register(record->block, record))
         return NULL;
-    }
-    atomic_fetch_add_explicit(&huge_bytes_live, total, memory_order_relaxed);
+    atomic_fetch_add_explicit(&huge_bytes_live, record->mapped_bytes, memory_order_relaxed);
     atomic_fetch_add_explicit(&huge_blocks_live, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&huge_made, 1, memory_order_relaxed);
     return record->block;
+}
+
+static void give_back(struct huge *record)
+{
+    page_source_unmap(record->base, record->mapped_bytes);
+    record_put(record);
+}
+
+static void *huge_map(struct huge *record, size_t bytes, size_t alignment, uint32_t colour)
+{
+    size_t offset = offset_of_colour(colour, alignment);
+    size_t total = round_up_to_pages(bytes + offset);
+
+    if (alignment < CHUNK_BYTES)
+        alignment = CHUNK_BYTES;
+    record->base = page_source_map(total, alignment);
+    if (record->base == NULL && huge_give_back_all() > 0)
+        record->base = page_source_map(total, alignment);
+    if (record->base == NULL) {
+        record_put(record);
+        return NULL;
+    }
+    record->mapped_bytes = total;
+    void *block = huge_begin(record, offset);
+    if (block == NULL)
+        give_back(record);
+    return block;
+}
+
+/*
+ * Makes a kept mapping as long as it has to be: page tables change, and only pages that it did not
+ * have are faulted in and zeroed. A little too long may stay so.
+ */
+static bool huge_fit(struct huge *record, size_t total)
+{
+    size_t mapped = record->mapped_bytes;
+
+    if (mapped >= total && mapped <= huge_cache_longest_for(total))
+        return true;
+    if (!page_source_resize(record->base, mapped, total)) {
+        char *base = page_source_map(total, CHUNK_BYTES);
+
+        if (base == NULL)
+            return false;
+        if (!page_source_move(record->base, mapped, base, total))
+            return false; /* the new place may be another thread's by now, see huge_resize */
+        record->base = base;
+    }
+    record->mapped_bytes = total;
+    return true;
+}
+
+/* A block in a mapping that was kept. NULL, the mapping unmapped, when that cannot be. */
+static void *huge_reuse(struct huge *record, size_t bytes, size_t alignment, uint32_t colour)
+{
+    size_t offset = offset_of_colour(colour, alignment);
+    void *block = NULL;
+
+    if (huge_fit(record, round_up_to_pages(bytes + offset)))
+        block = huge_begin(record, offset);
+    if (block == NULL)
+        page_source_unmap(record->base, record->mapped_bytes);
+    return block;
 }
 
 void *large_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t alignment, bool *zeroed)
@@ -158,26 +220,88 @@ void *large_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t align
         subheap_unlock(heap);
         return block;
     }
-    struct huge *record = record_take(heap);
+    /* Kept mappings are aligned to chunks; their records come with them. */
+    struct huge *record =
+        alignment <= CHUNK_BYTES ? huge_cache_take((size_t)pages * PAGE_BYTES) : NULL;
+    bool kept = record != NULL;
+    if (!kept)
+        record = record_take(heap);
     uint32_t colour = next_colour(heap, pages);
 
     subheap_unlock(heap);
     if (record == NULL)
         return NULL;
-    void *block = huge_map(record, bytes, alignment, colour);
-    if (block == NULL)
-        record_put(record);
-    *zeroed = true;
-    return block;
+    void *block = kept ? huge_reuse(record, bytes, alignment, colour) : NULL;
+    *zeroed = block == NULL;
+    return block != NULL ? block : huge_map(record, bytes, alignment, colour);
+}
+
+size_t huge_give_back_all(void)
+{
+    size_t bytes = 0;
+    struct huge *record;
+
+    while ((record = huge_cache_take_oldest(UINT64_MAX)) != NULL) {
+        bytes += record->mapped_bytes;
+        give_back(record);
+    }
+    return bytes;
+}
+
+size_t huge_give_back_old(uint64_t now)
+{
+    enum { BYTES_MOST = 64 << 20 }; /* but one mapping at least: some ten milliseconds */
+    int32_t time = decay_milliseconds();
+    size_t bytes = 0;
+    struct huge *record;
+
+    while (time != DECAY_NEVER && now >= (uint64_t)time && bytes < BYTES_MOST &&
+           (record = huge_cache_take_oldest(now - (uint64_t)time)) != NULL) {
+        bytes += record->mapped_bytes;
+        give_back(record);
+    }
+    return bytes;
+}
+
+/* How many bytes of mappings may be kept: a quarter of what is in use, within bounds. */
+static size_t keep_most(void)
+{
+    enum { LEAST = 64 << 20, MOST = 1 << 30 };
+    size_t share =
+        (atomic_load_explicit(&huge_bytes_live, memory_order_relaxed) + page_heap_used_bytes()) / 4;
+
+    return share < LEAST ? LEAST : share > MOST ? MOST : share;
+}
+
+/* False: it is to be given back. */
+static bool keep(struct huge *huge, uint64_t now)
+{
+    size_t most = keep_most();
+    struct huge *oldest;
+
+    if (decay_milliseconds() == DECAY_AT_ONCE || huge->mapped_bytes > most)
+        return false;
+    while (huge_cache_bytes() > most - huge->mapped_bytes &&
+           (oldest = huge_cache_take_oldest(UINT64_MAX)) != NULL)
+        give_back(oldest);
+    if (huge_cache_put(huge, now))
+        return true;
+    oldest = huge_cache_take_oldest(UINT64_MAX); /* there was no slot */
+    if (oldest != NULL)
+        give_back(oldest);
+    return huge_cache_put(huge, now);
 }
 
 void huge_free(struct huge *huge)
 {
+    uint64_t now = decay_clock();
+
     page_source_forget(huge->block);
     atomic_fetch_sub_explicit(&huge_bytes_live, huge->mapped_bytes, memory_order_relaxed);
     atomic_fetch_sub_explicit(&huge_blocks_live, 1, memory_order_relaxed);
-    page_source_unmap(huge->base, huge->mapped_bytes);
-    record_put(huge);
+    huge_give_back_old(now);
+    if (!keep(huge, now))
+        give_back(huge);
 }
 
 void *huge_resize(struct huge *huge, size_t new_bytes)

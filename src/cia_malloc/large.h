@@ -4,6 +4,8 @@
  * Blocks above the last class. Up to 512 KiB: a run of pages in a chunk that is one block. Longer:
  * a mapping of its own.
  *
+ * Mappings of freed blocks are kept for others for a while: see huge_cache.h.
+ *
  * Both begin at a colour taken in turn, not at random: 128 random draws leave about 9 of 64 sets
  * empty. The colour comes out of the slack of rounding to pages where that is enough, and costs a
  * page more where it is not. There is a turn for each length in pages (modulo 64), so that two
@@ -36,8 +38,13 @@ static inline size_t huge_usable(const struct huge *huge)
     return (size_t)(huge->base + huge->mapped_bytes - huge->block);
 }
 
-/* Gives a mapping back. */
+/* Keeps the mapping for another block for a while, see huge_cache.h, or gives it back. */
 void huge_free(struct huge *huge);
+
+/* Gives back the mappings that are kept: all; or those that were not wanted for the decay time, a
+   few a call. Returns how many bytes. */
+size_t huge_give_back_all(void);
+size_t huge_give_back_old(uint64_t now);
 
 /*
  * The block with at least new_bytes usable bytes, its contents kept, without a copy: in place, or
