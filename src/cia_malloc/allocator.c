@@ -220,7 +220,7 @@ void *cia_reallocate(void *block, size_t bytes)
 bool cia_trim(void)
 {
     uint32_t index = 0, passed_over = 0;
-    bool trimmed = false;
+    bool trimmed = huge_give_back_all() > 0;
     struct subheap *heap;
 
     supply_empty_magazines(); /* of all, before any heap is looked at: blocks belong to any of them

@@ -22,25 +22,23 @@ struct huge;
 
 enum { HUGE_CACHE_SLOTS = 64 };
 
-/*
- * The greatest length that a kept mapping may have for a block that needs so much: a little more
- * costs pages that may be populated, and cutting it off costs pages that have to be zeroed again.
- */
-static inline size_t huge_cache_longest_for(size_t bytes)
-{
-    return bytes + bytes / 8;
-}
-
 /* Keeps a mapping that has no block any more. False: there is no empty slot. */
-bool huge_cache_put(struct huge *huge, uint64_t now);
+bool huge_cache_put(struct huge *huge);
 
 /*
- * The mapping whose length is nearest to so many bytes, a page multiple; the caller may have to
- * change it. NULL when there is none worth it.
+ * A mapping for a block that needs so much: the shortest one that is long enough, else the longest;
+ * the caller cuts it or lets it grow. NULL when there is none worth it.
  */
 struct huge *huge_cache_take(size_t bytes);
 
-/* The mapping that was put first, if that was at this time or before. */
+/*
+ * A mapping that, as far as its slot's hints say, ends where this one begins or begins where it
+ * ends; NULL: there is none. Look whether it is true.
+ */
+bool huge_cache_are_beside(const struct huge *one, const struct huge *other);
+struct huge *huge_cache_take_beside(const struct huge *huge);
+
+/* The mapping that has been kept for longest, if that is since this time or longer. */
 struct huge *huge_cache_take_oldest(uint64_t time);
 
 /* Bytes of all of them; roughly while others put and take. */

@@ -16,14 +16,24 @@
 
 #include "cia_malloc/subheap.h"
 
-/* What page_source_owner finds for a mapping that is one block. */
+/*
+ * What page_source_owner finds for a mapping that is one block. While it has a block it is changed
+ * only for that block's owner; while it is kept, by whoever takes it out of its slot.
+ */
 struct huge {
     enum owner_kind kind;
-    char *base; /* the mapping */
-    size_t mapped_bytes;
-    char *block;       /* what malloc returned, in the first 4 MiB of the mapping */
-    struct huge *next; /* while unused: in the sub-heap's list */
+    char *base;          /* aligned to CHUNK_BYTES */
+    size_t mapped_bytes; /* the block's pages */
+    size_t spare_bytes;  /* mapped as well, behind them: for growing, and for the next block */
+    char *block;         /* what malloc returned, in the first 4 MiB of the mapping */
+    uint64_t since;      /* while it is kept: since when */
+    struct huge *next;   /* while unused: in the sub-heap's list */
 };
+
+static inline size_t huge_extent(const struct huge *huge)
+{
+    return huge->mapped_bytes + huge->spare_bytes;
+}
 
 /*
  * A block of bytes (above SIZE_CLASS_LARGEST or with a large alignment), aligned to a power of two.

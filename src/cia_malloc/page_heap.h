@@ -33,6 +33,7 @@ struct page_heap {
     bool joining;             /* there may be full halves that have none yet */
     struct decay decay;
     uint64_t changed_at; /* when a run was last taken or returned */
+    uint64_t trimmed_at; /* changed_at at the last trim, see housekeeping.h */
 };
 
 /*
