@@ -12,14 +12,16 @@
 #include <time.h>
 #include <unistd.h>
 
-static uint64_t clock_milliseconds = 1000000;
+static _Atomic uint64_t clock_milliseconds = 1000000;
 
 int clock_gettime(clockid_t clock, struct timespec *time)
 {
     if (clock != CLOCK_MONOTONIC_COARSE)
         return (int)syscall(SYS_clock_gettime, clock, time);
-    time->tv_sec = (time_t)(clock_milliseconds / 1000);
-    time->tv_nsec = (long)(clock_milliseconds % 1000) * 1000000;
+    uint64_t now = clock_milliseconds;
+
+    time->tv_sec = (time_t)(now / 1000);
+    time->tv_nsec = (long)(now % 1000) * 1000000;
     return 0;
 }
 
