@@ -165,9 +165,10 @@ START_TEST(calloc_reads_as_zero_whatever_was_in_the_mapping)
         cia_free(dirty);
         bytes = bytes / 2 + random_below(&seed, (uint32_t)bytes); /* cut, or grown */
         unsigned char *block = cia_allocate_zeroed(bytes);
+        size_t not_zero = block[bytes - 1] != 0;
         for (size_t i = 0; i < bytes; i += 61)
-            ck_assert_uint_eq(block[i], 0);
-        ck_assert_uint_eq(block[bytes - 1], 0);
+            not_zero += block[i] != 0;
+        ck_assert_uint_eq(not_zero, 0);
         cia_free(block);
     }
 }
@@ -323,7 +324,7 @@ static bool is_marked(const uint64_t *block, size_t bytes, uint64_t value)
 
 static void *churn(void *argument)
 {
-    enum { BLOCKS = 6, STEPS = 400 };
+    enum { BLOCKS = 6, STEPS = 2000 };
     uint64_t seed = (uint64_t)(uintptr_t)argument, *blocks[BLOCKS] = {NULL};
     size_t bytes[BLOCKS] = {0};
 
