@@ -1,126 +1,291 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * What one malloc and free cost, in nanoseconds: the block freed at once (pair), and a thousand
- * blocks allocated in a row, then freed in the same order (batch). One thread, best of several
- * rounds. Preload an allocator to measure it; compare runs that were interleaved.
+ * What malloc and free cost: well-known patterns of use, each a fixed amount of work, timed; and
+ * what they take of memory. Preload an allocator to measure it; compare runs that were
+ * interleaved ("mplace compare" does). Here are the options and the rows; the workloads are in
+ * workloads.c.
  */
 #include "harness/labels.h"
 #include "harness/options.h"
+#include "workload.h"
 
-#include <stdbool.h>
+#include <errno.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-enum { BATCH = 1000, EXIT_WRONG = 1, EXIT_BAD_ARGUMENT = 2 };
+extern char **environ;
+
+enum { EXIT_WRONG = 1, EXIT_BAD_ARGUMENT = 2 };
 
 static struct choices {
-    uint64_t size, operations, rounds;
-} choices = {.operations = 1000000, .rounds = 5};
+    const char *workload;
+    uint64_t threads, size, operations, shorten, rounds, seed;
+    bool size_given, operations_given, csv, header, list;
+} choices = {.workload = "all", .threads = 1, .shorten = 1, .rounds = 1, .seed = 1};
 
 /* clang-format off */
 static const struct option options[] = {
-    {.name = "size", .kind = OPTION_NUMBER, .value_name = "BYTES", .required = true,
-     .least = 1, .greatest = 1 << 20, .target = &choices.size,
-     .help = "what each malloc asks for"},
+    {.name = "workload", .kind = OPTION_TEXT, .value_name = "NAME[,NAME]", .target = &choices.workload,
+     .help = "these workloads (default all)"},
+    {.name = "threads", .kind = OPTION_NUMBER, .value_name = "N",
+     .least = 1, .greatest = THREADS_MOST, .target = &choices.threads,
+     .help = "threads that do the work side by side (default 1)"},
+    {.name = "size", .kind = OPTION_NUMBER, .value_name = "BYTES",
+     .least = 1, .greatest = 1 << 26, .target = &choices.size, .given = &choices.size_given,
+     .help = "what each malloc asks for, in workloads of one size"},
     {.name = "operations", .kind = OPTION_NUMBER, .value_name = "N",
-     .least = BATCH, .greatest = 1ull << 40, .target = &choices.operations,
-     .help = "mallocs a round (default 1000000)"},
+     .least = 1, .greatest = 1ull << 40, .target = &choices.operations,
+     .given = &choices.operations_given,
+     .help = "operations of each thread (default: the workload's, see --list)"},
+    {.name = "shorten", .kind = OPTION_NUMBER, .value_name = "N",
+     .least = 1, .greatest = 1ull << 40, .target = &choices.shorten,
+     .help = "do an N-th of the operations (default 1)"},
     {.name = "rounds", .kind = OPTION_NUMBER, .value_name = "N",
      .least = 1, .greatest = 1000, .target = &choices.rounds,
-     .help = "the best of so many counts (default 5)"},
+     .help = "the time is the least of so many (default 1)"},
+    {.name = "seed", .kind = OPTION_NUMBER, .value_name = "N",
+     .least = 0, .greatest = UINT64_MAX, .target = &choices.seed,
+     .help = "of everything random (default 1)"},
+    {.name = "csv", .kind = OPTION_FLAG, .target = &choices.csv,
+     .help = "a CSV row for each workload instead of text"},
+    {.name = "header", .kind = OPTION_FLAG, .target = &choices.header,
+     .help = "the line of column names before the first row"},
+    {.name = "list", .kind = OPTION_FLAG, .target = &choices.list,
+     .help = "print what would run, one \"workload size operations\" a line, and end"},
 };
 enum { OPTION_COUNT = sizeof options / sizeof *options };
+
+static const char summary[] =
+    "Runs workloads of malloc and free, each a fixed amount of work, and reports the time and the\n"
+    "peak resident memory of each. Preload an allocator to measure it. Several workloads run in a\n"
+    "process each, one after the other. Exit status: 0 all blocks kept their content, 1 some did not\n"
+    "or memory ran out, 2 bad arguments.";
 /* clang-format on */
 
-/* Keeps the compiler from pairing a malloc with its free and dropping both. */
-static inline void *opaque(void *block)
+static int complain(const char *complaint)
 {
-    __asm__ volatile("" : "+r"(block) : : "memory");
-    return block;
+    fprintf(stderr, "malloc_bench: %s\n", complaint);
+    return EXIT_BAD_ARGUMENT;
 }
 
-static double now(void)
+/* Whether a name is in a comma-separated list, or the list is "all". */
+static bool is_listed(const char *name, const char *list)
 {
-    struct timespec time;
+    size_t length = strlen(name);
 
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
-static bool pairs(void)
-{
-    for (uint64_t i = 0; i < choices.operations; i++) {
-        void *block = opaque(malloc(choices.size));
-
-        if (block == NULL)
-            return false;
-        free(block);
+    if (strcmp(list, "all") == 0)
+        return true;
+    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
     }
-    return true;
+    return false;
 }
 
-static bool batches(void)
+/* What is to run: each workload and size is a job. */
+static size_t jobs_chosen(struct job *jobs)
 {
-    static void *blocks[BATCH];
+    size_t count = 0;
 
-    for (uint64_t i = 0; i < choices.operations / BATCH; i++) {
-        for (int n = 0; n < BATCH; n++) {
-            blocks[n] = opaque(malloc(choices.size));
-            if (blocks[n] == NULL)
-                return false;
+    for (size_t i = 0; i < workload_count; i++) {
+        const struct workload *workload = &workloads[i];
+        bool sized = workload->size_greatest > 0;
+        uint64_t operations =
+            (choices.operations_given ? choices.operations : workload->operations) /
+            choices.shorten;
+
+        if (!is_listed(workload->name, choices.workload))
+            continue;
+        operations -= operations % workload->operations_step;
+        if (operations == 0)
+            operations = workload->operations_step;
+        for (size_t s = 0; s == 0 || (s < WORKLOAD_SIZES_MOST && workload->sizes[s] > 0); s++) {
+            jobs[count++] = (struct job){
+                .workload = workload,
+                .operations = operations,
+                .size = !sized               ? 0
+                        : choices.size_given ? choices.size
+                                             : workload->sizes[s],
+                .seed = choices.seed,
+                .threads = (unsigned)choices.threads,
+            };
+            if (!sized || choices.size_given)
+                break;
         }
-        for (int n = 0; n < BATCH; n++)
-            free(blocks[n]);
     }
-    return true;
+    return count;
 }
 
-/* Nanoseconds for one malloc and free; negative when memory ran out. */
-static double best_of(bool (*workload)(void))
+/* What is wrong with the choices that the table of options does not know; NULL: nothing. */
+static const char *wrong_choice(const struct job *jobs, size_t count)
 {
-    double best = -1;
+    static char text[256];
+
+    for (const char *at = choices.workload; at != NULL; at = strchr(at, ',')) {
+        bool known = false;
+        int length;
+
+        at += *at == ',';
+        length = (int)strcspn(at, ",");
+        for (size_t i = 0; i < workload_count; i++)
+            known = known || ((int)strlen(workloads[i].name) == length &&
+                              strncmp(workloads[i].name, at, (size_t)length) == 0);
+        if (!known && strcmp(choices.workload, "all") != 0) {
+            snprintf(text, sizeof text, "unknown workload '%.*s' (see --help)", length, at);
+            return text;
+        }
+    }
+    for (size_t i = 0; choices.size_given && i < count; i++) {
+        const struct workload *workload = jobs[i].workload;
+
+        if (workload->size_greatest == 0) {
+            snprintf(text, sizeof text, "--size does not apply to %s", workload->name);
+            return text;
+        }
+        if (choices.size < workload->size_least || choices.size > workload->size_greatest) {
+            snprintf(text, sizeof text, "--size of %s is a whole number from %zu to %zu",
+                     workload->name, workload->size_least, workload->size_greatest);
+            return text;
+        }
+    }
+    return NULL;
+}
+
+static void print_row(const struct job *job, double seconds)
+{
+    char size[24] = "", time[64] = ",";
+    struct rusage usage;
+    struct labels labels;
+    double each = seconds * 1e9 / (double)job->operations;
+
+    /* Before the labels: reading them allocates. The figure is this process's own, but for a parent
+     * larger than it that started it by vfork. */
+    getrusage(RUSAGE_SELF, &usage);
+    labels_read(&labels);
+    if (job->size > 0)
+        snprintf(size, sizeof size, "%lu", job->size);
+    if (choices.csv) {
+        if (!labels.time_is_meaningless)
+            snprintf(time, sizeof time, "%.6f,%.3f", seconds, each);
+        if (choices.header)
+            puts("malloc,workload,size,threads,operations,seed,seconds,ns,peak_rss_kib");
+        printf("%s,%s,%s,%u,%lu,%lu,%s,%ld\n", labels.malloc, job->workload->name, size,
+               job->threads, job->operations, job->seed, time, usage.ru_maxrss);
+        return;
+    }
+    printf("%-10s %-18s %7s  %u thread%s", labels.malloc, job->workload->name, size, job->threads,
+           job->threads > 1 ? "s" : " ");
+    if (!labels.time_is_meaningless)
+        printf(" %9.3f s %12.1f ns an operation", seconds, each);
+    printf(" %9.1f MiB peak\n", (double)usage.ru_maxrss / 1024);
+}
+
+static void run_here(const struct job *job)
+{
+    double best = 0;
 
     for (uint64_t round = 0; round < choices.rounds; round++) {
-        double start = now();
+        double seconds = workload_measure(job);
 
-        if (!workload())
-            return -1;
-        double each = (now() - start) / (double)choices.operations;
-        if (best < 0 || each < best)
-            best = each;
+        if (round == 0 || seconds < best)
+            best = seconds;
     }
-    return best;
+    print_row(job, best);
+}
+
+/* In a process of its own, so that no workload finds what another one left, and each has a peak of
+ * its own. Returns its exit status. */
+static int run_apart(const struct job *job, const char *program)
+{
+    enum { ARGUMENTS_MOST = 20, TEXT_MOST = 32 };
+    char threads[TEXT_MOST], operations[TEXT_MOST], rounds[TEXT_MOST], seed[TEXT_MOST],
+        size[TEXT_MOST];
+    char *arguments[ARGUMENTS_MOST] = {(char *)program, "--workload", (char *)job->workload->name,
+                                       "--threads",     threads,      "--operations",
+                                       operations,      "--rounds",   rounds,
+                                       "--seed",        seed};
+    int count = 11, status;
+    pid_t child;
+
+    snprintf(threads, sizeof threads, "%u", job->threads);
+    snprintf(operations, sizeof operations, "%lu", job->operations);
+    snprintf(rounds, sizeof rounds, "%lu", choices.rounds);
+    snprintf(seed, sizeof seed, "%lu", job->seed);
+    snprintf(size, sizeof size, "%lu", job->size);
+    if (job->size > 0) {
+        arguments[count++] = "--size";
+        arguments[count++] = size;
+    }
+    if (choices.csv)
+        arguments[count++] = "--csv";
+    if (choices.csv && choices.header)
+        arguments[count++] = "--header";
+    choices.header = false; /* the first one had it */
+
+    int error = posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ);
+    if (error != 0) {
+        fprintf(stderr, "malloc_bench: %s cannot be started: %s\n", program, strerror(error));
+        return EXIT_WRONG;
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (WIFSIGNALED(status)) {
+        fprintf(stderr, "malloc_bench: %s ended by signal %d\n", job->workload->name,
+                WTERMSIG(status));
+        return EXIT_WRONG;
+    }
+    return WEXITSTATUS(status);
+}
+
+static void print_help(void)
+{
+    options_help(stdout, "malloc_bench", summary, options, OPTION_COUNT);
+    puts("\nworkloads:");
+    for (size_t i = 0; i < workload_count; i++)
+        printf("  %-18s %s\n", workloads[i].name, workloads[i].pattern);
 }
 
 int main(int argc, char **argv)
 {
+    static struct job jobs[64 * WORKLOAD_SIZES_MOST];
     char complaint[256];
-    struct labels labels;
+    int worst = 0;
 
     switch (options_parse(options, OPTION_COUNT, argc, argv, complaint, sizeof complaint)) {
     case OPTIONS_HELP:
-        options_help(stdout, "malloc_bench",
-                     "Prints \"malloc,workload,size,ns\": the cost of one malloc and free.",
-                     options, OPTION_COUNT);
+        print_help();
         return 0;
     case OPTIONS_BAD:
-        fprintf(stderr, "malloc_bench: %s\n", complaint);
-        return EXIT_BAD_ARGUMENT;
+        return complain(complaint);
     case OPTIONS_RUN:
         break;
     }
-    choices.operations -= choices.operations % BATCH;
+    size_t count = jobs_chosen(jobs);
+    const char *wrong = wrong_choice(jobs, count);
+    if (wrong != NULL)
+        return complain(wrong);
+    if (choices.list) {
+        for (size_t i = 0; i < count; i++)
+            printf("%s %lu %lu\n", jobs[i].workload->name, jobs[i].size, jobs[i].operations);
+    } else if (count == 1) {
+        run_here(&jobs[0]);
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            int status = run_apart(&jobs[i], argv[0]);
 
-    double pair = best_of(pairs);
-    double batch = best_of(batches);
-    if (pair < 0 || batch < 0) {
-        fprintf(stderr, "malloc_bench: out of memory\n");
-        return EXIT_WRONG;
+            worst = status > worst ? status : worst;
+        }
     }
-    labels_read(&labels);
-    printf("%s,pair,%lu,%.1f\n", labels.malloc, choices.size, pair);
-    printf("%s,batch,%lu,%.1f\n", labels.malloc, choices.size, batch);
-    return 0;
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "malloc_bench: the result cannot be written: %s\n", strerror(errno));
+        return EXIT_BAD_ARGUMENT;
+    }
+    return worst;
 }

@@ -15,7 +15,7 @@ enum {
     NEARLY_FULL_PAGES = HALF_PAGES * 3 / 4,
 };
 
-struct chunk *chunk_create(struct subheap *owner, bool huge)
+struct chunk *chunk_create(struct subheap *owner, uint8_t node, bool huge)
 {
     struct chunk *chunk = page_source_map_metadata(sizeof *chunk);
 
@@ -26,6 +26,7 @@ struct chunk *chunk_create(struct subheap *owner, bool huge)
         page_source_unmap_metadata(chunk, sizeof *chunk);
         return NULL;
     }
+    page_source_bind(chunk->base, CHUNK_BYTES, node);
     if (huge) {
         page_source_prefer_huge_pages(chunk->base, CHUNK_BYTES);
         chunk->huge_halves = (1 << CHUNK_HALVES) - 1;
@@ -34,6 +35,7 @@ struct chunk *chunk_create(struct subheap *owner, bool huge)
     }
     chunk->kind = OWNER_CHUNK;
     chunk->owner = owner;
+    chunk->node = node;
     chunk->longest_free = CHUNK_PAGES;
     for (uint32_t page = 0; page < CHUNK_PAGES; page++)
         chunk->pages[page].size_class = CLASS_NONE;

@@ -82,6 +82,7 @@ struct chunk {
     uint32_t dirty_pages;          /* free, but perhaps populated */
     uint32_t longest_free;         /* an upper bound of the longest free run, in pages */
     struct subheap *owner;         /* constant */
+    uint8_t node;                  /* constant: the memory node of its pages, if it has any left */
     char *base;                    /* constant */
     struct chunk *next, *previous; /* a circle of the sub-heap's chunks, see struct page_heap */
     uint8_t circle;                /* which of them */
@@ -100,11 +101,12 @@ static_assert(sizeof(struct span_remote) == LINE_BYTES, "remote words do not sha
 static_assert(sizeof(struct page_info) == 8, "eight pages a line");
 
 /*
- * NULL when out of memory. The chunk is registered and belongs to owner. huge: the kernel is asked
+ * NULL when out of memory. The chunk is registered and belongs to owner; its pages are to come from
+ * the memory node. huge: the kernel is asked
  * for huge pages for it; else it is asked for none, because where it gives them to everyone a
  * program that uses a few blocks would hold 2 MiB for them.
  */
-struct chunk *chunk_create(struct subheap *owner, bool huge);
+struct chunk *chunk_create(struct subheap *owner, uint8_t node, bool huge);
 
 /* The chunk must have no used page. */
 void chunk_destroy(struct chunk *chunk);

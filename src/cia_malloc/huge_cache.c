@@ -17,7 +17,13 @@ static struct slot {
     _Atomic(char *) base;
     atomic_size_t bytes;
     _Atomic uint64_t since;
+    _Atomic uint8_t node;
 } slots[HUGE_CACHE_SLOTS];
+
+static bool is_of_node(const struct slot *slot, uint8_t node)
+{
+    return atomic_load_explicit(&slot->node, memory_order_relaxed) == node;
+}
 
 static bool is_empty(const struct slot *slot)
 {
@@ -41,6 +47,7 @@ static bool put_into(struct slot *slot, struct huge *huge)
     char *base = huge->base;
     size_t bytes = huge_extent(huge);
     uint64_t since = huge->since;
+    uint8_t node = huge->node;
 
     if (!is_empty(slot) ||
         !atomic_compare_exchange_strong_explicit(&slot->mapping, &expected, huge,
@@ -50,6 +57,7 @@ static bool put_into(struct slot *slot, struct huge *huge)
     atomic_store_explicit(&slot->base, base, memory_order_relaxed);
     atomic_store_explicit(&slot->bytes, bytes, memory_order_relaxed);
     atomic_store_explicit(&slot->since, since, memory_order_relaxed);
+    atomic_store_explicit(&slot->node, node, memory_order_relaxed);
     return true;
 }
 
@@ -71,7 +79,7 @@ static size_t misfit(size_t mapped, size_t bytes)
     return bytes < CHUNK_BYTES && mapped > 2 * bytes ? SIZE_MAX : mapped - bytes;
 }
 
-struct huge *huge_cache_take(size_t bytes)
+struct huge *huge_cache_take(size_t bytes, uint8_t node)
 {
     enum { TRIES = 4 }; /* when another thread takes the one that was chosen */
 
@@ -80,7 +88,9 @@ struct huge *huge_cache_take(size_t bytes)
         size_t least = SIZE_MAX;
 
         for (uint32_t i = 0; i < HUGE_CACHE_SLOTS; i++) {
-            size_t of_slot = is_empty(&slots[i]) ? SIZE_MAX : misfit(bytes_in(&slots[i]), bytes);
+            size_t of_slot = is_empty(&slots[i]) || !is_of_node(&slots[i], node)
+                                 ? SIZE_MAX
+                                 : misfit(bytes_in(&slots[i]), bytes);
 
             if (of_slot < least) {
                 least = of_slot;
@@ -103,13 +113,13 @@ static bool are_beside(const char *base, size_t bytes, const struct huge *huge)
 
 bool huge_cache_are_beside(const struct huge *one, const struct huge *other)
 {
-    return are_beside(one->base, huge_extent(one), other);
+    return one->node == other->node && are_beside(one->base, huge_extent(one), other);
 }
 
 struct huge *huge_cache_take_beside(const struct huge *huge)
 {
     for (uint32_t i = 0; i < HUGE_CACHE_SLOTS; i++) {
-        if (is_empty(&slots[i]) ||
+        if (is_empty(&slots[i]) || !is_of_node(&slots[i], huge->node) ||
             !are_beside(atomic_load_explicit(&slots[i].base, memory_order_relaxed),
                         bytes_in(&slots[i]), huge))
             continue;

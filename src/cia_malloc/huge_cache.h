@@ -26,14 +26,14 @@ enum { HUGE_CACHE_SLOTS = 64 };
 bool huge_cache_put(struct huge *huge);
 
 /*
- * A mapping for a block that needs so much: the shortest one that is long enough, else the longest;
- * the caller cuts it or lets it grow. NULL when there is none worth it.
+ * A mapping of the memory node for a block that needs so much: the shortest one that is long
+ * enough, else the longest; the caller cuts it or lets it grow. NULL when there is none worth it.
  */
-struct huge *huge_cache_take(size_t bytes);
+struct huge *huge_cache_take(size_t bytes, uint8_t node);
 
 /*
- * A mapping that, as far as its slot's hints say, ends where this one begins or begins where it
- * ends; NULL: there is none. Look whether it is true.
+ * A mapping of the same node that, as far as its slot's hints say, ends where this one begins or
+ * begins where it ends; NULL: there is none. Look whether it is true.
  */
 bool huge_cache_are_beside(const struct huge *one, const struct huge *other);
 struct huge *huge_cache_take_beside(const struct huge *huge);

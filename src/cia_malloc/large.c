@@ -170,6 +170,8 @@ static size_t extent_for(size_t total)
 static bool map_extent(struct huge *record, size_t extent, size_t total, size_t alignment)
 {
     record->base = page_source_map(extent, alignment);
+    if (record->base != NULL)
+        page_source_bind(record->base, extent, record->node);
     record->mapped_bytes = total;
     record->spare_bytes = extent - total;
     return record->base != NULL;
@@ -228,6 +230,7 @@ static void cut(struct huge *record, size_t total, struct huge *rest)
             .base = record->base + extent_for(total),
             .mapped_bytes = extent - extent_for(total),
             .since = record->since,
+            .node = record->node,
         };
         extent = extent_for(total);
         if (!huge_cache_put(rest))
@@ -261,11 +264,13 @@ static void *huge_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t
     size_t offset = offset_of_colour(colour, alignment);
     size_t total = round_up_to_pages(bytes + offset);
     /* Kept mappings are aligned to chunks. Their records come with them. */
-    struct huge *kept = alignment <= CHUNK_BYTES ? huge_cache_take(total) : NULL;
+    struct huge *kept = alignment <= CHUNK_BYTES ? huge_cache_take(total, heap->pages.node) : NULL;
     bool rest = kept != NULL && has_rest(kept, total);
     struct huge *record =
         kept == NULL || rest || huge_extent(kept) < total ? record_take(heap) : NULL;
 
+    if (record != NULL)
+        record->node = heap->pages.node;
     subheap_unlock(heap);
     if (kept != NULL) {
         void *block = huge_reuse(kept, total, offset, rest ? record : NULL);

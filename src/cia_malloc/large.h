@@ -25,6 +25,7 @@ struct huge {
     char *base;          /* aligned to CHUNK_BYTES */
     size_t mapped_bytes; /* the block's pages */
     size_t spare_bytes;  /* mapped as well, behind them: for growing, and for the next block */
+    uint8_t node;        /* the memory node that its pages are to come from */
     char *block;         /* what malloc returned, in the first 4 MiB of the mapping */
     uint64_t since;      /* while it is kept: since when */
     struct huge *next;   /* while unused: in the sub-heap's list */

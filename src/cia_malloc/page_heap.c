@@ -5,6 +5,7 @@
  */
 #include "cia_malloc/page_heap.h"
 
+#include "base/memory_nodes.h"
 #include "base/settings.h"
 
 enum {
@@ -46,6 +47,7 @@ void page_heap_read_setting(void)
 void page_heap_initialise(struct page_heap *heap, struct subheap *owner)
 {
     heap->owner = owner;
+    heap->node = MEMORY_NODE_UNKNOWN;
     heap->purge_at = DIRTY_PAGES_LEAST;
     heap->huge = atomic_load_explicit(&huge_mode, memory_order_relaxed) == HUGE_ALWAYS;
 }
@@ -161,7 +163,7 @@ static bool take_from_circle(struct page_heap *heap, enum chunk_circle circle, u
 static bool take_from_new_chunk(struct page_heap *heap, const struct page_request *request,
                                 struct page_run *run)
 {
-    struct chunk *chunk = chunk_create(heap->owner, heap->huge);
+    struct chunk *chunk = chunk_create(heap->owner, heap->node, heap->huge);
 
     if (chunk == NULL)
         return false;

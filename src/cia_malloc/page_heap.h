@@ -23,6 +23,8 @@ enum chunk_circle {
 
 struct page_heap {
     struct subheap *owner; /* constant: whose chunks these are */
+    uint8_t node;          /* of their pages: constant once there is a chunk; MEMORY_NODE_UNKNOWN
+                              unless set */
     struct chunk *circle[CHUNK_CIRCLES];
     uint32_t chunk_count;
     uint32_t used_pages; /* in all chunks */

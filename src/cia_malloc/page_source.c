@@ -1,15 +1,17 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * mmap, munmap, mremap, madvise and the chunk table; see page_source.h.
+ * mmap, munmap, mremap, madvise, mbind and the chunk table; see page_source.h.
  */
 #include "cia_malloc/page_source.h"
 
+#include "base/memory_nodes.h"
 #include "cia_malloc/size_class.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/mempolicy.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -153,6 +155,25 @@ size_t page_source_huge_bytes(void)
     while (*at >= '0' && *at <= '9')
         kib = kib * 10 + (size_t)(*at++ - '0');
     return kib << 10;
+}
+
+void page_source_bind(void *address, size_t bytes, uint8_t node)
+{
+    enum { MASK_BITS = 256, WORD_BITS = 64 };
+    unsigned long mask[MASK_BITS / WORD_BITS] = {0};
+    int saved_errno = errno;
+    int policy;
+
+    if (memory_node_count() == 1 || node == MEMORY_NODE_UNKNOWN)
+        return;
+    /* A mapping's policy goes before its thread's: numactl would have no effect. Both calls fail
+       where a container forbids them; pages then come from where they are touched first. */
+    if (syscall(SYS_get_mempolicy, &policy, NULL, 0, NULL, 0) == 0 && policy == MPOL_DEFAULT) {
+        mask[node / WORD_BITS] = 1ul << node % WORD_BITS;
+        /* The kernel takes one bit less than it is told. */
+        (void)syscall(SYS_mbind, address, bytes, MPOL_PREFERRED, mask, MASK_BITS + 1, 0);
+    }
+    errno = saved_errno;
 }
 
 bool page_source_purge(void *address, size_t bytes)

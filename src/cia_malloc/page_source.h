@@ -43,6 +43,14 @@ bool page_source_huge_pages_are_given(void);
 /* Bytes of huge pages that the process has now. Reads a file. */
 size_t page_source_huge_bytes(void);
 
+/*
+ * Asks for pages of a memory node (see base/memory_nodes.h) for a mapping that is not populated
+ * yet, whichever CPU touches them first; where the node has none left, others do. Nothing is asked
+ * for on a machine of one node, for a node of MEMORY_NODE_UNKNOWN, and in a thread that has a
+ * memory policy, as under numactl: what its user asked for goes before.
+ */
+void page_source_bind(void *address, size_t bytes, uint8_t node);
+
 /* Returns whole mapped pages to the kernel; the addresses are free for others. */
 void page_source_unmap(void *address, size_t bytes);
 

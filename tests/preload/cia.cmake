@@ -29,3 +29,17 @@ foreach(claim "allocate;the_child_of_a_vfork_allocates_beside_the_parents_thread
     set_tests_properties(preload.cia.${name} PROPERTIES LABELS preload TIMEOUT 60
                          ENVIRONMENT LD_PRELOAD=$<TARGET_FILE:cia_malloc>)
 endforeach()
+
+# Where blocks lie on a machine of more memory nodes; skipped, with the reason, on others.
+add_executable(cia_memory_nodes cia_memory_nodes.c)
+target_compile_options(cia_memory_nodes PRIVATE -fno-builtin)
+set_target_properties(cia_memory_nodes PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+foreach(claim "allocator;blocks_lie_on_the_node_of_the_cpu_that_called_malloc_whoever_touches_them"
+              "reuse;blocks_freed_on_another_node_are_not_served_there"
+              "policy;blocks_lie_where_the_memory_policy_says_as_under_numactl")
+    list(GET claim 0 argument)
+    list(GET claim 1 name)
+    add_test(NAME preload.cia.${name} COMMAND cia_memory_nodes ${argument})
+    set_tests_properties(preload.cia.${name} PROPERTIES LABELS preload TIMEOUT 60 SKIP_RETURN_CODE 77
+                         ENVIRONMENT LD_PRELOAD=$<TARGET_FILE:cia_malloc>)
+endforeach()

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# CIA_STATS, MPLACE_L1D: silent unless asked, one line for a bad value, statistics where they were
-# asked for. usage: cia_settings_test.sh LIBCIA
+# CIA_STATS, MPLACE_L1D, MPLACE_NUMA: silent unless asked, one line for a bad value, statistics where
+# they were asked for. usage: cia_settings_test.sh LIBCIA
 set -euo pipefail
 
 library=$1
@@ -44,6 +44,13 @@ under MPLACE_L1D=63x8
 [[ $(wc -l <"$work/err") -eq 1 ]] || fail "a bad MPLACE_L1D must be one line"
 grep -q 'MPLACE_L1D=63x8' "$work/err" || fail "the line does not name the setting"
 [[ $(tr '\n' ' ' <"$work/out") == "a b c " ]] || fail "a bad setting changed the output"
+
+under MPLACE_NUMA=0/1
+[[ ! -s $work/err ]] || fail "MPLACE_NUMA=0/1 wrote: $(<"$work/err")"
+under MPLACE_NUMA=0-3/3
+[[ $(wc -l <"$work/err") -eq 1 ]] || fail "a bad MPLACE_NUMA must be one line"
+grep -q 'MPLACE_NUMA=0-3/3 is not allowed' "$work/err" || fail "the line does not name the setting"
+[[ $(tr '\n' ' ' <"$work/out") == "a b c " ]] || fail "a bad MPLACE_NUMA changed the output"
 
 under CIA_HUGE_PAGES=1
 [[ ! -s $work/err ]] || fail "CIA_HUGE_PAGES=1 wrote: $(<"$work/err")"

@@ -1,2 +1,3 @@
 mplace_unit_test(base_test base_test.c)
 mplace_unit_test(base_code_location_test base_code_location_test.c)
+mplace_unit_test(base_memory_nodes_test base_memory_nodes_test.c)

@@ -9,3 +9,5 @@ foreach(name cia_size_class_test cia_placement_test cia_subheap_test cia_magazin
     add_test(NAME unit.${name}.under_locks COMMAND ${name})
     set_tests_properties(unit.${name}.under_locks PROPERTIES LABELS unit TIMEOUT ${MPLACE_UNIT_TIMEOUT} ENVIRONMENT CIA_RSEQ=0)
 endforeach()
+mplace_unit_test(cia_memory_nodes_test cia_memory_nodes_test.c)
+target_link_libraries(cia_memory_nodes_test PRIVATE cia_objects)

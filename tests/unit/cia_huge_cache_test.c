@@ -41,11 +41,11 @@ START_TEST(the_shortest_mapping_that_is_long_enough_is_chosen)
     kept(&huge[1], 100 * MIB, 12 * MIB, 0);
     kept(&huge[2], 200 * MIB, 8 * MIB, 0);
     kept(&huge[3], 300 * MIB, 20 * MIB, 0);
-    ck_assert_ptr_eq(huge_cache_take(10 * MIB), &huge[1]);
-    ck_assert_ptr_eq(huge_cache_take(10 * MIB), &huge[3]);
-    ck_assert_ptr_eq(huge_cache_take(10 * MIB), &huge[0]);
-    ck_assert_ptr_eq(huge_cache_take(10 * MIB), &huge[2]); /* to grow */
-    ck_assert_ptr_null(huge_cache_take(10 * MIB));
+    ck_assert_ptr_eq(huge_cache_take(10 * MIB, 0), &huge[1]);
+    ck_assert_ptr_eq(huge_cache_take(10 * MIB, 0), &huge[3]);
+    ck_assert_ptr_eq(huge_cache_take(10 * MIB, 0), &huge[0]);
+    ck_assert_ptr_eq(huge_cache_take(10 * MIB, 0), &huge[2]); /* to grow */
+    ck_assert_ptr_null(huge_cache_take(10 * MIB, 0));
 }
 END_TEST
 
@@ -54,10 +54,10 @@ START_TEST(a_mapping_much_too_long_or_too_short_is_left_for_others)
     struct huge huge[2];
 
     kept(&huge[0], 0, 40 * MIB, 0);
-    ck_assert_ptr_null(huge_cache_take(1 * MIB));
-    ck_assert_ptr_eq(huge_cache_take(40 * MIB), &huge[0]);
+    ck_assert_ptr_null(huge_cache_take(1 * MIB, 0));
+    ck_assert_ptr_eq(huge_cache_take(40 * MIB, 0), &huge[0]);
     kept(&huge[1], 0, 1 * MIB, 0);
-    ck_assert_ptr_null(huge_cache_take(40 * MIB));
+    ck_assert_ptr_null(huge_cache_take(40 * MIB, 0));
 }
 END_TEST
 
@@ -75,6 +75,18 @@ START_TEST(a_mapping_is_found_by_its_neighbours)
     ck_assert(other == &huge[0] || other == &huge[1]);
     ck_assert_ptr_ne(one, other);
     ck_assert_ptr_null(huge_cache_take_beside(&between));
+}
+END_TEST
+
+START_TEST(a_mapping_serves_its_own_memory_node_only)
+{
+    struct huge huge = {.base = addresses, .mapped_bytes = 8 * MIB, .node = 1};
+    struct huge beside = {.base = addresses + 8 * MIB, .mapped_bytes = 8 * MIB, .node = 0};
+
+    ck_assert(huge_cache_put(&huge));
+    ck_assert_ptr_null(huge_cache_take(8 * MIB, 0));
+    ck_assert_ptr_null(huge_cache_take_beside(&beside));
+    ck_assert_ptr_eq(huge_cache_take(8 * MIB, 1), &huge);
 }
 END_TEST
 
@@ -426,6 +438,7 @@ int main(void)
     tcase_add_test(tests, the_shortest_mapping_that_is_long_enough_is_chosen);
     tcase_add_test(tests, a_mapping_much_too_long_or_too_short_is_left_for_others);
     tcase_add_test(tests, a_mapping_is_found_by_its_neighbours);
+    tcase_add_test(tests, a_mapping_serves_its_own_memory_node_only);
     tcase_add_test(tests, the_one_kept_for_longest_goes_first_and_none_before_its_time);
     tcase_add_test(tests, what_has_no_slot_is_refused);
     tcase_add_test(tests, blocks_that_come_and_go_map_nothing_new);

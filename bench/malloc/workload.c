@@ -1,0 +1,107 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The threads of a job and its clock; see workload.h. A job of one thread makes no thread: the C
+ * library's allocator is another one, without locked instructions, while a process has only one.
+ */
+#include "workload.h"
+
+#include "content.h"
+#include "harness/pages.h"
+
+#include <pthread.h>
+#include <time.h>
+
+static pthread_barrier_t barrier;
+
+/* What workload_pages gave out, for the end of the job. */
+enum { PAGES_MOST = 4 };
+static struct {
+    void *pages;
+    size_t count, element_size;
+} own_pages[PAGES_MOST];
+static size_t own_pages_count;
+
+static struct member {
+    const struct job *job;
+    pthread_t thread;
+    unsigned number;
+    double start, stop; /* written by the member, read after it was joined */
+} members[THREADS_MOST];
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void *work(void *argument)
+{
+    struct member *member = argument;
+    const struct workload *workload = member->job->workload;
+
+    if (workload->begin != NULL)
+        workload->begin(member->job, member->number);
+    pthread_barrier_wait(&barrier);
+    member->start = now();
+    workload->run(member->job, member->number);
+    member->stop = now();
+    pthread_barrier_wait(&barrier);
+    if (workload->end != NULL)
+        workload->end(member->job, member->number);
+    return NULL;
+}
+
+double workload_measure(const struct job *job)
+{
+    double start, stop;
+
+    if (job->workload->prepare != NULL)
+        job->workload->prepare(job);
+    if (pthread_barrier_init(&barrier, NULL, job->threads) != 0)
+        content_give_up("there is no barrier for so many threads");
+    for (unsigned t = 0; t < job->threads; t++)
+        members[t] = (struct member){.job = job, .number = t};
+    for (unsigned t = 1; t < job->threads; t++) {
+        if (pthread_create(&members[t].thread, NULL, work, &members[t]) != 0)
+            content_give_up("a thread cannot be made");
+    }
+    work(&members[0]);
+    start = members[0].start;
+    stop = members[0].stop;
+    for (unsigned t = 1; t < job->threads; t++) {
+        pthread_join(members[t].thread, NULL);
+        start = members[t].start < start ? members[t].start : start;
+        stop = members[t].stop > stop ? members[t].stop : stop;
+    }
+    pthread_barrier_destroy(&barrier);
+    if (job->workload->release != NULL)
+        job->workload->release(job);
+    for (; own_pages_count > 0; own_pages_count--)
+        pages_unmap(own_pages[own_pages_count - 1].pages, own_pages[own_pages_count - 1].count,
+                    own_pages[own_pages_count - 1].element_size);
+    return stop - start;
+}
+
+void workload_follow(void *(*body)(void *), void *argument)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, body, argument) != 0)
+        content_give_up("a thread cannot be made");
+    pthread_join(thread, NULL);
+}
+
+void *workload_pages(size_t count, size_t element_size)
+{
+    void *pages = own_pages_count < PAGES_MOST ? pages_map(count, element_size) : NULL;
+
+    if (pages == NULL)
+        content_give_up("out of memory for the benchmark's own tables");
+    own_pages[own_pages_count].pages = pages;
+    own_pages[own_pages_count].count = count;
+    own_pages[own_pages_count++].element_size = element_size;
+    return pages;
+}

@@ -1,0 +1,245 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Which memory node cia asks the kernel for. Most machines have one; MPLACE_NUMA names the nodes
+ * here, and this program stands between cia and its system calls: it writes down what is asked for.
+ * One test asks the kernel itself.
+ */
+#include "cia_malloc/page_heap.h"
+
+#include "base/memory_nodes.h"
+#include "cia_fixture.h"
+#include "run_suite.h"
+
+#include <check.h>
+#include <errno.h>
+#include <linux/mempolicy.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { MASK_WORDS = 4 };
+
+/* What the last mbind asked for. */
+static struct {
+    int calls;
+    void *address;
+    size_t bytes;
+    long policy;
+    unsigned long mask[MASK_WORDS];
+    unsigned long mask_bits;
+    unsigned long flags;
+} asked;
+
+static int policy_calls;
+static int own_policy; /* of the thread, as the kernel would say */
+static int refusal;    /* errno of both calls; 0: they succeed */
+static bool ask_the_kernel;
+
+static long raw_syscall(long number, const long *a)
+{
+    long result;
+    register long r10 __asm__("r10") = a[3];
+    register long r8 __asm__("r8") = a[4];
+    register long r9 __asm__("r9") = a[5];
+
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    if (result < 0) {
+        errno = (int)-result;
+        return -1;
+    }
+    return result;
+}
+
+static long refuse_or(long result)
+{
+    if (refusal == 0)
+        return result;
+    errno = refusal;
+    return -1;
+}
+
+/* Instead of libc's, for all of this program. */
+long syscall(long number, ...)
+{
+    /* Five come in registers, whether the caller gave so many or not; mbind has a sixth. */
+    int count = number == SYS_mbind ? 6 : 5;
+    long a[6] = {0};
+    va_list list;
+
+    va_start(list, number);
+    for (int i = 0; i < count; i++)
+        a[i] = va_arg(list, long);
+    va_end(list);
+    if (number == SYS_mbind) {
+        asked.calls++;
+        asked.address = (void *)a[0];
+        asked.bytes = (size_t)a[1];
+        asked.policy = a[2];
+        memcpy(asked.mask, (const void *)a[3], sizeof asked.mask);
+        asked.mask_bits = (unsigned long)a[4];
+        asked.flags = (unsigned long)a[5];
+        if (!ask_the_kernel)
+            return refuse_or(0);
+    }
+    if (number == SYS_get_mempolicy && !ask_the_kernel) {
+        policy_calls++;
+        *(int *)a[0] = own_policy;
+        return refuse_or(0);
+    }
+    return raw_syscall(number, a);
+}
+
+/* A page of memory that page_source_bind is tried on. */
+static void *a_page(void)
+{
+    void *page = page_source_map(PAGE_BYTES, PAGE_BYTES);
+
+    ck_assert_ptr_nonnull(page);
+    return page;
+}
+
+/* The last mbind was for these bytes and this node alone. */
+static void check_asked(const void *address, size_t bytes, unsigned node)
+{
+    ck_assert_ptr_eq(asked.address, address);
+    ck_assert_uint_eq(asked.bytes, bytes);
+    ck_assert_int_eq(asked.policy, MPOL_PREFERRED);
+    ck_assert_uint_eq(asked.flags, 0);
+    ck_assert_uint_gt(asked.mask_bits, node + 1); /* the kernel takes one less */
+    ck_assert_uint_le(asked.mask_bits, MASK_WORDS * 64 + 1);
+    for (unsigned bit = 0; bit < MASK_WORDS * 64; bit++)
+        ck_assert_uint_eq(asked.mask[bit / 64] >> bit % 64 & 1, bit == node);
+}
+
+START_TEST(memory_is_asked_for_from_the_node_alone)
+{
+    static const uint8_t nodes[] = {0, 1, 63, 64, 254};
+
+    setenv("MPLACE_NUMA", "0/1", 1);
+    for (size_t i = 0; i < sizeof nodes; i++) {
+        void *page = a_page();
+
+        page_source_bind(page, PAGE_BYTES, nodes[i]);
+        ck_assert_int_eq(asked.calls, (int)i + 1);
+        check_asked(page, PAGE_BYTES, nodes[i]);
+    }
+}
+END_TEST
+
+START_TEST(on_one_node_the_kernel_is_asked_nothing)
+{
+    setenv("MPLACE_NUMA", "0-1023", 1);
+    page_source_bind(a_page(), PAGE_BYTES, 0);
+    cia_free(cia_allocate(100));
+    cia_free(cia_allocate(10 << 20));
+    ck_assert_int_eq(asked.calls + policy_calls, 0);
+}
+END_TEST
+
+START_TEST(nothing_is_asked_for_an_unknown_node)
+{
+    setenv("MPLACE_NUMA", "0/1", 1);
+    page_source_bind(a_page(), PAGE_BYTES, MEMORY_NODE_UNKNOWN);
+    ck_assert_int_eq(asked.calls, 0);
+}
+END_TEST
+
+/* As numactl sets them. MPOL_LOCAL is 4. */
+static const int policies[] = {MPOL_PREFERRED, MPOL_BIND, MPOL_INTERLEAVE, 4,
+                               MPOL_BIND | MPOL_F_STATIC_NODES};
+
+START_TEST(a_thread_that_has_a_policy_keeps_it)
+{
+    setenv("MPLACE_NUMA", "0/1", 1);
+    own_policy = policies[_i];
+    page_source_bind(a_page(), PAGE_BYTES, 1);
+    ck_assert_int_eq(policy_calls, 1);
+    ck_assert_int_eq(asked.calls, 0);
+}
+END_TEST
+
+START_TEST(a_kernel_that_refuses_changes_nothing_and_errno_stays)
+{
+    setenv("MPLACE_NUMA", "0/1", 1);
+    refusal = EPERM; /* as a container says */
+    errno = EXDEV;
+    char *page = a_page();
+    page_source_bind(page, PAGE_BYTES, 1);
+    ck_assert_int_eq(errno, EXDEV);
+    page[0] = 1;
+    void *block = cia_allocate(10 << 20);
+    ck_assert_ptr_nonnull(block);
+    memset(block, 1, 10 << 20);
+    cia_free(block);
+    ck_assert_int_eq(errno, EXDEV);
+}
+END_TEST
+
+START_TEST(the_kernel_prefers_the_node_for_a_mapping_that_was_bound)
+{
+    int policy = -1;
+    unsigned long mask[16] = {0};
+    void *page = a_page(), *other = a_page();
+
+    /* Node 0 is there on every machine. */
+    setenv("MPLACE_NUMA", "1/0", 1);
+    ask_the_kernel = true;
+    long may = syscall(SYS_get_mempolicy, &policy, NULL, 0, NULL, 0);
+    if (may != 0 || policy != MPOL_DEFAULT) {
+        fprintf(stderr, "not tested: policies cannot be had here, or this runs under one\n");
+        return;
+    }
+    page_source_bind(page, PAGE_BYTES, 0);
+    ck_assert_int_eq(syscall(SYS_get_mempolicy, &policy, mask, sizeof mask * 8, page, MPOL_F_ADDR),
+                     0);
+    ck_assert_int_eq(policy, MPOL_PREFERRED);
+    ck_assert_uint_eq(mask[0], 1);
+    ck_assert_int_eq(syscall(SYS_get_mempolicy, &policy, mask, sizeof mask * 8, other, MPOL_F_ADDR),
+                     0);
+    ck_assert_int_eq(policy, MPOL_DEFAULT);
+}
+END_TEST
+
+START_TEST(each_chunk_is_of_its_page_heaps_node_and_asked_for_from_it)
+{
+    setenv("MPLACE_NUMA", "0/1", 1);
+    for (uint8_t node = 0; node < 2; node++) {
+        struct page_request request = {.pages = CHUNK_PAGES, .modulus = 1, .preferred_modulus = 1};
+        struct page_heap heap = {0};
+        struct page_run run;
+
+        page_heap_initialise(&heap, NULL);
+        heap.node = node;
+        for (int i = 1; i <= 3; i++) {
+            ck_assert(page_heap_take(&heap, &request, &run));
+            ck_assert_uint_eq(run.chunk->node, node);
+            ck_assert_int_eq(asked.calls, 3 * node + i);
+            check_asked(run.chunk->base, CHUNK_BYTES, node);
+        }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cia_memory_nodes");
+    TCase *all = tcase_create("all");
+
+    tcase_add_test(all, memory_is_asked_for_from_the_node_alone);
+    tcase_add_test(all, on_one_node_the_kernel_is_asked_nothing);
+    tcase_add_test(all, nothing_is_asked_for_an_unknown_node);
+    tcase_add_loop_test(all, a_thread_that_has_a_policy_keeps_it, 0,
+                        sizeof policies / sizeof *policies);
+    tcase_add_test(all, a_kernel_that_refuses_changes_nothing_and_errno_stays);
+    tcase_add_test(all, the_kernel_prefers_the_node_for_a_mapping_that_was_bound);
+    tcase_add_test(all, each_chunk_is_of_its_page_heaps_node_and_asked_for_from_it);
+    suite_add_tcase(suite, all);
+    return run_suite(suite);
+}
