@@ -76,6 +76,11 @@ static int last_set(const uint64_t *bits, uint32_t first, uint32_t pages)
     return -1;
 }
 
+static bool is_set(const uint64_t *bits, uint32_t page)
+{
+    return (bits[page / 64] >> page % 64 & 1) != 0;
+}
+
 static uint32_t count_set(const uint64_t *bits, uint32_t first, uint32_t pages)
 {
     uint32_t count = 0;
@@ -190,14 +195,14 @@ static uint32_t purge_range(struct chunk *chunk, uint32_t first, uint32_t end)
 static uint32_t purge_half(struct chunk *chunk, uint32_t half, uint32_t most,
                            enum chunk_split split)
 {
-    uint32_t first = half * HALF_PAGES, half_end = first + HALF_PAGES;
+    uint32_t first = half * HALF_PAGES, end = first + HALF_PAGES;
     uint32_t purged = 0;
 
     if ((chunk->huge_halves >> half & 1) != 0) {
         uint32_t used = used_in_half(chunk, half);
 
         if (used == 0)
-            return purge_range(chunk, first, half_end); /* in one piece, as it came */
+            return purge_range(chunk, first, end); /* in one piece, as it came */
         if (used <= HALF_PAGES / 2) {
             /* The kernel would join again what is split, and fill in what was given back. */
             page_source_avoid_huge_pages(half_address(chunk, half),
@@ -207,12 +212,17 @@ static uint32_t purge_half(struct chunk *chunk, uint32_t half, uint32_t most,
             return 0;
         }
     }
-    while (purged < most && (first = next_page(chunk->dirty, first, true)) < half_end) {
-        uint32_t end = next_page(chunk->dirty, first, false);
+    /* From the end: runs are taken from the beginning. */
+    for (int last; purged < most && (last = last_set(chunk->dirty, first, end - first)) >= 0;) {
+        uint32_t begin = (uint32_t)last;
 
-        end = end < half_end ? end : half_end;
-        purged += purge_range(chunk, first, end);
-        first = end;
+        while (begin > first && (uint32_t)last + 1 - begin < most - purged &&
+               is_set(chunk->dirty, begin - 1))
+            begin--;
+        purged += purge_range(chunk, begin, (uint32_t)last + 1);
+        end = begin;
+        if (end == first)
+            break;
     }
     return purged;
 }

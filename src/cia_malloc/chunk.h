@@ -135,8 +135,9 @@ void chunk_join_full_halves(struct chunk *chunk, uint32_t first, uint32_t pages)
 enum chunk_split { SPLIT_IF_HALF_FREE, SPLIT_ANY };
 
 /*
- * Purges dirty pages, run by run, until that are at least so many or there are no more. Returns how
- * many; 0 also when the kernel refuses (it does for memory that is locked).
+ * Purges at most so many dirty pages, or all there are if that is more; a huge page without a page
+ * in use goes as a whole. Returns how many; 0 also when the kernel refuses (it does for memory that
+ * is locked).
  */
 uint32_t chunk_purge(struct chunk *chunk, uint32_t most, enum chunk_split split);
 

@@ -144,6 +144,27 @@ START_TEST(blocks_that_come_and_go_map_nothing_new)
 }
 END_TEST
 
+START_TEST(a_kept_mapping_serves_several_blocks_and_is_one_again_after_them)
+{
+    stay_on_cpu(sched_getcpu());
+    cia_free(memset(cia_allocate(39 * MIB), 1, 39 * MIB)); /* and a colour: 40 */
+    size_t mapped = mapped_bytes(), kept = huge_cache_bytes();
+    ck_assert_uint_ge(kept, 40 * MIB);
+    for (int round = 0; round < 10; round++) {
+        void *parts[3];
+
+        for (int i = 0; i < 3; i++)
+            parts[i] = cia_allocate((9 + i) * MIB);
+        for (int i = 0; i < 3; i++)
+            cia_free(parts[(i + round) % 3]);
+        ck_assert_uint_eq(huge_cache_bytes(), kept);
+        cia_free(cia_allocate(39 * MIB));
+        ck_assert_uint_eq(huge_cache_bytes(), kept);
+        ck_assert_uint_eq(mapped_bytes(), mapped);
+    }
+}
+END_TEST
+
 START_TEST(blocks_from_kept_mappings_take_the_colours_in_turn)
 {
     enum { LENGTHS = 3 };
@@ -277,9 +298,10 @@ START_TEST(before_memory_runs_out_kept_mappings_are_given_back)
         for (int i = 0; i < COUNT; i++)
             cia_free(blocks[i]);
         ck_assert_uint_gt(huge_cache_bytes(), 50 * MIB);
-        limit_address_space(12 * MIB);
-        if (kind == 0) {
-            void *block = cia_allocate_aligned(8 * MIB, 30 * MIB); /* none of those will do */
+        limit_address_space(kind == 0 ? 40 * MIB : 12 * MIB);
+        if (kind == 0) { /* none of those will do, nor is there as much as this besides */
+            void *block = cia_allocate_aligned(8 * MIB, 80 * MIB);
+
             ck_assert_ptr_nonnull(block);
             cia_free(block);
         } else {
@@ -442,6 +464,7 @@ int main(void)
     tcase_add_test(tests, the_one_kept_for_longest_goes_first_and_none_before_its_time);
     tcase_add_test(tests, what_has_no_slot_is_refused);
     tcase_add_test(tests, blocks_that_come_and_go_map_nothing_new);
+    tcase_add_test(tests, a_kept_mapping_serves_several_blocks_and_is_one_again_after_them);
     tcase_add_test(tests, blocks_from_kept_mappings_take_the_colours_in_turn);
     tcase_add_test(tests, calloc_reads_as_zero_whatever_was_in_the_mapping);
     tcase_add_test(tests, no_more_is_kept_than_the_bound);

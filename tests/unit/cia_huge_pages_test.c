@@ -123,6 +123,31 @@ static void take_runs(size_t bytes)
     }
 }
 
+static size_t purged_in_half(const char *half)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < advice_count; i++) {
+        if (advice_given[i].advice == MADV_DONTNEED && half_of(advice_given[i].address) == half)
+            bytes += advice_given[i].bytes;
+    }
+    return bytes;
+}
+
+/* Frees some of so many that follow each other in a half. */
+static void free_some_in(const char *half, int freed, int of)
+{
+    int n = 0;
+
+    for (int i = 0; i < run_count; i++) {
+        if (runs[i] != NULL && half_of(runs[i]) == half && half_of(runs[i] + RUN_BYTES) == half &&
+            n++ % of < freed) {
+            cia_free(runs[i]);
+            runs[i] = NULL;
+        }
+    }
+}
+
 START_TEST(a_small_program_asks_for_none_and_gets_none)
 {
     stay_on_cpu(sched_getcpu());
@@ -147,6 +172,23 @@ START_TEST(a_program_that_has_grown_asks_for_them_where_it_is_full)
     /* What was there before was joined; what came after needed no joining. */
     ck_assert_uint_ge(bytes_asked(JOIN), 4 * MIB);
     ck_assert_uint_le(bytes_asked(JOIN), 12 * MIB);
+}
+END_TEST
+
+START_TEST(a_half_that_is_not_full_stays_as_it_is)
+{
+    void *others[50];
+
+    stay_on_cpu(sched_getcpu());
+    take_runs(7 * MIB);
+    char *half = half_of(runs[run_count / 2]);
+    free_some_in(half, 1, 2);
+    for (int i = 0; i < 50; i++) /* too long for the holes */
+        others[i] = cia_allocate(4 * RUN_BYTES);
+    ck_assert_uint_gt(bytes_asked(JOIN), 0);
+    ck_assert_int_eq(wish_for(half), MADV_NOHUGEPAGE);
+    for (int i = 0; i < 50; i++)
+        cia_free(others[i]);
 }
 END_TEST
 
@@ -213,31 +255,6 @@ START_TEST(many_sub_heaps_with_a_little_each_ask_for_none)
 }
 END_TEST
 
-/* Frees these runs of a half, of 20 or so, and lets the decay time pass. */
-static size_t purged_in_half(const char *half)
-{
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < advice_count; i++) {
-        if (advice_given[i].advice == MADV_DONTNEED && half_of(advice_given[i].address) == half)
-            bytes += advice_given[i].bytes;
-    }
-    return bytes;
-}
-
-static void free_one_in(const char *half, int freed, int of)
-{
-    int n = 0;
-
-    for (int i = 0; i < run_count; i++) {
-        if (runs[i] != NULL && half_of(runs[i]) == half && half_of(runs[i] + RUN_BYTES) == half &&
-            n++ % of < freed) {
-            cia_free(runs[i]);
-            runs[i] = NULL;
-        }
-    }
-}
-
 static void let_time_pass(void)
 {
     struct subheap *heap = heap_here();
@@ -257,11 +274,11 @@ START_TEST(a_huge_page_is_split_only_when_half_of_it_is_free)
     take_runs(16 * MIB);
     char *half = half_of(runs[run_count / 2]);
 
-    free_one_in(half, 1, 4);
+    free_some_in(half, 1, 4);
     let_time_pass();
     ck_assert_uint_eq(purged_in_half(half), 0);
     ck_assert_int_eq(wish_for(half), MADV_HUGEPAGE);
-    free_one_in(half, 2, 3);
+    free_some_in(half, 2, 3);
     let_time_pass();
     ck_assert_uint_gt(purged_in_half(half), HUGE_PAGE / 2);
     /* Else the kernel would join it again and fill in what went back. */
@@ -279,7 +296,7 @@ START_TEST(a_trim_gives_back_every_free_page_of_huge_pages)
     take_runs(16 * MIB);
     char *half = half_of(runs[run_count / 2]);
 
-    free_one_in(half, 1, 4);
+    free_some_in(half, 1, 4);
     cia_trim();
     ck_assert_uint_gt(purged_in_half(half), HUGE_PAGE / 8);
     ck_assert_int_eq(wish_for(half), MADV_HUGEPAGE); /* most of it is in use */
@@ -314,6 +331,7 @@ int main(void)
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_small_program_asks_for_none_and_gets_none);
     tcase_add_test(tests, a_program_that_has_grown_asks_for_them_where_it_is_full);
+    tcase_add_test(tests, a_half_that_is_not_full_stays_as_it_is);
     tcase_add_test(tests, a_call_joins_one_chunk_at_most);
     tcase_add_test(tests, with_0_none_are_asked_for);
     tcase_add_test(tests, with_1_they_are_asked_for_from_the_first_chunk_on);
