@@ -160,7 +160,7 @@ START_TEST(freed_pages_go_back_while_the_program_only_frees)
         clock_milliseconds += STEP;
         cia_free(more[i]);
     }
-    ck_assert_uint_lt(dirty_bytes(), RUNS * RUN_BYTES / 2);
+    ck_assert_uint_lt(dirty_bytes(), RUNS * RUN_BYTES * 2 / 3); /* the last ones, mostly */
 }
 END_TEST
 
