@@ -302,7 +302,7 @@ START_TEST(a_sub_heap_that_nobody_comes_by_gives_its_idle_runs_back)
     struct subheap *heap = heap_here();
     ck_assert(subheap_try_lock(heap));
     for (int i = 0; i < COUNT; i++)
-        blocks[i] = cia_allocate(1000);
+        blocks[i] = cia_allocate(60); /* one short run, which its class keeps */
     struct subheap *other = ((struct chunk *)page_source_owner(blocks[COUNT - 1]))->owner;
     subheap_unlock(heap);
     let_time_pass();
