@@ -11,8 +11,8 @@
 static_assert((size_t)HALF_PAGES * PAGE_BYTES == 2 << 20, "a huge page of x86-64");
 
 enum {
-    /* Pages in use from which on a half is nearly full: what is not in use is a quarter of it. */
-    NEARLY_FULL_PAGES = HALF_PAGES * 3 / 4,
+    /* From so many pages on a half is nearly full: an eighth is missing at most. */
+    NEARLY_FULL_PAGES = HALF_PAGES * 7 / 8,
 };
 
 struct chunk *chunk_create(struct subheap *owner, uint8_t node, bool huge)
@@ -166,17 +166,24 @@ static uint32_t used_in_half(const struct chunk *chunk, uint32_t half)
     return count_set(chunk->used, half * HALF_PAGES, HALF_PAGES);
 }
 
-void chunk_join_full_halves(struct chunk *chunk, uint32_t first, uint32_t pages)
+bool chunk_join_full_halves(struct chunk *chunk)
 {
-    for (uint32_t half = first / HALF_PAGES; half <= (first + pages - 1) / HALF_PAGES; half++) {
-        size_t bytes = (size_t)HALF_PAGES * PAGE_BYTES;
+    const size_t bytes = (size_t)HALF_PAGES * PAGE_BYTES;
+    bool joined = false;
 
-        if ((chunk->huge_halves >> half & 1) != 0 || used_in_half(chunk, half) < NEARLY_FULL_PAGES)
+    for (uint32_t half = 0; half < CHUNK_HALVES; half++) {
+        char *address = half_address(chunk, half);
+
+        if ((chunk->huge_halves >> half & 1) != 0 ||
+            used_in_half(chunk, half) < NEARLY_FULL_PAGES ||
+            page_source_populated_pages(address, HALF_PAGES) < NEARLY_FULL_PAGES)
             continue;
         chunk->huge_halves |= (uint8_t)(1u << half);
-        page_source_prefer_huge_pages(half_address(chunk, half), bytes);
-        page_source_join(half_address(chunk, half), bytes);
+        page_source_prefer_huge_pages(address, bytes);
+        page_source_join(address, bytes);
+        joined = true;
     }
+    return joined;
 }
 
 /* Gives back the dirty pages of [first, end); returns how many. */

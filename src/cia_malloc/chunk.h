@@ -123,10 +123,11 @@ int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint
 void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages);
 
 /*
- * Asks for a huge page for each half of the chunk that the pages [first, first + pages) touch, that
- * has none and is nearly full: a fault less for 512 pages, and hardly any page that is not in use.
+ * Joins each half of the chunk that has no huge page, is nearly full of runs, and nearly all
+ * populated, to a huge page: so hardly any memory is added to what is in use. True if there was
+ * one.
  */
-void chunk_join_full_halves(struct chunk *chunk, uint32_t first, uint32_t pages);
+bool chunk_join_full_halves(struct chunk *chunk);
 
 /*
  * How much of a huge page must be free before it is split to give that back. Split, it costs what

@@ -17,10 +17,15 @@ enum {
     /* Pages purged in one call: 4 MiB take the kernel some hundred microseconds. */
     PURGE_PAGES_MOST = CHUNK_PAGES,
 
-    /* Huge pages are asked for when so much is in use in the process, and so much of it here: a
-       program with a little on each of many CPUs would get 2 MiB for each. */
-    HUGE_BYTES_LEAST = 8 << 20,
-    HUGE_PAGES_LEAST = HALF_PAGES,
+    /*
+     * Full halves of chunks are joined to huge pages when so much is in use in the process, and so
+     * much of it here: a program with a little on each of many CPUs would get 2 MiB for each. When
+     * so much is in use here that a chunk is little beside it, new ones get huge pages at once:
+     * one fault in place of 512, and no copy, but the kernel fills in all that is never touched.
+     */
+    JOIN_BYTES_LEAST = 4 << 20,
+    JOIN_PAGES_LEAST = HALF_PAGES,
+    HUGE_CHUNKS_PAGES_LEAST = 8 * CHUNK_PAGES,
     /* How far what a sub-heap has in use may be from what is published of it. */
     UNPUBLISHED_PAGES = 256,
 };
@@ -49,7 +54,6 @@ void page_heap_initialise(struct page_heap *heap, struct subheap *owner)
     heap->owner = owner;
     heap->node = MEMORY_NODE_UNKNOWN;
     heap->purge_at = DIRTY_PAGES_LEAST;
-    heap->huge = atomic_load_explicit(&huge_mode, memory_order_relaxed) == HUGE_ALWAYS;
 }
 
 size_t page_heap_used_bytes(void)
@@ -136,8 +140,6 @@ static bool take_from_chunk(struct page_heap *heap, struct chunk *chunk,
     heap->used_pages += request->pages;
     heap->dirty_pages -= dirty_before - chunk->dirty_pages;
     move_to_its_circle(heap, chunk);
-    if (heap->huge)
-        chunk_join_full_halves(chunk, run->page, request->pages);
     return true;
 }
 
@@ -160,51 +162,56 @@ static bool take_from_circle(struct page_heap *heap, enum chunk_circle circle, u
     return false;
 }
 
-static bool take_from_new_chunk(struct page_heap *heap, const struct page_request *request,
-                                struct page_run *run)
+static enum huge_mode mode(void)
 {
-    struct chunk *chunk = chunk_create(heap->owner, heap->node, heap->huge);
-
-    if (chunk == NULL)
-        return false;
-    insert(heap, chunk, CHUNKS_EMPTY);
-    heap->chunk_count++;
-    return take_from_chunk(heap, chunk, request, true, run);
+    return (enum huge_mode)atomic_load_explicit(&huge_mode, memory_order_relaxed);
 }
 
-/* Whether the heap has become large enough for huge pages by now. */
-static bool has_grown(const struct page_heap *heap)
+static bool wants_huge_chunks(const struct page_heap *heap)
 {
-    return heap->used_pages >= HUGE_PAGES_LEAST && page_heap_used_bytes() >= HUGE_BYTES_LEAST &&
-           atomic_load_explicit(&huge_mode, memory_order_relaxed) == HUGE_AUTO &&
-           page_source_huge_pages_are_given();
+    return mode() == HUGE_ALWAYS ||
+           (mode() == HUGE_AUTO && heap->used_pages >= HUGE_CHUNKS_PAGES_LEAST &&
+            page_source_huge_pages_are_given());
 }
 
-/* The chunks that were there before: one a call, which takes the kernel some 200 us a half. */
+static bool wants_to_join(const struct page_heap *heap)
+{
+    return mode() == HUGE_ALWAYS ||
+           (mode() == HUGE_AUTO && heap->used_pages >= JOIN_PAGES_LEAST &&
+            page_heap_used_bytes() >= JOIN_BYTES_LEAST && page_source_huge_pages_are_given());
+}
+
+/* One chunk a call: a half takes the kernel a millisecond. */
 static void join_one_more(struct page_heap *heap)
 {
     for (uint32_t i = 0; i < CHUNKS_EMPTY; i++) {
         struct chunk *chunk = heap->circle[i];
 
-        do {
-            uint8_t huge_before = chunk != NULL ? chunk->huge_halves : 0;
-
-            if (chunk == NULL)
-                break;
-            chunk_join_full_halves(chunk, 0, CHUNK_PAGES);
-            if (chunk->huge_halves != huge_before)
+        for (bool around = chunk == NULL; !around; around = chunk == heap->circle[i]) {
+            if (chunk_join_full_halves(chunk))
                 return;
             chunk = chunk->next;
-        } while (chunk != heap->circle[i]);
+        }
     }
     heap->joining = false;
+}
+
+static bool take_from_new_chunk(struct page_heap *heap, const struct page_request *request,
+                                struct page_run *run)
+{
+    struct chunk *chunk = chunk_create(heap->owner, heap->node, wants_huge_chunks(heap));
+
+    if (chunk == NULL)
+        return false;
+    insert(heap, chunk, CHUNKS_EMPTY);
+    heap->chunk_count++;
+    heap->joining = wants_to_join(heap); /* by now the chunks before it are full, and populated */
+    return take_from_chunk(heap, chunk, request, true, run);
 }
 
 bool page_heap_take(struct page_heap *heap, const struct page_request *request,
                     struct page_run *run)
 {
-    if (!heap->huge && has_grown(heap))
-        heap->huge = heap->joining = true;
     bool taken = take_from_circle(heap, CHUNKS_ROOMY, CHUNK_PROBES, request, true, run) ||
                  (request->preferred_modulus != request->modulus &&
                   take_from_circle(heap, CHUNKS_ROOMY, CHUNK_PROBES, request, false, run)) ||

@@ -31,8 +31,7 @@ struct page_heap {
     uint32_t dirty_pages;
     uint32_t purge_at;        /* purge when there are more dirty pages than this */
     uint32_t published_pages; /* what page_heap_used_bytes counts of used_pages */
-    bool huge;                /* new chunks and full halves get huge pages */
-    bool joining;             /* there may be full halves that have none yet */
+    bool joining;             /* there may be halves to join to huge pages */
     struct decay decay;
     uint64_t changed_at; /* when a run was last taken or returned */
     uint64_t trimmed_at; /* changed_at at the last trim, see housekeeping.h */

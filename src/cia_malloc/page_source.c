@@ -92,6 +92,22 @@ void page_source_avoid_huge_pages(void *address, size_t bytes)
     errno = saved_errno;
 }
 
+uint32_t page_source_populated_pages(void *address, uint32_t pages)
+{
+    unsigned char populated[POPULATED_PAGES_MOST];
+    int saved_errno = errno;
+    uint32_t count = 0;
+
+    if (pages > POPULATED_PAGES_MOST)
+        pages = POPULATED_PAGES_MOST;
+    if (mincore(address, (size_t)pages * PAGE_BYTES, populated) != 0)
+        pages = 0;
+    for (uint32_t page = 0; page < pages; page++)
+        count += populated[page] & 1;
+    errno = saved_errno;
+    return count;
+}
+
 void page_source_join(void *address, size_t bytes)
 {
     int saved_errno = errno;
