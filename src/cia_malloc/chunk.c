@@ -11,8 +11,9 @@
 static_assert((size_t)HALF_PAGES * PAGE_BYTES == 2 << 20, "a huge page of x86-64");
 
 enum {
-    /* From so many pages on a half is nearly full: an eighth is missing at most. */
-    NEARLY_FULL_PAGES = HALF_PAGES * 7 / 8,
+    /* From so many pages on a half is nearly full. Runs begin at pages of certain numbers: a half
+       that has room for no more of them has 80 to 95 % of its pages in use. */
+    NEARLY_FULL_PAGES = HALF_PAGES * 13 / 16,
 };
 
 struct chunk *chunk_create(struct subheap *owner, uint8_t node, bool huge)
