@@ -138,6 +138,23 @@ uint64_t magazine_served(const struct magazine *magazine)
     return atomic_load_explicit(&magazine->top, memory_order_relaxed) >> MAGAZINE_TOP_BITS;
 }
 
+bool magazine_look(struct magazines *magazines, unsigned size_class, uint32_t looks)
+{
+    const struct magazine *magazine = &magazines->own[size_class];
+    struct magazine_note *note = &magazines->note[size_class];
+    uint32_t second = second_of(magazine);
+    uint64_t stamp = atomic_load_explicit(&magazine->top, memory_order_relaxed) +
+                     ((uint64_t)second << MAGAZINE_TOP_BITS / 2);
+    uint32_t seen = atomic_load_explicit(&note->looks, memory_order_relaxed);
+
+    if (atomic_load_explicit(&note->stamp, memory_order_relaxed) != stamp) {
+        atomic_store_explicit(&note->stamp, stamp, memory_order_relaxed);
+        seen = 0;
+    }
+    atomic_store_explicit(&note->looks, seen + 1, memory_order_relaxed);
+    return seen >= looks && magazine_waiting(magazine) > 0;
+}
+
 /* Whether the block is among the last of so many places. */
 static bool is_among_last(char *const *places, uint32_t count, const void *block)
 {

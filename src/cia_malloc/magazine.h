@@ -110,13 +110,20 @@ struct magazine_region {
     struct magazine of_class[MAGAZINE_CLASSES];
 };
 
+/* What housekeeping saw of a magazine: relaxed, nothing depends on it but when it is emptied. */
+struct magazine_note {
+    _Atomic uint64_t stamp; /* changes with every malloc or free that it serves */
+    _Atomic uint32_t looks; /* at which it was the same */
+};
+
 /*
  * Those of one CPU. It has a region for each node, so that free() finds by what the page says, and
  * without a question, either the CPU's magazine of the class, or, for a block of another node, one
  * that nothing ever goes into.
  */
 struct magazines {
-    struct magazine *own;            /* by class: in the region of the CPU's node; constant */
+    struct magazine *own; /* by class: in the region of the CPU's node; constant */
+    struct magazine_note note[MAGAZINE_CLASSES];
     uint32_t uses[MAGAZINE_CLASSES]; /* until there is a limit; under the sub-heap's lock */
     _Alignas(LINE_BYTES) struct magazine_store store[MAGAZINE_CLASSES]; /* populated when used */
     struct magazine_region region[];                                    /* by node */
@@ -236,6 +243,9 @@ static inline bool magazine_use(struct magazines *magazines, unsigned size_class
     magazine_open(magazines, size_class);
     return true;
 }
+
+/* Whether blocks wait that nobody took, and none came, at the last so many looks. */
+bool magazine_look(struct magazines *magazines, unsigned size_class, uint32_t looks);
 
 /* How many blocks wait, and how many mallocs were served: of any CPU's, roughly if it is at work.
  */

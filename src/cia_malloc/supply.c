@@ -7,6 +7,7 @@
 #include "cia_malloc/supply.h"
 
 #include "cia_malloc/heap_table.h"
+#include "cia_malloc/housekeeping.h"
 #include "cia_malloc/magazine_held.h"
 #include "cia_malloc/magazine_sequences.h"
 
@@ -159,6 +160,8 @@ static void unload(struct subheap *held, char *const *blocks, uint32_t count)
     send(held, &batch);
 }
 
+static void unload_idle(struct subheap *heap);
+
 /* held as above; NULL where the caller has no lock. */
 static void unload_level(const struct grip *grip, struct subheap *held, unsigned level)
 {
@@ -173,6 +176,8 @@ static void unload_level(const struct grip *grip, struct subheap *held, unsigned
     unload(heap, blocks, count);
     if (heap != held)
         subheap_unlock(heap);
+    if (held == NULL && grip->held == NULL)
+        housekeeping_tick(unload_idle);
 }
 
 /* A block of what waits: the active level, filled if need be from the second or a box. 0: none. */
@@ -254,6 +259,8 @@ static __attribute__((noinline)) uintptr_t supply_under_lock(unsigned size_class
             (void)grip_load(&grip, load.blocks + 1, count - 1, load.colours);
     }
     subheap_unlock(heap);
+    if (grip.held != NULL)
+        housekeeping_tick(unload_idle);
     return block;
 }
 
@@ -428,6 +435,37 @@ static void empty(const struct grip *grip, struct subheap *held)
     do
         unload_level(grip, held, 0);
     while (grip_open_box(grip));
+}
+
+/* Of one sub-heap's CPU: what waits in classes that were not used for a decay time. */
+static void unload_idle(struct subheap *heap)
+{
+    struct magazines *magazines = heap->magazines;
+    struct magazines_withdrawn withdrawn;
+    uint64_t idle = 0;
+    bool by_sequences = magazines_use_sequences();
+
+    for (unsigned i = 0; i < MAGAZINE_CLASSES; i++)
+        idle |= (uint64_t)magazine_look(magazines, i, DECAY_STEPS) << i;
+    if (idle == 0)
+        return;
+    if (by_sequences ? !magazines_withdraw(&withdrawn) : !subheap_try_lock(heap))
+        return;
+    for (; idle != 0; idle &= idle - 1) {
+        struct grip grip = {.held = &magazines->own[__builtin_ctzll(idle)]};
+
+        /* One that was used since it was looked at is emptied all the same. */
+        empty(&grip, by_sequences ? NULL : heap);
+    }
+    if (by_sequences)
+        magazines_return(&withdrawn);
+    else
+        subheap_unlock(heap);
+}
+
+void supply_housekeeping(void)
+{
+    housekeeping_tick(unload_idle);
 }
 
 static void empty_all(struct magazines *magazines, struct subheap *held)
