@@ -30,7 +30,8 @@ die()
 # the allocators are what sweeps compare with.
 build_packages='gcc libc6-dev make cmake pkg-config libhwloc-dev libpfm4-dev check
     valgrind parallel datamash gnuplot-nox fonts-dejavu-core util-linux
-    libjemalloc2 libmimalloc2.0|libmimalloc3 libtcmalloc-minimal4|libtcmalloc-minimal4t64'
+    libjemalloc2 libmimalloc2.0|libmimalloc3 libtcmalloc-minimal4|libtcmalloc-minimal4t64
+    libtbbmalloc2'
 test_packages='g++ shellcheck spin perl procps python3 libpython3.11-testsuite|libpython3.13-testsuite git xz-utils sqlite3
     redis-server redis-tools memcached libmemcached-tools stress-ng libcap2-bin'
 # The programs are those of --test, run at the sizes of real use; nothing beyond them is needed yet.

@@ -40,7 +40,7 @@ else
     mplace_valgrind_folder=$mplace_parts/valgrind
 fi
 
-mplace_malloc_names='glibc cia rand jemalloc mimalloc tcmalloc rand+jemalloc rand+mimalloc rand+tcmalloc rand+cia'
+mplace_malloc_names='glibc cia rand jemalloc mimalloc tcmalloc tbbmalloc rand+jemalloc rand+mimalloc rand+tcmalloc rand+cia'
 mplace_lock_names='pthread tts ttstle'
 
 is_one_of()
@@ -65,6 +65,13 @@ value_of()
 {
     [[ $# -ge 2 && -n $2 ]] || die "option $1 needs a value"
     printf '%s' "$2"
+}
+
+check_number()
+{
+    if [[ ! $2 =~ ^(0|[1-9][0-9]{0,14})$ ]] || (($2 < $3 || $2 > $4)); then
+        die "$1 '$2' is not a whole number from $3 to $4"
+    fi
 }
 
 how_to_build()
@@ -120,6 +127,7 @@ malloc_libraries()
     jemalloc) system_library libjemalloc2 libjemalloc.so.2 ;;
     mimalloc) system_library 'libmimalloc2.0 (or a later libmimalloc)' libmimalloc.so.2 libmimalloc.so.3 ;;
     tcmalloc) system_library libtcmalloc-minimal4 libtcmalloc_minimal.so.4 ;;
+    tbbmalloc) system_library libtbbmalloc2 libtbbmalloc_proxy.so.2 ;;
     esac
     echo
 }

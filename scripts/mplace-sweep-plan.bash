@@ -36,13 +36,6 @@ enough_cores()
     return 1
 }
 
-check_number()
-{
-    if [[ ! $2 =~ ^(0|[1-9][0-9]{0,14})$ ]] || (($2 < $3 || $2 > $4)); then
-        die "$1 '$2' is not a whole number from $3 to $4"
-    fi
-}
-
 # "64:256:64,500" to sizes one a line, rising, each once.
 expand_sizes()
 {

@@ -26,6 +26,8 @@ void labels_object_name(char *to, size_t size, const char *path)
         snprintf(to, size, "glibc");
     else if (length == 16 && strncmp(name, "tcmalloc_minimal", 16) == 0)
         snprintf(to, size, "tcmalloc"); /* the same allocator without the heap profiler */
+    else if (length == 15 && strncmp(name, "tbbmalloc_proxy", 15) == 0)
+        snprintf(to, size, "tbbmalloc"); /* the part of it that replaces malloc */
     else
         snprintf(to, size, "%.*s", length, name);
 }

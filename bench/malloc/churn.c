@@ -22,8 +22,9 @@ static struct slot *table_of(unsigned thread)
     return table + thread * slots_of_thread;
 }
 
-static void table_end(unsigned thread)
+void churn_end(const struct job *job, unsigned thread)
 {
+    (void)job;
     slots_empty(table_of(thread), slots_of_thread);
 }
 
@@ -31,7 +32,7 @@ static void table_end(unsigned thread)
  * trace-*: sizes as a real program asks for them, from a table of quantiles. How long blocks live
  * is not of the trace: three of four replace one of the youngest, the fourth any of them.
  */
-enum { TRACE_SLOTS = 20000, TRACE_YOUNG = 64, QUANTILES = 10000 };
+enum { TRACE_SLOTS = 60000, TRACE_YOUNG = 64, QUANTILES = 10000 };
 
 static uint32_t quantile[QUANTILES];
 
@@ -67,21 +68,13 @@ void trace_run(const struct job *job, unsigned thread)
         uint64_t range = random_next(&random) % 4 == 0 ? TRACE_SLOTS : TRACE_YOUNG;
         struct slot *slot = &slots[random_below(&random, range)];
 
-        if (slot->block != NULL)
-            slot_empty(slot);
-        slot_fill(slot, quantile[random_below(&random, QUANTILES)]);
+        slot_replace(slot, quantile[random_below(&random, QUANTILES)]);
     }
-}
-
-void trace_end(const struct job *job, unsigned thread)
-{
-    (void)job;
-    table_end(thread);
 }
 
 /* alloc-test: a random place of a large table is filled if it is empty and emptied if it is full,
  * so that at each moment about half of the places hold a block. */
-enum { ALLOC_TEST_SLOTS = 1 << 17 };
+enum { ALLOC_TEST_SLOTS = 1 << 18 };
 
 void alloc_test_prepare(const struct job *job)
 {
@@ -103,12 +96,6 @@ void alloc_test_run(const struct job *job, unsigned thread)
     }
 }
 
-void alloc_test_end(const struct job *job, unsigned thread)
-{
-    (void)job;
-    table_end(thread);
-}
-
 /*
  * sh6, sh8: runs of blocks of one size, more of a small size than of a large one. sh6 frees every
  * other block of a full table, refills the holes with other sizes, then frees all, the youngest
@@ -119,12 +106,6 @@ enum { SH_SLOTS = 4096, SH_STEP = 24, SH_MOST = 1000, SH8_RUN = 8, SH8_KEPT = 2 
 void sh_prepare(const struct job *job)
 {
     table_prepare(job, SH_SLOTS + SH8_RUN);
-}
-
-void sh_end(const struct job *job, unsigned thread)
-{
-    (void)job;
-    table_end(thread);
 }
 
 /* Sizes in rising order, over and over: 8, 32, ... B, each so often that a run has 4 KiB or so. */
@@ -170,9 +151,7 @@ void sh8_run(const struct job *job, unsigned thread)
         for (int n = 0; n < SH8_RUN; n++)
             slot_fill(&run[n], sh_next_size(&sizes));
         for (int n = 0; n < SH8_KEPT; n++) {
-            if (slots[oldest].block != NULL)
-                slot_empty(&slots[oldest]);
-            slot_fill(&slots[oldest], sh_next_size(&sizes));
+            slot_replace(&slots[oldest], sh_next_size(&sizes));
             oldest = (oldest + 1) % SH_SLOTS;
         }
         for (int n = SH8_RUN; n > 0; n--)
@@ -233,10 +212,6 @@ void realloc_run(const struct job *job, unsigned thread)
 void realloc_end(const struct job *job, unsigned thread)
 {
     (void)job;
-    for (int i = 0; i < STRINGS; i++) {
-        struct slot *slot = &strings[(size_t)thread * STRINGS + i].slot;
-
-        if (slot->block != NULL)
-            slot_empty(slot);
-    }
+    for (int i = 0; i < STRINGS; i++)
+        slots_empty(&strings[(size_t)thread * STRINGS + i].slot, 1);
 }

@@ -9,7 +9,7 @@
 
 #include "workload.h"
 
-workload_part trace_run, trace_end, alloc_test_run, alloc_test_end, sh6_run, sh8_run, sh_end;
+workload_part trace_run, alloc_test_run, sh6_run, sh8_run, churn_end;
 workload_part realloc_run, realloc_end;
 void trace_cc1_prepare(const struct job *job);
 void trace_python_prepare(const struct job *job);

@@ -97,6 +97,14 @@ static inline void slot_empty(struct slot *slot)
     slot->block = NULL;
 }
 
+/* Whether it holds a block or not. */
+static inline void slot_replace(struct slot *slot, size_t size)
+{
+    if (slot->block != NULL)
+        slot_empty(slot);
+    slot_fill(slot, size);
+}
+
 static inline void slots_empty(struct slot *slots, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

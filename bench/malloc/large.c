@@ -25,9 +25,7 @@ void malloc_large_run(const struct job *job, unsigned thread)
     for (uint64_t i = 0; i < job->operations; i++) {
         struct slot *slot = &slots[random_below(&random, LARGE_SLOTS)];
 
-        if (slot->block != NULL)
-            slot_empty(slot);
-        slot_fill(slot, LARGE_LEAST + random_below(&random, LARGE_MOST - LARGE_LEAST));
+        slot_replace(slot, LARGE_LEAST + random_below(&random, LARGE_MOST - LARGE_LEAST));
         for (size_t at = PAGE; at + sizeof i < slot->size; at += PAGE)
             *(content_word *)((char *)slot->block + at - sizeof i) = i;
     }

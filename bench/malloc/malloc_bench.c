@@ -74,16 +74,27 @@ static int complain(const char *complaint)
     return EXIT_BAD_ARGUMENT;
 }
 
-/* Whether a name is in a comma-separated list, or the list is "all". */
-static bool is_listed(const char *name, const char *list)
+/* The entry of a comma-separated list behind this one; NULL behind the last. */
+static const char *next_entry(const char *entry)
 {
-    size_t length = strlen(name);
+    entry += strcspn(entry, ",");
+    return *entry == ',' ? entry + 1 : NULL;
+}
 
-    if (strcmp(list, "all") == 0)
+static bool is_entry(const char *entry, const char *name)
+{
+    size_t length = strcspn(entry, ",");
+
+    return strlen(name) == length && strncmp(entry, name, length) == 0;
+}
+
+/* Whether the workload is among the chosen ones. */
+static bool is_chosen(const struct workload *workload)
+{
+    if (strcmp(choices.workload, "all") == 0)
         return true;
-    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+    for (const char *entry = choices.workload; entry != NULL; entry = next_entry(entry)) {
+        if (is_entry(entry, workload->name))
             return true;
     }
     return false;
@@ -101,7 +112,7 @@ static size_t jobs_chosen(struct job *jobs)
             (choices.operations_given ? choices.operations : workload->operations) /
             choices.shorten;
 
-        if (!is_listed(workload->name, choices.workload))
+        if (!is_chosen(workload))
             continue;
         operations -= operations % workload->operations_step;
         if (operations == 0)
@@ -128,17 +139,14 @@ static const char *wrong_choice(const struct job *jobs, size_t count)
 {
     static char text[256];
 
-    for (const char *at = choices.workload; at != NULL; at = strchr(at, ',')) {
-        bool known = false;
-        int length;
+    for (const char *entry = choices.workload; entry != NULL; entry = next_entry(entry)) {
+        bool known = strcmp(choices.workload, "all") == 0;
 
-        at += *at == ',';
-        length = (int)strcspn(at, ",");
         for (size_t i = 0; i < workload_count; i++)
-            known = known || ((int)strlen(workloads[i].name) == length &&
-                              strncmp(workloads[i].name, at, (size_t)length) == 0);
-        if (!known && strcmp(choices.workload, "all") != 0) {
-            snprintf(text, sizeof text, "unknown workload '%.*s' (see --help)", length, at);
+            known = known || is_entry(entry, workloads[i].name);
+        if (!known) {
+            snprintf(text, sizeof text, "unknown workload '%.*s' (see --help)",
+                     (int)strcspn(entry, ","), entry);
             return text;
         }
     }

@@ -42,9 +42,8 @@ static void *larson_live(void *argument)
     for (uint64_t i = 0; i < life->operations; i++) {
         struct slot *slot = &life->slots[random_below(&life->random, LARSON_SLOTS)];
 
-        if (slot->block != NULL)
-            slot_empty(slot);
-        slot_fill(slot, LARSON_LEAST + random_below(&life->random, LARSON_MOST - LARSON_LEAST + 1));
+        slot_replace(slot,
+                     LARSON_LEAST + random_below(&life->random, LARSON_MOST - LARSON_LEAST + 1));
     }
     return NULL;
 }

@@ -39,10 +39,11 @@ static inline int32_t rseq_cpu(void)
 }
 
 /*
- * The frame of a section, for one asm statement whose operands are [area], the register that holds
- * the area's offset, and [scratch], any register.
+ * The frame of a section, for one asm statement with an operand [area], the register that holds the
+ * area's offset.
  *
- *   RSEQ_BEGIN      announces the section: from label 1 to label 2, back to label 0 if interrupted
+ *   RSEQ_BEGIN(R)   announces the section: from label 1 to label 2, back to label 0 if interrupted;
+ *                   register R is lost
  *   RSEQ_COMMITTED  follows the committing store
  *
  * The kernel checks the four bytes before the address it returns to against those that glibc
@@ -51,10 +52,10 @@ static inline int32_t rseq_cpu(void)
  * Writes to the thread's own area and flags, and is safe inside a transaction, whose abort takes it
  * back.
  */
-#define RSEQ_BEGIN                                                                                 \
+#define RSEQ_BEGIN(scratch)                                                                        \
     "0:\n\t"                                                                                       \
-    "leaq 3f(%%rip), %[scratch]\n\t"                                                               \
-    "movq %[scratch], %%fs:8(%[area])\n\t"                                                         \
+    "leaq 3f(%%rip), " scratch "\n\t"                                                              \
+    "movq " scratch ", %%fs:8(%[area])\n\t"                                                        \
     "1:\n\t"
 #define RSEQ_COMMITTED                                                                             \
     "2:\n\t"                                                                                       \

@@ -10,6 +10,7 @@
 #include "cia_malloc/large.h"
 #include "cia_malloc/supply.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -90,33 +91,48 @@ static __attribute__((noinline)) void *allocate(size_t bytes, bool *zeroed)
 void *cia_allocate_slow(size_t bytes)
 {
     bool zeroed;
+    void *block;
 
+    if (bytes <= MAGAZINE_LARGEST && !magazines_use_sequences()) {
+        uintptr_t popped = supply_pop_under_lock(size_class_of(bytes));
+
+        if (__builtin_expect(popped != 0, 1))
+            return magazine_block(popped);
+    }
     /* Without allocate, which would ask for the same: it costs a malloc under the lock 3 ns of 15.
      */
     if (__builtin_expect(bytes <= SIZE_CLASS_LARGEST, 1)) {
-        uintptr_t block = supply_block(size_class_of(bytes));
+        uintptr_t supplied = supply_block(size_class_of(bytes));
 
-        if (__builtin_expect(block != 0, 1))
-            return magazine_block(block);
+        if (__builtin_expect(supplied != 0, 1))
+            return magazine_block(supplied);
     }
     /* Here, for all callers, because the fast path need not look. */
-    return bytes <= PTRDIFF_MAX ? allocate(bytes, &zeroed) : NULL;
+    block = bytes <= PTRDIFF_MAX ? allocate(bytes, &zeroed) : NULL;
+    if (block == NULL)
+        errno = ENOMEM;
+    return block;
+}
+
+/* As cia_allocate, but leaves errno alone. */
+static void *allocate_quietly(size_t bytes, bool *zeroed)
+{
+    uintptr_t popped = 0;
+
+    if (bytes <= MAGAZINE_LARGEST && magazine_area_is_usable(magazine_area))
+        popped = magazine_pop(magazine_area,
+                              magazine_offset_by_lines[(bytes + LINE_BYTES - 1) >> LINE_SHIFT]);
+    if (__builtin_expect(popped == 0, 0))
+        return allocate(bytes, zeroed);
+    *zeroed = (popped & MAGAZINE_UNTOUCHED) != 0;
+    return magazine_block(popped);
 }
 
 void *cia_allocate_zeroed(size_t bytes)
 {
     bool zeroed = false;
-    uintptr_t popped = 0;
-    void *block;
+    void *block = allocate_quietly(bytes, &zeroed);
 
-    if (bytes <= MAGAZINE_LARGEST && magazine_area_is_usable(magazine_area))
-        popped = magazine_pop(magazine_area, size_class_of(bytes), 0, MAGAZINE_SERVE);
-    if (popped != 0) {
-        zeroed = (popped & MAGAZINE_UNTOUCHED) != 0;
-        block = magazine_block(popped);
-    } else {
-        block = allocate(bytes, &zeroed);
-    }
     return block != NULL && !zeroed ? memset(block, 0, bytes) : block;
 }
 
@@ -149,10 +165,11 @@ static void *allocate_aligned_once(size_t alignment, size_t bytes)
 
 void *cia_allocate_aligned(size_t alignment, size_t bytes)
 {
+    bool zeroed;
     void *block;
 
     if (alignment <= LINE_BYTES)
-        return cia_allocate(bytes);
+        return allocate_quietly(bytes, &zeroed);
     if (bytes == 0)
         bytes = 1;
     block = allocate_aligned_once(alignment, bytes);
@@ -161,7 +178,11 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes)
     return block;
 }
 
-void cia_free_slow(void *address)
+/*
+ * The block at the address, of whatever kind, goes back to where it came from, or to a magazine if
+ * that was not tried.
+ */
+static __attribute__((noinline)) void give_back(void *address)
 {
     void *found = page_source_owner(address);
 
@@ -174,15 +195,40 @@ void cia_free_slow(void *address)
     struct block block = block_at(found, address);
     block_check_start(&block, address);
     if (block.size_class != CLASS_LARGE && block.start == address) {
-        supply_take_back(block.chunk, block.size_class, address);
+        supply_take_back(page_map_find(address), address);
         return;
     }
     /* One handed out from its inside goes back to its span, which knows that it was. */
     supply_give_back(&block);
 }
 
+void cia_free_slow(void *address)
+{
+    const struct page_info *info = page_map_find(address);
+
+    if (__builtin_expect(address == NULL, 0))
+        return;
+    if (__builtin_expect(info != NULL && (uintptr_t)address % LINE_BYTES == 0 &&
+                             page_info_starts_line(info, address),
+                         1)) {
+        /* The fast path tried the active level, if the area was known. */
+        if (__builtin_expect(magazine_area_is_usable(magazine_area), 1)
+                ? supply_put_elsewhere(magazine_area, info, address)
+                : !magazines_use_sequences() && supply_push_under_lock(info, address))
+            return;
+    }
+    give_back(address);
+}
+
 size_t cia_usable(const void *address)
 {
+    const struct page_info *info = page_map_find(address);
+
+    /* Where a block begins, the class says it all. */
+    if (__builtin_expect(info != NULL && (uintptr_t)address % LINE_BYTES == 0 &&
+                             page_info_starts_line(info, address),
+                         1))
+        return (size_t)size_class_lines[info->size_class] * LINE_BYTES;
     void *found = page_source_owner(address);
 
     if (found == NULL)
@@ -197,19 +243,20 @@ size_t cia_usable(const void *address)
 void *cia_reallocate(void *block, size_t bytes)
 {
     size_t usable = cia_usable(block);
-    void *owner = page_source_owner(block);
 
-    /* A mapping follows its block's length to the page. */
-    if (owner_kind_of(owner) == OWNER_HUGE && bytes > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES) {
-        void *resized = huge_resize(owner, bytes);
+    if (usable > SIZE_CLASS_LARGEST && bytes > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES) {
+        void *owner = page_source_owner(block);
 
+        /* A mapping follows its block's length to the page. */
+        void *resized = owner_kind_of(owner) == OWNER_HUGE ? huge_resize(owner, bytes) : NULL;
         if (resized != NULL)
             return resized;
     }
     /* In place while at least half of the block stays in use, or none could be shorter. */
     if (bytes <= usable && (bytes >= usable / 2 || usable <= LINE_BYTES))
         return block;
-    void *moved = cia_allocate(bytes);
+    bool zeroed;
+    void *moved = allocate_quietly(bytes, &zeroed);
     if (moved == NULL)
         return bytes <= usable ? block : NULL; /* shrinking never fails */
     memcpy(moved, block, bytes < usable ? bytes : usable);

@@ -21,7 +21,9 @@ struct block block_at(struct chunk *chunk, const void *address)
     size_t offset = (uintptr_t)address % CHUNK_BYTES;
     const struct page_info *info = &chunk->pages[offset >> PAGE_SHIFT];
     struct block at = {.chunk = chunk, .size_class = info->size_class};
-    uint32_t line = block_line(info, offset);
+    /* Counted from the first line of block 0 of the run. */
+    uint32_t line = (uint32_t)(offset >> LINE_SHIFT) -
+                    ((uint32_t)info->run_page * LINES_PER_PAGE + info->first_line);
 
     if (__builtin_expect(info->size_class >= CLASS_LARGE, 0)) {
         const struct span *span = &chunk->spans[info->run_page];

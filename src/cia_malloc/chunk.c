@@ -27,6 +27,7 @@ struct chunk *chunk_create(struct subheap *owner, uint8_t node, bool huge)
         page_source_unmap_metadata(chunk, sizeof *chunk);
         return NULL;
     }
+    chunk->pages = page_map_provide(chunk->base);
     page_source_bind(chunk->base, CHUNK_BYTES, node);
     if (huge) {
         page_source_prefer_huge_pages(chunk->base, CHUNK_BYTES);
@@ -38,9 +39,9 @@ struct chunk *chunk_create(struct subheap *owner, uint8_t node, bool huge)
     chunk->owner = owner;
     chunk->node = node;
     chunk->longest_free = CHUNK_PAGES;
-    for (uint32_t page = 0; page < CHUNK_PAGES; page++)
+    for (uint32_t page = 0; chunk->pages != NULL && page < CHUNK_PAGES; page++)
         chunk->pages[page].size_class = CLASS_NONE;
-    if (!page_source_register(chunk->base, chunk)) {
+    if (chunk->pages == NULL || !page_source_register(chunk->base, chunk)) {
         page_source_unmap(chunk->base, CHUNK_BYTES);
         page_source_unmap_metadata(chunk, sizeof *chunk);
         return NULL;
@@ -149,7 +150,7 @@ int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint
 void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages)
 {
     for (uint32_t page = first; page < first + pages; page++)
-        chunk->pages[page].size_class = CLASS_NONE;
+        chunk->pages[page] = (struct page_info){.size_class = CLASS_NONE};
     set_range(chunk->used, first, pages, false);
     set_range(chunk->dirty, first, pages, true);
     chunk->used_pages -= pages;

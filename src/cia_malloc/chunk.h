@@ -4,15 +4,13 @@
  * A chunk: 4 MiB of pages that belong to one sub-heap, and, kept away from them, what is known
  * about each page. Hands out runs of pages, takes them back, and purges what lies free.
  *
- * Everything here but page_info and the remote words is read and written under the lock of the
- * sub-heap that owns the chunk. page_info is written when a run is carved, before its first block
- * is handed out, and only read while any block of the run lives: free() reads it without a lock.
+ * Everything here but the remote words is read and written under the lock of the sub-heap that owns
+ * the chunk.
  */
 #ifndef MPLACE_CIA_CHUNK_H
 #define MPLACE_CIA_CHUNK_H
 
-#include "cia_malloc/page_source.h"
-#include "cia_malloc/size_class.h"
+#include "cia_malloc/page_map.h"
 
 #include <assert.h>
 
@@ -58,16 +56,6 @@ struct span_remote {
     struct chunk *chunk;      /* constant while the run lives */
 };
 
-/* What free() must know about the page of a block. */
-struct page_info {
-    uint16_t
-        run_page; /* first page of the run; the spans of the run are chunk->spans[run_page] on */
-    uint16_t first_line; /* first line of block 0 of the run, counted from run_page */
-    uint8_t run_type;    /* type of the run's first span */
-    uint8_t size_class;  /* CLASS_LARGE, or CLASS_NONE */
-    uint16_t unused;
-};
-
 /* What page_source_owner finds: first field of struct chunk and of struct huge. */
 enum owner_kind { OWNER_CHUNK = 1, OWNER_HUGE = 2 };
 
@@ -89,7 +77,7 @@ struct chunk {
     uint8_t huge_halves;           /* bit h: the kernel was asked for a huge page for half h */
     uint64_t used[CHUNK_WORDS];
     uint64_t dirty[CHUNK_WORDS];
-    struct page_info pages[CHUNK_PAGES];
+    struct page_info *pages; /* constant: of the page map, CHUNK_PAGES of them */
     /* Indexed by page. The spans of a run take the entries from the run's first page on: a run
        never has more spans than pages. */
     _Alignas(LINE_BYTES) struct span spans[CHUNK_PAGES];
@@ -98,7 +86,6 @@ struct chunk {
 
 static_assert(sizeof(struct span) == LINE_BYTES, "a span's words are one line");
 static_assert(sizeof(struct span_remote) == LINE_BYTES, "remote words do not share a line");
-static_assert(sizeof(struct page_info) == 8, "eight pages a line");
 
 /*
  * NULL when out of memory. The chunk is registered and belongs to owner; its pages are to come from

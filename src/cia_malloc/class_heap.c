@@ -5,6 +5,8 @@
  */
 #include "cia_malloc/class_heap.h"
 
+#include "cia_malloc/magazine.h"
+
 enum {
     /* Spans looked at, a type, before any free block will do. A span has a given slot free as often
        as blocks are free at all, and half of the slots are below on average: eight fail rarely. */
@@ -103,15 +105,13 @@ void class_heap_retire_current(struct class_heap *heap)
         list_append(heap, span);
 }
 
-static void *make_current_and_take(struct class_heap *heap, struct span *span, uint64_t wanted,
-                                   bool *untouched)
+static void make_current(struct class_heap *heap, struct span *span)
 {
     heap->current = span;
     heap->next_type = span->type;
-    return class_heap_take(heap, span, wanted, untouched);
 }
 
-void *class_heap_allocate_recent(struct class_heap *heap, bool *untouched)
+bool class_heap_find_recent(struct class_heap *heap)
 {
     class_heap_retire_current(heap);
     for (;;) {
@@ -119,19 +119,20 @@ void *class_heap_allocate_recent(struct class_heap *heap, bool *untouched)
         struct span *span = *place;
 
         if (span == NULL)
-            return NULL;
+            return false;
         *place = NULL;
         heap->recent_end--;
         span->listed &= (uint8_t)~SPAN_RECENT;
-        uint64_t wanted = span->free & heap->below[span->type];
-        if (wanted != 0)
-            return make_current_and_take(heap, span, wanted, untouched);
+        if ((span->free & heap->below[span->type]) != 0) {
+            make_current(heap, span);
+            return true;
+        }
         if (span->listed == 0 && span->free != 0)
             list_append(heap, span);
     }
 }
 
-static void *take_due_block(struct class_heap *heap, bool *untouched)
+static bool find_due(struct class_heap *heap)
 {
     for (uint32_t i = 0; i < heap->types; i++) {
         uint32_t type = (heap->next_type + i) & (heap->types - 1u);
@@ -144,26 +145,26 @@ static void *take_due_block(struct class_heap *heap, bool *untouched)
             if ((span->free & below) != 0) {
                 /* The next search begins behind it, and behind those that had nothing due. */
                 heap->partial[type] = next;
-                return make_current_and_take(heap, span, span->free & below, untouched);
+                make_current(heap, span);
+                return true;
             }
             span = next;
             if (span == heap->partial[type])
                 break;
         }
     }
-    return NULL;
+    return false;
 }
 
 /*
  * No block of a colour that is due: frees have left them in spans that were not looked at, or one
  * type with fewer runs than another. The least filled slot that can be had is the next best, and
- * the target goes up to it, so that the blocks after this one are found at once. Unless that slot
- * has twice its share already: then there is memory to be carved first, if there is any.
+ * the target goes up to it. Unless that slot has twice its share already: then there is memory to
+ * be carved first, if there is any.
  */
-static void *take_least_filled(struct class_heap *heap, bool at_any_price, bool *untouched)
+static bool find_least_filled(struct class_heap *heap, bool at_any_price)
 {
     struct span *best = NULL;
-    uint64_t best_bit = 0;
     uint32_t least = UINT32_MAX;
 
     for (uint32_t type = 0; type < heap->types; type++) {
@@ -177,7 +178,6 @@ static void *take_least_filled(struct class_heap *heap, bool at_any_price, bool 
                 if (count < least) {
                     least = count;
                     best = span;
-                    best_bit = left & -left;
                 }
             }
             span = span->next;
@@ -186,9 +186,10 @@ static void *take_least_filled(struct class_heap *heap, bool at_any_price, bool 
         }
     }
     if (best == NULL || (!at_any_price && least >= 2 * (heap->live / colours + 1)))
-        return NULL;
+        return false;
     class_heap_set_target(heap, least + 1);
-    return make_current_and_take(heap, best, best_bit, untouched);
+    make_current(heap, best);
+    return true;
 }
 
 static bool some_slot_is_below(const struct class_heap *heap)
@@ -200,19 +201,57 @@ static bool some_slot_is_below(const struct class_heap *heap)
     return false;
 }
 
-void *class_heap_allocate_slow(struct class_heap *heap, bool at_any_price, bool *untouched)
+bool class_heap_find(struct class_heap *heap, bool at_any_price)
 {
+    const struct span *current = heap->current;
+
     if (!some_slot_is_below(heap))
         class_heap_set_target(heap, heap->target + 1);
+    if (current != NULL && (current->free & heap->below[current->type]) != 0)
+        return true;
+    return class_heap_find_recent(heap) || find_due(heap) || find_least_filled(heap, at_any_price);
+}
 
-    void *block = class_heap_allocate_fast(heap, untouched);
-    if (block != NULL)
-        return block;
-    block = class_heap_allocate_recent(heap, untouched);
-    if (block != NULL)
-        return block;
-    block = take_due_block(heap, untouched);
-    return block != NULL ? block : take_least_filled(heap, at_any_price, untouched);
+uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t most,
+                              uint64_t *colours_taken)
+{
+    struct span *span = heap->current;
+    uint64_t wanted = span->free & heap->below[span->type];
+    uint64_t ahead = wanted & (~(uint64_t)0 << heap->first_bit);
+    uint64_t left = ahead != 0 ? ahead : wanted;
+    uint64_t taken = 0, reached = 0;
+    uint32_t *counts = &heap->count[(uint32_t)span->type << heap->span_shift];
+    uint32_t count = 0;
+
+    while (left != 0 && count < most) {
+        uint32_t bit = (uint32_t)__builtin_ctzll(left);
+        uint64_t mask = left & -left;
+        char *block =
+            span->base + (size_t)((bit - span->phase) & heap->block_mask) * heap->block_bytes;
+        uint64_t colour = (uint64_t)1 << magazine_colour(block);
+
+        /* Past a colour that was taken already, but not where two colours share a bit: there the
+           blocks would come out of order. */
+        if ((*colours_taken & colour) != 0 && colours > MAGAZINE_PLACES)
+            break;
+        left ^= mask;
+        if (left == 0 && ahead != 0) {
+            left = wanted & ~ahead;
+            ahead = 0;
+        }
+        if ((*colours_taken & colour) != 0)
+            continue;
+        *colours_taken |= colour;
+        taken |= mask;
+        reached |= (uint64_t)(++counts[bit] >= heap->target) << bit;
+        blocks[count++] = block + (span->untouched >> bit & 1) * MAGAZINE_UNTOUCHED;
+    }
+    span->free &= ~taken;
+    span->untouched &= ~taken;
+    heap->below[span->type] &= ~reached;
+    heap->live += count;
+    heap->allocations += count;
+    return count;
 }
 
 uint32_t class_heap_wanted_type(struct class_heap *heap)
@@ -225,6 +264,18 @@ uint32_t class_heap_wanted_type(struct class_heap *heap)
     return wanted;
 }
 
+/* Sets the bits of the lines where the run's blocks begin. */
+static void mark_starts(struct page_info *pages, const struct class_layout *layout,
+                        uint32_t first_line)
+{
+    for (uint32_t span = 0; span < layout->run_spans; span++) {
+        uint32_t line = first_line + span * layout->span_lines;
+
+        for (uint32_t block = 0; block < layout->span_blocks; block++, line += layout->lines)
+            pages[line / LINES_PER_PAGE].starts |= (uint64_t)1 << line % LINES_PER_PAGE;
+    }
+}
+
 void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t page,
                         uint32_t run_type, bool clean)
 {
@@ -233,14 +284,19 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
     uint32_t pages = class_layout_run_pages(layout, run_type);
     uint64_t all = class_layout_all_bits(layout);
     struct page_info info = {
-        .run_page = (uint16_t)page,
-        .first_line = (uint16_t)offset,
-        .run_type = (uint8_t)run_type,
+        .magazine = (uint16_t)(heap->size_class < MAGAZINE_CLASSES
+                                   ? magazine_offset(heap->size_class, chunk->node)
+                                   : 0),
         .size_class = heap->size_class,
+        .run_page = (uint16_t)page,
+        .first_line = (uint8_t)offset,
+        .run_type = (uint8_t)run_type,
     };
 
     for (uint32_t i = 0; i < pages; i++)
         chunk->pages[page + i] = info;
+    if (info.magazine != 0)
+        mark_starts(&chunk->pages[page], layout, offset);
     for (uint32_t i = 0; i < layout->run_spans; i++) {
         struct span *span = &chunk->spans[page + i];
         uint32_t line = offset + i * layout->span_lines;

@@ -6,6 +6,7 @@
 #include "cia_malloc/heap_table.h"
 
 #include "base/cache_geometry.h"
+#include "base/memory_nodes.h"
 #include "base/settings.h"
 
 #include <pthread.h>
@@ -41,7 +42,7 @@ static void initialise_once(void)
         subheap_initialise(geometry.l2.sets);
         decay_read_setting();
         page_heap_read_setting();
-        magazines_choose(sequences_can_be_used());
+        magazines_choose(sequences_can_be_used(), memory_node_count());
         atomic_store_explicit(&done, true, memory_order_release);
     }
 }
@@ -51,23 +52,23 @@ static void initialise_once(void)
  */
 static bool give_magazines(struct subheap *heap)
 {
-    struct magazines *magazines = page_source_map_metadata(sizeof *magazines);
+    struct magazines *magazines = magazines_create(heap->pages.node);
 
     if (magazines == NULL)
         return false;
     heap->magazines = magazines_publish(heap->number, magazines);
     if (heap->magazines != magazines)
-        page_source_unmap_metadata(magazines, sizeof *magazines);
+        magazines_destroy(magazines);
     return true;
 }
 
-static struct subheap *heap_make(uint32_t number)
+static struct subheap *heap_make(uint32_t number, uint8_t node)
 {
     struct subheap *expected = NULL;
     struct subheap *heap;
 
     initialise_once();
-    heap = subheap_create(number);
+    heap = subheap_create(number, node);
     if (heap == NULL)
         return atomic_load_explicit(&heap_table[number], memory_order_acquire);
     if (number < CPU_HEAPS && !give_magazines(heap)) {
@@ -77,20 +78,42 @@ static struct subheap *heap_make(uint32_t number)
     if (!atomic_compare_exchange_strong_explicit(&heap_table[number], &expected, heap,
                                                  memory_order_acq_rel, memory_order_acquire)) {
         if (!magazines_use_sequences())
-            page_source_unmap_metadata(heap->magazines, sizeof *heap->magazines);
+            magazines_destroy(heap->magazines);
         page_source_unmap_metadata(heap, sizeof *heap);
         heap = expected;
     }
     return heap;
 }
 
-static struct subheap *try_number(uint32_t number, bool make)
+enum { ANY_NODE = UINT8_MAX + 1 };
+
+/* Sub-heap of the number, locked, if it is there, is of the node, and nobody holds it. */
+static struct subheap *try_number(uint32_t number, uint32_t node)
 {
     struct subheap *heap = atomic_load_explicit(&heap_table[number], memory_order_acquire);
 
-    if (heap == NULL && make)
-        heap = heap_make(number);
-    return heap != NULL && subheap_try_lock(heap) ? heap : NULL;
+    return heap != NULL && (node == ANY_NODE || heap->pages.node == node) && subheap_try_lock(heap)
+               ? heap
+               : NULL;
+}
+
+/* The same; made for the node if it is not there. */
+static struct subheap *try_or_make(uint32_t number, uint8_t node)
+{
+    if (atomic_load_explicit(&heap_table[number], memory_order_acquire) == NULL)
+        (void)heap_make(number, node); /* or another thread does, perhaps for another node */
+    return try_number(number, node);
+}
+
+/*
+ * The memory node of a CPU: as its sub-heap was made for, so that they agree when the machine
+ * changes.
+ */
+static uint8_t node_of(uint32_t cpu)
+{
+    struct subheap *heap = atomic_load_explicit(&heap_table[cpu], memory_order_acquire);
+
+    return heap != NULL ? heap->pages.node : memory_node_of_cpu(cpu);
 }
 
 struct subheap *heap_acquire_slow(void)
@@ -100,23 +123,27 @@ struct subheap *heap_acquire_slow(void)
 
     for (uint32_t tries = 0;;) {
         bool out_of_memory = false;
-        struct subheap *heap = try_number(current_cpu() % CPU_HEAPS, true);
+        uint32_t cpu = current_cpu() % CPU_HEAPS;
+        uint8_t node = node_of(cpu);
+        struct subheap *heap = try_or_make(cpu, node);
 
         /* Obstructed: the holder was preempted or stopped, or is below us in a signal handler. The
            same few spare ones first, so that there are as few as threads were ever obstructed at
-           once. */
+           once. Each is of the node of the thread that made it, and for threads of that node. */
         for (uint32_t i = CPU_HEAPS; heap == NULL && i < ALL_HEAPS; i++) {
-            heap = try_number(i, true);
+            heap = try_or_make(i, node);
             out_of_memory =
                 heap == NULL && atomic_load_explicit(&heap_table[i], memory_order_relaxed) == NULL;
             if (out_of_memory)
                 break;
         }
-        /* Out of memory for a new sub-heap, or hundreds of threads stopped: any other will do. */
+        /* Out of memory for a new sub-heap, or hundreds of threads stopped: any other will do, one
+           of this node rather than another. */
         bool exists = false;
-        for (uint32_t i = 0; heap == NULL && i < ALL_HEAPS; i++) {
-            exists |= atomic_load_explicit(&heap_table[i], memory_order_relaxed) != NULL;
-            heap = try_number(i, false);
+        for (uint32_t i = 0; heap == NULL && i < 2 * ALL_HEAPS; i++) {
+            exists |=
+                atomic_load_explicit(&heap_table[i % ALL_HEAPS], memory_order_relaxed) != NULL;
+            heap = try_number(i % ALL_HEAPS, i < ALL_HEAPS ? node : ANY_NODE);
         }
         if (heap != NULL || !exists)
             return heap;

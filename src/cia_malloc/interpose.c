@@ -47,17 +47,17 @@ static bool is_power_of_two(size_t value)
     return value != 0 && (value & (value - 1)) == 0;
 }
 
-EXPORT void *malloc(size_t bytes)
-{
-    void *block = cia_allocate(bytes);
+/* A line of code begun is a line to be fetched. */
+#define HOT __attribute__((hot, aligned(64)))
 
-    return __builtin_expect(block != NULL, 1) ? block : out_of_memory();
+EXPORT HOT void *malloc(size_t bytes)
+{
+    return cia_allocate(bytes);
 }
 
-EXPORT void free(void *block)
+EXPORT HOT void free(void *block)
 {
-    if (__builtin_expect(block != NULL, 1))
-        cia_free(block);
+    cia_free(block);
 }
 
 EXPORT void free_sized(void *block, size_t bytes)

@@ -1,9 +1,11 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Magazines under a lock, and those of other CPUs; see magazine.h.
+ * Making magazines, looking at them, and taking those of other CPUs; see magazine.h.
  */
 #include "cia_malloc/magazine.h"
+
+#include "cia_malloc/page_source.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -12,107 +14,165 @@
 
 atomic_bool magazine_sequences;
 _Thread_local ptrdiff_t magazine_area;
-_Atomic(struct magazines *) magazine_table[CPU_HEAPS];
+_Atomic(struct magazine_region *) magazine_to_take[CPU_HEAPS], magazine_to_put[CPU_HEAPS];
 
-/* What was published for each CPU; the table has the same, or NULL. Set once, by compare-and-swap.
- */
+static unsigned region_count;
+
+/* As many of them as the magazines of a CPU can have. Read, never written. */
+static struct magazine_region without_room[MAGAZINE_NODES];
+
+/* What was published for each CPU; the tables lead there, or to without_room. Set once, by
+   compare-and-swap. */
 static _Atomic(struct magazines *) published[CPU_HEAPS];
 
 /* The thread between withdraw and return, by its thread pointer, which the child of a fork shares.
    Claimed by compare-and-swap from NULL (acquire), released. */
 static _Atomic(void *) withdrawer;
 
-struct magazine_geometry magazine_geometry[MAGAZINE_CLASSES];
+uint16_t magazine_offset_by_lines[MAGAZINE_LARGEST_LINES + 1];
 
-/* Of an odd number, modulo 256: each step doubles the number of right bits, from three. */
-static uint32_t inverse_of(uint32_t odd)
+/* Blocks of a level at most: fewer where they are long. */
+static uint32_t limit_of(unsigned size_class)
 {
-    uint32_t inverse = odd;
+    uint32_t most = MAGAZINE_LEVEL_BYTES / (size_class_lines[size_class] * LINE_BYTES);
 
-    for (uint32_t bits = 3; bits < 8; bits *= 2)
-        inverse *= 2 - odd * inverse;
-    return inverse;
+    return most < MAGAZINE_PLACES ? most : MAGAZINE_PLACES;
 }
 
-void magazines_choose(bool sequences)
+/* Blocks of the stack at most. Fewer than a box must have: no boxes then. */
+static uint32_t ceiling_of(unsigned size_class)
 {
-    for (unsigned i = 0; i < MAGAZINE_CLASSES; i++) {
-        uint32_t lines = size_class_lines[i];
-        uint32_t places = MAGAZINE_PLACES;
+    uint32_t most = MAGAZINE_STACK_BYTES / (size_class_lines[size_class] * LINE_BYTES);
+    uint32_t limit = limit_of(size_class);
 
-        while (places > 2 && 2 * places * lines * LINE_BYTES > MAGAZINE_BYTES)
-            places /= 2;
-        uint32_t shift = class_layouts[i].even_shift;
-        magazine_geometry[i] = (struct magazine_geometry){
-            .colours_mask = (uint8_t)(colours - 1),
-            .factor = (uint8_t)(shift != 0 ? colours + 1 : inverse_of(lines)),
-            .shift = (uint8_t)shift,
-            .first = class_layouts[i].first_slot,
-            .mask = (uint8_t)(places - 1),
-        };
+    if (limit < MAGAZINE_PLACES)
+        return limit;
+    return most < MAGAZINE_STACK ? most : MAGAZINE_STACK;
+}
+
+void magazines_choose(bool sequences, unsigned nodes)
+{
+    region_count = nodes > 1 ? MAGAZINE_NODES : 1; /* nodes have any numbers */
+    for (uint32_t lines = 0; lines <= MAGAZINE_LARGEST_LINES; lines++)
+        magazine_offset_by_lines[lines] = (uint16_t)magazine_offset(size_class_by_lines[lines], 0);
+    for (uint32_t cpu = 0; sequences && cpu < CPU_HEAPS; cpu++) {
+        struct magazine_region *none = NULL;
+
+        /* Another thread may be further already, and publish. */
+        atomic_compare_exchange_strong(&magazine_to_put[cpu], &none, without_room);
+        none = NULL;
+        atomic_compare_exchange_strong(&magazine_to_take[cpu], &none, without_room);
     }
-    atomic_store_explicit(&magazine_sequences, sequences, memory_order_relaxed);
+    /* Release: a thread that finds this finds the tables. */
+    atomic_store_explicit(&magazine_sequences, sequences, memory_order_release);
+}
+
+static size_t bytes_of_magazines(void)
+{
+    return offsetof(struct magazines, region) + region_count * sizeof(struct magazine_region);
+}
+
+struct magazines *magazines_create(unsigned node)
+{
+    struct magazines *magazines = page_source_map_metadata(bytes_of_magazines());
+
+    if (magazines != NULL)
+        magazines->own = magazines->region[node % MAGAZINE_NODES].of_class;
+    return magazines;
+}
+
+void magazines_destroy(struct magazines *magazines)
+{
+    page_source_unmap_metadata(magazines, bytes_of_magazines());
+}
+
+/* Puts those of a CPU in the tables. */
+static void enter(uint32_t cpu, struct magazines *magazines)
+{
+    char *own = (char *)magazines->own - offsetof(struct magazine_region, of_class);
+
+    /* Release: all that was done to them is seen by who finds them. to_put comes last: who finds
+       them there finds to_take stored. */
+    atomic_store_explicit(&magazine_to_take[cpu], (struct magazine_region *)(void *)own,
+                          memory_order_release);
+    atomic_store_explicit(&magazine_to_put[cpu], magazines->region, memory_order_release);
+}
+
+void magazine_open(struct magazines *magazines, unsigned size_class)
+{
+    struct magazine *magazine = &magazines->own[size_class];
+    union magazine_bounds bounds = {.ceiling = (uint16_t)ceiling_of(size_class)};
+
+    magazine->limit = limit_of(size_class);
+    magazine->store = &magazines->store[size_class];
+    /* Release: a sequence that finds the ceiling finds the others. */
+    atomic_store_explicit(&magazine->bounds, bounds.word, memory_order_release);
 }
 
 ptrdiff_t magazine_area_here(void)
 {
-    if (magazine_area == MAGAZINE_AREA_UNKNOWN && magazines_use_sequences())
+    if (magazine_area == MAGAZINE_AREA_UNKNOWN &&
+        atomic_load_explicit(&magazine_sequences, memory_order_acquire))
         magazine_area = rseq_cpu() >= 0 ? __rseq_offset : MAGAZINE_AREA_OFF;
     return magazine_area;
 }
 
-bool magazine_load_empty(unsigned size_class, char *const place[MAGAZINE_PLACES], uint64_t occupied)
+/* Acquire: the places are as new as the count or newer. */
+static uint32_t top_of(const struct magazine *magazine)
 {
-    enum { LEVEL_0 = 0 };
-    unsigned level = LEVEL_0;
-    ptrdiff_t area = magazine_area;
-    uint32_t done;
-    struct magazine_level *found;
-    uint64_t scratch, left, moved;
+    return atomic_load_explicit(&magazine->top, memory_order_acquire) & MAGAZINE_TOP_MASK;
+}
 
-    __asm__ volatile(RSEQ_BEGIN "xorl %[done], %[done]\n\t" MAGAZINE_FIND
-                                "testq %[scratch], %[scratch]\n\t"
-                                "jnz 6f\n\t"
-                                "movq %[all], %[left]\n\t"
-                                "5:\n\t"
-                                "tzcntq %[left], %[scratch]\n\t"
-                                "movq (%[from], %[scratch], 8), %[moved]\n\t"
-                                "movq %[moved], 8(%[found], %[scratch], 8)\n\t"
-                                "btrq %[scratch], %[left]\n\t"
-                                "testq %[left], %[left]\n\t"
-                                "jnz 5b\n\t"
-                                "incl %[done]\n\t"
-                                "movq %[all], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
-                     : [scratch] "=&r"(scratch), [found] "=&r"(found), [done] "=&r"(done),
-                       [left] "=&r"(left), [moved] "=&r"(moved)
-                     : MAGAZINE_INPUTS, [all] "r"(occupied), [from] "r"(place)
-                     : "memory", "cc");
-    return done != 0;
+static uint32_t second_of(const struct magazine *magazine)
+{
+    return (uint32_t)atomic_load_explicit(&magazine->second, memory_order_acquire);
 }
 
 uint32_t magazine_waiting(const struct magazine *magazine)
 {
-    uint32_t waiting = 0;
-
-    for (unsigned level = 0; level < 2; level++)
-        waiting += (uint32_t)__builtin_popcountll(
-            atomic_load_explicit(&magazine->level[level].occupied, memory_order_relaxed));
-    return waiting;
+    return top_of(magazine) + second_of(magazine);
 }
 
 uint64_t magazine_served(const struct magazine *magazine)
 {
-    return __atomic_load_n(&magazine->served, __ATOMIC_RELAXED);
+    return atomic_load_explicit(&magazine->top, memory_order_relaxed) >> MAGAZINE_TOP_BITS;
 }
 
-const struct magazine *magazine_here(unsigned size_class)
+/* Whether the block is among the last of so many places. */
+static bool is_among_last(char *const *places, uint32_t count, const void *block)
 {
-    uint32_t cpu = (uint32_t)rseq_cpu();
-    struct magazines *here =
-        cpu < CPU_HEAPS ? atomic_load_explicit(&magazine_table[cpu], memory_order_acquire) : NULL;
+    enum { LOOKED_AT = 8 };
+    bool found = false;
 
-    return here == NULL ? NULL
-                        : atomic_load_explicit(&here->of_class[size_class], memory_order_acquire);
+    /* All of them, whether it was found or not: there is no branch to be mispredicted. One place at
+       a time: two that were just written, read as one, would have to reach the cache before. */
+    for (uint32_t i = count > LOOKED_AT ? count - LOOKED_AT : 0; i < count; i++)
+        found |= magazine_block((uintptr_t)__atomic_load_n(&places[i], __ATOMIC_RELAXED)) == block;
+    return found;
+}
+
+bool magazine_has_lately(const struct magazine *magazine, const void *block)
+{
+    uint32_t top = top_of(magazine), second = second_of(magazine);
+    uint32_t colour = magazine_colour(block);
+
+    /* A place below the count that holds the block held it when the count was read, or was given it
+       since: it waits. */
+    return ((atomic_load_explicit(&magazine->colours[0], memory_order_relaxed) >> colour & 1) !=
+                0 &&
+            is_among_last(magazine->store->stack, top, block)) ||
+           ((atomic_load_explicit(&magazine->colours[1], memory_order_relaxed) >> colour & 1) !=
+                0 &&
+            is_among_last(magazine->store->second, second, block));
+}
+
+const struct magazine *magazine_here(uint32_t offset)
+{
+    uint32_t cpu = (uint32_t)rseq_cpu() % CPU_HEAPS;
+    const char *regions =
+        (const char *)atomic_load_explicit(&magazine_to_put[cpu], memory_order_acquire);
+
+    return (const struct magazine *)(const void *)(regions + (size_t)offset * 8);
 }
 
 struct magazines *magazines_publish(uint32_t cpu, struct magazines *magazines)
@@ -124,7 +184,7 @@ struct magazines *magazines_publish(uint32_t cpu, struct magazines *magazines)
     if (!atomic_compare_exchange_strong_explicit(&published[cpu], &expected, magazines,
                                                  memory_order_acq_rel, memory_order_acquire))
         return expected;
-    atomic_store_explicit(&magazine_table[cpu], magazines, memory_order_release);
+    enter(cpu, magazines);
     return magazines;
 }
 
@@ -161,12 +221,15 @@ bool magazines_withdraw(struct magazines_withdrawn *withdrawn)
     for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
         uint64_t bit = (uint64_t)1 << cpu % 64;
 
-        /* One that is published meanwhile stays in use. */
-        if (atomic_load_explicit(&magazine_table[cpu], memory_order_relaxed) != NULL &&
-            atomic_exchange_explicit(&magazine_table[cpu], NULL, memory_order_seq_cst) != NULL)
+        /* One that is published from now on stays in use. */
+        if (atomic_load_explicit(&magazine_to_put[cpu], memory_order_relaxed) != without_room &&
+            atomic_exchange_explicit(&magazine_to_put[cpu], without_room, memory_order_seq_cst) !=
+                without_room) {
+            atomic_store_explicit(&magazine_to_take[cpu], without_room, memory_order_seq_cst);
             withdrawn->cpus[cpu / 64] |= bit;
-        else
+        } else {
             withdrawn->cpus[cpu / 64] &= ~bit;
+        }
     }
     /* A section that began before finds itself at its beginning, and there NULL. */
     if (interrupt_sections())
@@ -179,10 +242,7 @@ void magazines_return(const struct magazines_withdrawn *withdrawn)
 {
     for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
         if ((withdrawn->cpus[cpu / 64] >> cpu % 64 & 1) != 0)
-            /* Release: what we took is gone from it. */
-            atomic_store_explicit(&magazine_table[cpu],
-                                  atomic_load_explicit(&published[cpu], memory_order_relaxed),
-                                  memory_order_release);
+            enter(cpu, atomic_load_explicit(&published[cpu], memory_order_relaxed));
     }
     atomic_store_explicit(&withdrawer, NULL, memory_order_release);
 }
@@ -205,9 +265,11 @@ void magazines_after_fork(void)
     if (!magazines_use_sequences() ||
         atomic_load_explicit(&withdrawer, memory_order_relaxed) == __builtin_thread_pointer())
         return;
-    for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++)
-        atomic_store_explicit(&magazine_table[cpu],
-                              atomic_load_explicit(&published[cpu], memory_order_relaxed),
-                              memory_order_relaxed);
+    for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
+        struct magazines *magazines = atomic_load_explicit(&published[cpu], memory_order_relaxed);
+
+        if (magazines != NULL)
+            enter(cpu, magazines);
+    }
     atomic_store_explicit(&withdrawer, NULL, memory_order_relaxed);
 }

@@ -1,19 +1,25 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * A magazine: free blocks of one class, ready for one CPU, at most two of a colour. malloc and free
- * of that CPU work on it alone. It is loaded from the class heap and unloaded to whichever
- * sub-heaps its blocks belong to. (The name is Bonwick's, USENIX 2001. His are stacks.)
+ * A magazine: free blocks of one class, ready for one CPU. malloc and free of that CPU work on it
+ * alone. It is loaded from the class heap and unloaded to whichever sub-heaps its blocks belong to.
+ * (The name is Bonwick's, USENIX 2001.)
  *
- * Placement. A magazine has two levels with a place for each slot of the class's colour cycle; a
- * block goes to its slot's place. malloc takes the first block of the first level, counted from the
- * slot where the class begins; free uses the second level where the first place is taken.
- *   - Blocks never used: the first level is loaded when both are empty, with half a cycle of the
- *     slots that are due. They come out in the class heap's order, so the rule for them, at most
- *     ceil(N / C) + 1 of any N in a row, is as exact as without magazines.
- *   - Recycled blocks: a stack of them could have one colour, if that is what the program freed. At
- *     most two blocks of each colour come from here before the class heap, which keeps count, is
- *     asked for those that are due. To it a block in a magazine is live.
+ *     active    a stack of blocks of which no two have one colour. malloc and free use this alone
+ *               while they can.
+ *     boxes     below it in the same array: what was active and became full, or nearly. malloc gets
+ *               there when the active level is empty; to close or open a box moves nothing.
+ *     second    another stack like the active one, for blocks whose colour that has already.
+ *               When there is no place in either, both become one box.
+ *
+ * Placement. A stack of whatever the program freed last could have one colour. Here the two levels
+ * give at most two blocks of a colour, and a box has at most two of each and at least BOX_LEAST
+ * colours, half of them all: so N blocks from boxes put at most twice the even share into a set,
+ * whatever the program freed, and nearly the even share if that was everything or at random. What
+ * comes after them is what the class heap, which keeps count, finds due; to it a block that waits
+ * here is live. Blocks never used are loaded in the class heap's order and come out in it: the rule
+ * for them, at most ceil(N / C) + 1 of any N in a row, is as exact as without magazines.
+ *
  * A class gets its magazine when it is in heavy use on the CPU. Until then every call asks the
  * class heap, which sees all frees at once and keeps the program's blocks as even as can be.
  *
@@ -21,9 +27,9 @@
  *   sequences   only restartable sequences that run on the magazine's CPU: no lock, no locked
  *               instruction. To take one away from another CPU: magazines_withdraw.
  *   lock        only the holder of the sub-heap's lock.
- * A magazine is in order at every instruction: a push writes the place, then the level's occupied
- * word; a pop only the word. So the child of a fork finds all of them in order, wherever the
- * parent's other threads were; what they had in hand is lost to the child.
+ * Wherever a sequence is interrupted, the magazine is in order: it writes blocks where none wait,
+ * and commits by one store, of 16 bytes where two counts change. So the child of a fork finds all
+ * of them in order, wherever the parent's other threads were; what they had in hand is lost to it.
  */
 #ifndef MPLACE_CIA_MAGAZINE_H
 #define MPLACE_CIA_MAGAZINE_H
@@ -41,38 +47,134 @@ enum {
     MAGAZINE_LARGEST_LINES = 257,
     MAGAZINE_LARGEST = MAGAZINE_LARGEST_LINES * LINE_BYTES,
     MAGAZINE_CLASSES = 35,
-    MAGAZINE_PLACES = 64, /* one word of bits, and the slots of most classes */
-    /* A magazine holds no more than this. With fewer places than blocks that come and go in turn,
-       they would pass by it all the time. */
-    MAGAZINE_BYTES = 128 << 10,
+
+    MAGAZINE_PLACES = 64,  /* of a level: one word of bits, and the colours of most machines */
+    MAGAZINE_STACK = 1400, /* of the active level and the boxes together */
+    MAGAZINE_BOXES = 32,
+    BOX_LEAST = 32, /* colours of a box */
+    /* Blocks of an active level at most, after a box with two of each colour was opened. */
+    MAGAZINE_LEVEL_MOST = 2 * MAGAZINE_PLACES,
+    /* What the stack of one class may hold, but for a level of few: with fewer places than blocks
+       that come and go in turn, they would pass by the magazine all the time. A thousand blocks of
+       nine lines are 563 KiB. */
+    MAGAZINE_STACK_BYTES = 768 << 10,
+    MAGAZINE_LEVEL_BYTES = 128 << 10,
+
+    MAGAZINE_TOP_BITS = 16,
+    MAGAZINE_TOP_MASK = (1 << MAGAZINE_TOP_BITS) - 1,
+    MAGAZINE_SERVED = 1 << MAGAZINE_TOP_BITS, /* one malloc more */
 
     MAGAZINE_UNTOUCHED = 1, /* in the address of a block that waits: it reads as zero */
 };
 
-struct magazine_level {
-    _Atomic uint64_t occupied; /* bit p: place[p] holds a block */
-    char *place[MAGAZINE_PLACES];
+struct magazine_box {
+    uint64_t colours; /* of its blocks */
+    uint64_t floor;   /* of its first block in the stack */
 };
 
+/* What a magazine holds; apart from it, so that those of all classes are side by side. */
+struct magazine_store {
+    struct magazine_box box[MAGAZINE_BOXES];
+    char *second[MAGAZINE_PLACES];
+    char *stack[MAGAZINE_STACK];
+};
+
+/* One line. All that is written in malloc and free but the places. */
 struct magazine {
-    struct magazine_level level[2];
-    uint64_t served; /* mallocs; counted without order, see magazine_pop */
-    uint64_t unused[5];
+    /* Blocks in the stack, in the low MAGAZINE_TOP_BITS; above them, mallocs served. */
+    _Alignas(LINE_BYTES) _Atomic uint64_t top;
+    _Atomic uint64_t second; /* blocks in the second level */
+    /* floor: where in the stack the active level begins. ceiling: how many blocks it may hold; 0
+       if the class is not in heavy use here yet, and all is empty. boxes: how many there are. */
+    _Atomic uint64_t bounds;
+    /* Of the active and of the second level. Bit c: it has a block of colour c, modulo 64. Not
+       committed with the count: after a sequence that was interrupted in its last instructions a
+       bit may be wrong, until the level is next empty. Then a block goes past it that need not, or
+       two of a colour wait in it. */
+    _Atomic uint64_t colours[2];
+    struct magazine_store *store; /* constant, from when there is a ceiling */
+    uint64_t limit;               /* blocks of the second level at most; constant likewise */
+    uint64_t unused;
 };
 
-/* Those of one CPU. */
+union magazine_bounds {
+    uint64_t word;
+    struct {
+        uint16_t floor, ceiling, boxes, unused;
+    };
+};
+
+/* Those of all classes for blocks of one NUMA node. */
+struct magazine_region {
+    _Alignas(LINE_BYTES) uint64_t unused;
+    struct magazine of_class[MAGAZINE_CLASSES];
+};
+
+/*
+ * Those of one CPU. It has a region for each node, so that free() finds by what the page says, and
+ * without a question, either the CPU's magazine of the class, or, for a block of another node, one
+ * that nothing ever goes into.
+ */
 struct magazines {
-    /* NULL until the class is in heavy use here; then constant. Stored with release by the holder
-       of the sub-heap's lock. */
-    _Atomic(struct magazine *) of_class[MAGAZINE_CLASSES];
-    uint32_t uses[MAGAZINE_CLASSES]; /* until then; under the sub-heap's lock */
-    _Alignas(LINE_BYTES) struct magazine storage[MAGAZINE_CLASSES];
+    struct magazine *own;            /* by class: in the region of the CPU's node; constant */
+    uint32_t uses[MAGAZINE_CLASSES]; /* until there is a limit; under the sub-heap's lock */
+    _Alignas(LINE_BYTES) struct magazine_store store[MAGAZINE_CLASSES]; /* populated when used */
+    struct magazine_region region[];                                    /* by node */
 };
 
-static_assert(sizeof(struct magazine) == 17 * LINE_BYTES, "odd: they begin in different sets");
-static_assert(offsetof(struct magazine_level, place) == 8, "the assembler relies on it");
-static_assert(offsetof(struct magazine, level) == 0, "the assembler relies on it");
-static_assert(offsetof(struct magazines, of_class) == 0, "the assembler relies on it");
+static_assert(sizeof(struct magazine) == LINE_BYTES, "the assembler relies on it");
+static_assert(offsetof(struct magazine, second) == 8 && offsetof(struct magazine, bounds) == 16 &&
+                  offsetof(struct magazine, colours) == 24 &&
+                  offsetof(struct magazine, store) == 40 && offsetof(struct magazine, limit) == 48,
+              "the assembler relies on it");
+static_assert(offsetof(struct magazine_store, second) == 512 &&
+                  offsetof(struct magazine_store, stack) == 1024 &&
+                  sizeof(struct magazine_box) == 16,
+              "the assembler relies on it");
+static_assert(sizeof(struct magazine_store) / LINE_BYTES % 2 == 1,
+              "an odd number of lines: stores of different classes begin in different sets");
+
+enum {
+    MAGAZINE_NODES = 64, /* more share regions: right, but their blocks get mixed */
+};
+
+static_assert(MAGAZINE_NODES * sizeof(struct magazine_region) / 8 <= UINT16_MAX,
+              "an offset is 16 bits of a page's info");
+
+/*
+ * Where the magazine for blocks of a class and node is among the regions, in units of 8 bytes:
+ * never 0. A page says it of its blocks, so that free() need not know the class. For malloc, with
+ * the own region for a base, it is the same with node 0.
+ */
+static inline uint32_t magazine_offset(unsigned size_class, unsigned node)
+{
+    return (uint32_t)((node % MAGAZINE_NODES * sizeof(struct magazine_region) +
+                       offsetof(struct magazine_region, of_class) +
+                       size_class * sizeof(struct magazine)) /
+                      8);
+}
+
+/* That of an offset. */
+static inline struct magazine *magazine_at(struct magazines *magazines, uint32_t offset)
+{
+    return (struct magazine *)(void *)((char *)magazines->region + (size_t)offset * 8);
+}
+
+/* Where malloc finds it, by number of lines of the request, 0 to MAGAZINE_LARGEST_LINES: one load
+   for malloc. Filled before sequences are used. */
+extern uint16_t magazine_offset_by_lines[MAGAZINE_LARGEST_LINES + 1];
+
+/* The bit of a block among those of its level. */
+static inline uint32_t magazine_colour(const void *block)
+{
+    return (uint32_t)((uintptr_t)block >> LINE_SHIFT) % MAGAZINE_PLACES;
+}
+
+/* The block without what is said of it. */
+static inline void *magazine_block(uintptr_t waiting)
+{
+    return (void *)(waiting & ~(uintptr_t)MAGAZINE_UNTOUCHED);
+}
 
 /*
  * Whether magazines are worked on by sequences. Written once, before the first sub-heap is
@@ -102,178 +204,37 @@ static inline bool magazine_area_is_usable(ptrdiff_t area)
 ptrdiff_t magazine_area_here(void);
 
 /*
- * By CPU; NULL while the CPU has none, or while they are withdrawn. Only used with sequences.
+ * By CPU, where malloc and where free find magazines: the region of the CPU's node, and the first
+ * region. While the CPU has none, or while they are withdrawn: one in which all are empty and
+ * without room, for ever. Only used with sequences.
  */
-extern _Atomic(struct magazines *) magazine_table[CPU_HEAPS];
+extern _Atomic(struct magazine_region *) magazine_to_take[CPU_HEAPS], magazine_to_put[CPU_HEAPS];
+
+/* Once, before all else, and idempotent. nodes: how many NUMA nodes there are. */
+void magazines_choose(bool sequences, unsigned nodes);
+
+/* For a CPU of the node. NULL when out of memory. */
+struct magazines *magazines_create(unsigned node);
+void magazines_destroy(struct magazines *magazines);
+
+/* For the holder of the sub-heap's lock: the class has a magazine on the CPU from now on. */
+void magazine_open(struct magazines *magazines, unsigned size_class);
 
 /*
- * Where in a level a block waits: by its slot in the colour cycle, which follows from its colour.
- * For an odd number of lines n, colour = n * slot mod C, so the slot is the colour times the
- * inverse of n. For an even class it is the colour with its log2 n low bits rotated to the top: (C
- * + 1) * colour is the colour twice, side by side.
+ * For the holder of the sub-heap's lock: counts a use of the class, gives it its magazine when
+ * those are many, and says whether it has one.
  */
-struct magazine_geometry {
-    uint8_t colours_mask; /* C - 1 */
-    uint8_t factor;       /* inverse of n, or C + 1 */
-    uint8_t shift;        /* 0, or log2 n */
-    uint8_t first;        /* the slot where the class begins, which waits in place 0 */
-    uint8_t mask; /* places of a level, a power of two, less one: slots further on share them */
-    uint8_t unused[3];
-};
-static_assert(sizeof(struct magazine_geometry) == 8, "one load");
-extern struct magazine_geometry magazine_geometry[MAGAZINE_CLASSES];
-
-static inline uint32_t magazine_place(unsigned size_class, const void *block)
+static inline bool magazine_use(struct magazines *magazines, unsigned size_class)
 {
-    struct magazine_geometry geometry = magazine_geometry[size_class];
-    uint32_t colour = (uint32_t)((uintptr_t)block >> LINE_SHIFT) & geometry.colours_mask;
-
-    return ((colour * geometry.factor >> geometry.shift) - geometry.first) & geometry.mask;
-}
-
-/*
- * How many blocks to load, one of them for the malloc that found the magazine empty: half a level,
- * so that loads of blocks never used come out in the class heap's order, two to a cycle.
- */
-static inline uint32_t magazine_load(unsigned size_class)
-{
-    return (magazine_geometry[size_class].mask + 1u) / 2;
-}
-
-/* Once, before all else. Idempotent. */
-void magazines_choose(bool sequences);
-
-/*
- * The sections. Each finds, on the CPU that it runs on, the magazine of the class, and goes to
- * label 6 when there is none. (Not asm goto: GCC 12 loses what is assigned on the way to its labels
- * when the statement has outputs too.)
- */
-#define MAGAZINE_FIND                                                                              \
-    "movl %%fs:4(%[area]), %k[scratch]\n\t"                                                        \
-    "cmpl %[cpus], %k[scratch]\n\t" /* or a negative number */                                     \
-    "jae 6f\n\t"                                                                                   \
-    "movq (%[table], %[scratch], 8), %[found]\n\t"                                                 \
-    "testq %[found], %[found]\n\t"                                                                 \
-    "jz 6f\n\t"                                                                                    \
-    "movq (%[found], %[class], 8), %[found]\n\t"                                                   \
-    "testq %[found], %[found]\n\t"                                                                 \
-    "jz 6f\n\t"                                                                                    \
-    "addq %[level], %[found]\n\t"                                                                  \
-    "movq (%[found]), %[scratch]\n\t" /* occupied */
-#define MAGAZINE_INPUTS                                                                            \
-    [area] "r"(area), [table] "r"(magazine_table), [cpus] "i"(CPU_HEAPS),                          \
-        [class] "r"((uint64_t)size_class), [level] "ri"(level * sizeof(struct magazine_level))
-
-/* The block without what is said of it. */
-static inline void *magazine_block(uintptr_t waiting)
-{
-    return (void *)(waiting & ~(uintptr_t)MAGAZINE_UNTOUCHED);
-}
-
-static inline struct magazine *magazine_of_level(struct magazine_level *found, unsigned level)
-{
-    return (struct magazine *)(void *)(found - level);
-}
-
-/* Why a block is taken out. */
-enum magazine_purpose { MAGAZINE_SERVE, MAGAZINE_UNLOAD };
-
-/*
- * Takes the first block of a level; 0 when there is none. 20 instructions; writes the level's first
- * line and the thread's rseq area. The count of mallocs follows the section: a thread that is moved
- * to another CPU between the two may spoil it by one.
- */
-static inline __attribute__((always_inline)) uintptr_t
-magazine_pop(ptrdiff_t area, unsigned size_class, unsigned level, enum magazine_purpose purpose)
-{
-    uintptr_t block;
-    struct magazine_level *found;
-    uint64_t occupied;
-
-    __asm__ volatile(RSEQ_BEGIN "xorl %k[block], %k[block]\n\t" MAGAZINE_FIND
-                                "testq %[scratch], %[scratch]\n\t"
-                                "jz 6f\n\t"
-                                /* TZCNT is BSF on processors before it; for all but 0 they agree */
-                                "tzcntq %[scratch], %[block]\n\t"
-                                "btrq %[block], %[scratch]\n\t"
-                                "movq 8(%[found], %[block], 8), %[block]\n\t"
-                                "movq %[scratch], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
-                     : [scratch] "=&r"(occupied), [found] "=&r"(found), [block] "=&r"(block)
-                     : MAGAZINE_INPUTS
-                     : "memory", "cc");
-    if (__builtin_expect(block != 0, 1) && purpose == MAGAZINE_SERVE)
-        magazine_of_level(found, level)->served++;
-    return block;
-}
-
-enum magazine_answer { MAGAZINE_TAKEN, MAGAZINE_NONE, MAGAZINE_OCCUPIED, MAGAZINE_TWICE };
-
-/* Puts a block into its place. TWICE: it is there already, so it was freed twice. */
-static inline __attribute__((always_inline)) enum magazine_answer
-magazine_push(ptrdiff_t area, unsigned size_class, unsigned level, uint32_t place, void *block)
-{
-    uint32_t answer;
-    struct magazine_level *found;
-    uint64_t occupied;
-
-    __asm__ volatile(RSEQ_BEGIN "movl %[none], %[answer]\n\t" MAGAZINE_FIND
-                                "btsq %[place], %[scratch]\n\t"
-                                "jnc 5f\n\t"
-                                "movl %[taken_before], %[answer]\n\t"
-                                "cmpq %[block], 8(%[found], %[place], 8)\n\t"
-                                "jne 6f\n\t"
-                                "movl %[twice], %[answer]\n\t"
-                                "jmp 6f\n\t"
-                                "5:\n\t"
-                                "movq %[block], 8(%[found], %[place], 8)\n\t"
-                                "xorl %[answer], %[answer]\n\t"
-                                "movq %[scratch], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
-                     : [scratch] "=&r"(occupied), [found] "=&r"(found), [answer] "=&r"(answer)
-                     : MAGAZINE_INPUTS, [block] "r"(block), [place] "r"((uint64_t)place),
-                       [none] "i"(MAGAZINE_NONE), [taken_before] "i"(MAGAZINE_OCCUPIED),
-                       [twice] "i"(MAGAZINE_TWICE)
-                     : "memory", "cc");
-    return (enum magazine_answer)answer;
-}
-
-static_assert(MAGAZINE_TAKEN == 0, "the assembler relies on it");
-
-/*
- * Puts blocks into the places of an empty first level: place[p] for each bit p of occupied. False,
- * and nothing is put, when there is no magazine or it is not empty.
- */
-bool magazine_load_empty(unsigned size_class, char *const place[MAGAZINE_PLACES],
-                         uint64_t occupied);
-
-/*
- * The same, for the holder of the lock or of a withdrawn magazine. The occupied word is stored last
- * (release: the child of a fork finds the place written).
- */
-static inline uintptr_t magazine_pop_held(struct magazine *magazine, unsigned level,
-                                          enum magazine_purpose purpose)
-{
-    struct magazine_level *held = &magazine->level[level];
-    uint64_t occupied = atomic_load_explicit(&held->occupied, memory_order_relaxed);
-
-    if (occupied == 0)
-        return 0;
-    uintptr_t block = (uintptr_t)held->place[__builtin_ctzll(occupied)];
-    atomic_store_explicit(&held->occupied, occupied & (occupied - 1), memory_order_release);
-    magazine->served += purpose == MAGAZINE_SERVE;
-    return block;
-}
-
-static inline enum magazine_answer magazine_push_held(struct magazine *magazine, unsigned level,
-                                                      uint32_t place, void *block)
-{
-    struct magazine_level *held = &magazine->level[level];
-    uint64_t occupied = atomic_load_explicit(&held->occupied, memory_order_relaxed);
-
-    if ((occupied >> place & 1) != 0)
-        return held->place[place] == block ? MAGAZINE_TWICE : MAGAZINE_OCCUPIED;
-    held->place[place] = block;
-    atomic_store_explicit(&held->occupied, occupied | (uint64_t)1 << place, memory_order_release);
-    return MAGAZINE_TAKEN;
+    /* More than a program's start needs of any class, and done in some 30 us. */
+    enum { USES_BEFORE_MAGAZINE = 1024 };
+    if (__builtin_expect(
+            atomic_load_explicit(&magazines->own[size_class].bounds, memory_order_relaxed) != 0, 1))
+        return true;
+    if (++magazines->uses[size_class] <= USES_BEFORE_MAGAZINE)
+        return false;
+    magazine_open(magazines, size_class);
+    return true;
 }
 
 /* How many blocks wait, and how many mallocs were served: of any CPU's, roughly if it is at work.
@@ -281,34 +242,13 @@ static inline enum magazine_answer magazine_push_held(struct magazine *magazine,
 uint32_t magazine_waiting(const struct magazine *magazine);
 uint64_t magazine_served(const struct magazine *magazine);
 
-/* With sequences: this CPU's magazine of the class or NULL; a hint by the time it is used. */
-const struct magazine *magazine_here(unsigned size_class);
+/* Whether the block is among the last 8 that wait in the stack or in the second level. Only of an
+   open magazine; true only of a block that does wait, whoever works on the magazine meanwhile. */
+bool magazine_has_lately(const struct magazine *magazine, const void *block);
 
-/*
- * For the holder of the lock: the magazine of the class, or NULL. Counts a use of the class, and
- * gives it its magazine when those are many.
- */
-static inline struct magazine *magazine_use(struct magazines *magazines, unsigned size_class)
-{
-    /* More than a program's start needs of any class, and done in some 30 us. */
-    enum { USES_BEFORE_MAGAZINE = 1024 };
-    struct magazine *magazine =
-        atomic_load_explicit(&magazines->of_class[size_class], memory_order_relaxed);
-
-    if (__builtin_expect(magazine == NULL, 0) &&
-        ++magazines->uses[size_class] > USES_BEFORE_MAGAZINE) {
-        magazine = &magazines->storage[size_class];
-        atomic_store_explicit(&magazines->of_class[size_class], magazine, memory_order_release);
-    }
-    return magazine;
-}
-
-/* How many blocks wait in the second level. */
-static inline uint32_t magazine_second_level(const struct magazine *magazine)
-{
-    return (uint32_t)__builtin_popcountll(
-        atomic_load_explicit(&magazine->level[1].occupied, memory_order_relaxed));
-}
+/* With sequences: that of this CPU for blocks of pages that say so, or an empty one without room.
+   A hint by the time it is used. */
+const struct magazine *magazine_here(uint32_t offset);
 
 /* With sequences: the CPU's magazines from now on. Returns them, or those that it had already. */
 struct magazines *magazines_publish(uint32_t cpu, struct magazines *magazines);
@@ -323,7 +263,7 @@ struct magazines_withdrawn {
 
 /*
  * Takes the magazines of all CPUs out of the table and waits until no sequence works on one: they
- * are the caller's then, who may use magazine_pop_held on magazines_withdrawn_next, until
+ * are the caller's then, who may use magazine_held.h on magazines_withdrawn_next, until
  * magazines_return. False when the kernel cannot do that (before Linux 5.10) or another thread is
  * at it: none is withdrawn then. Two system calls.
  */

@@ -22,11 +22,8 @@ static void add_magazines(const struct magazines *magazines,
                           struct class_totals classes[SIZE_CLASS_COUNT])
 {
     for (unsigned i = 0; magazines != NULL && i < MAGAZINE_CLASSES; i++) {
-        const struct magazine *magazine =
-            atomic_load_explicit(&magazines->of_class[i], memory_order_acquire);
+        const struct magazine *magazine = &magazines->own[i];
 
-        if (magazine == NULL)
-            continue;
         classes[i].allocations += magazine_served(magazine);
         classes[i].waiting += magazine_waiting(magazine);
     }

@@ -26,7 +26,7 @@ void subheap_initialise(uint32_t l2_sets)
     l2_pages = pages < 1 ? 1 : pages > 64 ? 64 : pages;
 }
 
-struct subheap *subheap_create(uint32_t number)
+struct subheap *subheap_create(uint32_t number, uint8_t node)
 {
     struct subheap *heap = page_source_map_metadata(sizeof *heap);
 
@@ -34,6 +34,7 @@ struct subheap *subheap_create(uint32_t number)
         return NULL;
     heap->number = number;
     page_heap_initialise(&heap->pages, heap);
+    heap->pages.node = node;
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
         class_heap_initialise(&heap->classes[i], i);
     return heap;
@@ -64,32 +65,30 @@ static bool add_run(struct subheap *heap, struct class_heap *class_heap)
     return true;
 }
 
-void *subheap_allocate_slow(struct subheap *heap, unsigned size_class, bool *untouched)
+bool subheap_find(struct subheap *heap, unsigned size_class)
 {
     struct class_heap *class_heap = &heap->classes[size_class];
-    void *block = class_heap_allocate_recent(class_heap, untouched);
 
-    if (block != NULL)
-        return block;
+    if (class_heap_find_recent(class_heap))
+        return true;
     subheap_drain(heap);
-    block = class_heap_allocate_slow(class_heap, false, untouched);
-    if (block != NULL)
-        return block;
+    if (class_heap_find(class_heap, false))
+        return true;
     if (!add_run(heap, class_heap)) {
-        block = class_heap_allocate_slow(class_heap, true, untouched);
-        if (block != NULL)
-            return block;
+        if (class_heap_find(class_heap, true))
+            return true;
         subheap_trim(heap); /* other classes may hold idle pages */
         if (!add_run(heap, class_heap))
-            return NULL;
+            return false;
     }
-    return class_heap_allocate_slow(class_heap, true, untouched);
+    return class_heap_find(class_heap, true);
 }
 
-uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **blocks, uint32_t most)
+uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **blocks, uint32_t most,
+                      uint64_t *colours_taken)
 {
     struct class_heap *class_heap = &heap->classes[size_class];
-    uint32_t count = 0;
+    uint32_t count = 0, more;
     bool untouched;
 
     /* What waits in the inbox still counts as live, of whatever colours it is, and the load asks
@@ -97,17 +96,17 @@ uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **blocks, 
     if (most > 1)
         subheap_drain(heap);
     char *block = subheap_allocate(heap, size_class, &untouched);
-
-    while (block != NULL) {
-        blocks[count++] = block + (untouched ? MAGAZINE_UNTOUCHED : 0);
-        if (count == most)
-            break;
-        block = class_heap_allocate_fast(class_heap, &untouched);
-        if (block == NULL)
-            block = class_heap_allocate_slow(class_heap, false, &untouched);
-    }
+    if (block == NULL)
+        return 0;
+    blocks[count++] = block + (untouched ? MAGAZINE_UNTOUCHED : 0);
+    *colours_taken = (uint64_t)1 << magazine_colour(block);
+    do {
+        more = class_heap_take_many(class_heap, blocks + count, most - count, colours_taken);
+        count += more;
+        /* What is still due in this span has a colour that was taken, or nothing is. */
+    } while (count < most && more > 0 && class_heap_find(class_heap, false));
     /* The caller serves one; the magazine will count the others. */
-    class_heap->allocations -= count > 0 ? count - 1 : 0;
+    class_heap->allocations -= count - 1;
     return count;
 }
 

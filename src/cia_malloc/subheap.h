@@ -53,8 +53,8 @@ struct subheap {
     struct magazines *magazines;
 };
 
-/* NULL when out of memory. */
-struct subheap *subheap_create(uint32_t number);
+/* NULL when out of memory. Its blocks are to lie on the memory node: heap->pages.node. */
+struct subheap *subheap_create(uint32_t number, uint8_t node);
 
 static inline bool subheap_try_lock(struct subheap *heap)
 {
@@ -71,23 +71,29 @@ static inline void subheap_unlock(struct subheap *heap)
 
 /* The functions below want the lock held. */
 
-/* A block of the class; NULL when out of memory. *untouched: it reads as zero. */
-void *subheap_allocate_slow(struct subheap *heap, unsigned size_class, bool *untouched);
+/*
+ * Makes the class heap have a block to hand out where it has none: drains the inbox, looks further,
+ * takes new memory. False when out of memory.
+ */
+bool subheap_find(struct subheap *heap, unsigned size_class);
 
 /*
  * Takes blocks of the class for a magazine, at least one and at most so many: those that as many
- * calls of subheap_allocate would take, in that order, but new memory is taken for the first one
- * only. Returns how many; 0 when out of memory. Bit 0 of each is MAGAZINE_UNTOUCHED.
+ * calls of subheap_allocate would take, in that order, but none of the same colour twice, and new
+ * memory is taken for the first one only. Returns how many; 0 when out of memory. Bit 0 of each is
+ * MAGAZINE_UNTOUCHED. *colours_taken: see class_heap_take_many.
  */
-uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **blocks, uint32_t most);
+uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **blocks, uint32_t most,
+                      uint64_t *colours_taken);
 
+/* A block of the class; NULL when out of memory. *untouched: it reads as zero. */
 static inline void *subheap_allocate(struct subheap *heap, unsigned size_class, bool *untouched)
 {
     void *block = class_heap_allocate_fast(&heap->classes[size_class], untouched);
 
-    if (__builtin_expect(block != NULL, 1))
-        return block;
-    return subheap_allocate_slow(heap, size_class, untouched);
+    if (__builtin_expect(block == NULL, 0) && subheap_find(heap, size_class))
+        block = class_heap_allocate_fast(&heap->classes[size_class], untouched);
+    return block;
 }
 
 /* Says which block of the span was freed twice, and aborts. */

@@ -1,11 +1,93 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * See supply.h.
+ * See supply.h. What follows is written once for both ways to work on a magazine: a grip says
+ * which one it is.
  */
 #include "cia_malloc/supply.h"
 
 #include "cia_malloc/heap_table.h"
+#include "cia_malloc/magazine_held.h"
+#include "cia_malloc/magazine_sequences.h"
+
+/* How a thread works on a magazine. */
+struct grip {
+    struct magazine
+        *held; /* that this thread has alone; NULL: by sequences, on the CPU where it is */
+    ptrdiff_t area;
+    uint32_t offset;
+    enum magazine_side side;
+};
+
+static struct grip grip_to_take(ptrdiff_t area, unsigned size_class)
+{
+    return (struct grip){
+        .area = area, .offset = magazine_offset(size_class, 0), .side = MAGAZINE_TAKE};
+}
+
+static uintptr_t grip_pop(const struct grip *grip)
+{
+    return grip->held != NULL ? magazine_pop_held(grip->held)
+                              : magazine_pop(grip->area, grip->offset);
+}
+
+static bool grip_push(const struct grip *grip, void *block)
+{
+    return grip->held != NULL ? magazine_push_held(grip->held, block)
+                              : magazine_push(grip->area, grip->offset, block);
+}
+
+static bool grip_push_second(const struct grip *grip, void *block)
+{
+    return grip->held != NULL ? magazine_push_second_held(grip->held, block)
+                              : magazine_push_second(grip->area, grip->offset, block);
+}
+
+static bool grip_take_second(const struct grip *grip)
+{
+    return grip->held != NULL ? magazine_take_second_held(grip->held)
+                              : magazine_take_second(grip->area, grip->offset, grip->side);
+}
+
+static bool grip_open_box(const struct grip *grip)
+{
+    return grip->held != NULL ? magazine_open_box_held(grip->held)
+                              : magazine_open_box(grip->area, grip->offset, grip->side);
+}
+
+static bool grip_set_aside(const struct grip *grip)
+{
+    return grip->held != NULL ? magazine_set_aside_held(grip->held)
+                              : magazine_set_aside(grip->area, grip->offset);
+}
+
+static bool grip_join(const struct grip *grip)
+{
+    return grip->held != NULL ? magazine_join_held(grip->held)
+                              : magazine_join(grip->area, grip->offset);
+}
+
+static bool grip_close_box(const struct grip *grip, uint32_t least)
+{
+    return grip->held != NULL ? magazine_close_box_held(grip->held, least)
+                              : magazine_close_box(grip->area, grip->offset, least);
+}
+
+static uint32_t grip_unload(const struct grip *grip, unsigned level,
+                            char *blocks[MAGAZINE_LEVEL_MOST])
+{
+    return grip->held != NULL
+               ? magazine_unload_held(grip->held, level, blocks)
+               : magazine_unload(grip->area, grip->offset, grip->side, level, blocks);
+}
+
+static bool grip_load(const struct grip *grip, char *const blocks[MAGAZINE_PLACES], uint32_t count,
+                      uint64_t colours_of_them)
+{
+    return grip->held != NULL
+               ? magazine_load_held(grip->held, blocks, count, colours_of_them)
+               : magazine_load(grip->area, grip->offset, blocks, count, colours_of_them);
+}
 
 /* The sub-heap of this CPU, locked; NULL when there is none yet or another thread holds it. */
 static struct subheap *lock_here(void)
@@ -77,146 +159,125 @@ static void unload(struct subheap *held, char *const *blocks, uint32_t count)
     send(held, &batch);
 }
 
-static void unload_here(char *const *blocks, uint32_t count)
+/* held as above; NULL where the caller has no lock. */
+static void unload_level(const struct grip *grip, struct subheap *held, unsigned level)
 {
-    struct subheap *heap = lock_here();
+    char *blocks[MAGAZINE_LEVEL_MOST];
+    uint32_t count = grip_unload(grip, level, blocks);
+    struct subheap *heap = held;
 
+    if (count == 0)
+        return;
+    if (held == NULL && grip->held == NULL)
+        heap = lock_here();
     unload(heap, blocks, count);
-    if (heap != NULL)
+    if (heap != held)
         subheap_unlock(heap);
 }
 
-/* Empties a level of this CPU's magazine by sequences. */
-static void unload_level(ptrdiff_t area, unsigned size_class, unsigned level)
+/* A block of what waits: the active level, filled if need be from the second or a box. 0: none. */
+static uintptr_t take_waiting(const struct grip *grip)
 {
-    char *blocks[MAGAZINE_PLACES];
-    uint32_t count = 0;
+    do {
+        uintptr_t block = grip_pop(grip);
 
-    while (count < MAGAZINE_PLACES) {
-        uintptr_t waiting = magazine_pop(area, size_class, level, MAGAZINE_UNLOAD);
-
-        if (waiting == 0)
-            break;
-        blocks[count++] = (char *)waiting;
-    }
-    unload_here(blocks, count);
+        if (block != 0)
+            return block;
+        /* A thread that is moved to another CPU in between finds other levels there. */
+    } while (grip_take_second(grip) || grip_open_box(grip));
+    return 0;
 }
 
-/* The same for the holder of the magazine; held as above. */
-static void unload_level_held(struct subheap *held, struct magazine *magazine, unsigned level)
+/* How many blocks to load, one of them for the malloc that found nothing: half a level, for frees
+   to find room in the other half. */
+static uint32_t load_of(uint64_t limit)
 {
-    char *blocks[MAGAZINE_PLACES];
-    uint32_t count = 0;
-    uintptr_t waiting;
-
-    while ((waiting = magazine_pop_held(magazine, level, MAGAZINE_UNLOAD)) != 0)
-        blocks[count++] = (char *)waiting;
-    unload(held, blocks, count);
+    return (uint32_t)(limit + 1) / 2;
 }
 
-/* What a load brought, by place, but the first of it; blocks that find their place taken (two of a
-   slot were due, or two slots share it) are moved to the beginning of blocks. */
+/* Loads from the class heap, all of different colours; the first one is to be served. */
 struct load {
-    char *blocks[MAGAZINE_PLACES];
-    char *place[MAGAZINE_PLACES];
-    uint64_t occupied;
-    uint32_t left_over;
+    char *blocks[MAGAZINE_PLACES + 1];
+    uint64_t colours; /* of the others */
 };
 
-static void sort_load(struct load *load, unsigned size_class, uint32_t count)
+/*
+ * A stack hands out its last place first: turned round, the blocks come out in the class heap's
+ * order.
+ */
+static void turn_round(char **blocks, uint32_t count)
 {
-    load->occupied = 0;
-    load->left_over = 0;
-    for (uint32_t i = 1; i < count; i++) {
-        char *block = load->blocks[i];
-        uint32_t place = magazine_place(size_class, block);
+    for (uint32_t low = 0, high = count; low + 1 < high; low++) {
+        char *block = blocks[low];
 
-        if ((load->occupied >> place & 1) != 0) {
-            load->blocks[1 + load->left_over++] = block;
-            continue;
-        }
-        load->occupied |= (uint64_t)1 << place;
-        load->place[place] = block;
+        blocks[low] = blocks[--high];
+        blocks[high] = block;
     }
 }
 
-/* The holder of the lock allocates, from and for the magazine unless that is NULL. 0 when out of
-   memory. */
-static uintptr_t allocate_under_lock(struct subheap *heap, struct magazine *magazine,
-                                     unsigned size_class)
+/* For the holder of the lock; 0 when out of memory. */
+static uint32_t load_from(struct subheap *heap, struct load *load, unsigned size_class,
+                          uint32_t most)
 {
-    struct load load;
-    uintptr_t block = 0;
+    uint32_t count = subheap_load(heap, size_class, load->blocks, most, &load->colours);
 
-    if (magazine == NULL)
-        return subheap_load(heap, size_class, load.blocks, 1) == 1 ? (uintptr_t)load.blocks[0] : 0;
-    block = magazine_pop_held(magazine, 0, MAGAZINE_SERVE);
-    if (__builtin_expect(block != 0, 1))
-        return block;
-    block = magazine_pop_held(magazine, 1, MAGAZINE_SERVE);
-    if (block != 0)
-        return block;
-    uint32_t count = subheap_load(heap, size_class, load.blocks, magazine_load(size_class));
-    if (count == 0)
-        return 0;
-    sort_load(&load, size_class, count);
-    for (uint64_t left = load.occupied; left != 0; left &= left - 1) {
-        uint32_t place = (uint32_t)__builtin_ctzll(left);
-
-        magazine->level[0].place[place] = load.place[place];
+    if (count > 1) {
+        load->colours &= ~((uint64_t)1 << magazine_colour(load->blocks[0]));
+        turn_round(load->blocks + 1, count - 1);
     }
-    atomic_store_explicit(&magazine->level[0].occupied, load.occupied, memory_order_release);
-    unload(heap, load.blocks + 1, load.left_over);
-    return (uintptr_t)load.blocks[0];
+    return count;
 }
 
+/* All under the lock of this CPU's sub-heap. */
 static __attribute__((noinline)) uintptr_t supply_under_lock(unsigned size_class)
 {
     struct subheap *heap = heap_acquire();
-    struct magazine *magazine = NULL;
-    uintptr_t block;
+    struct grip grip = {.held = NULL};
+    struct load load;
+    uintptr_t block = 0;
+    uint32_t count;
 
     if (__builtin_expect(heap == NULL, 0))
         return 0;
-    if (heap->magazines != NULL && size_class < MAGAZINE_CLASSES)
-        magazine = magazine_use(heap->magazines, size_class);
     /* With sequences, this is a thread that may not use them. */
-    block = allocate_under_lock(heap, magazines_use_sequences() ? NULL : magazine, size_class);
+    if (heap->magazines != NULL && size_class < MAGAZINE_CLASSES &&
+        magazine_use(heap->magazines, size_class) && !magazines_use_sequences()) {
+        grip.held = &heap->magazines->own[size_class];
+        block = take_waiting(&grip);
+    }
+    if (block == 0) {
+        uint32_t most = grip.held != NULL ? load_of(grip.held->limit) : 1;
+
+        count = load_from(heap, &load, size_class, most);
+        block = count > 0 ? (uintptr_t)load.blocks[0] : 0;
+        if (count > 1)
+            (void)grip_load(&grip, load.blocks + 1, count - 1, load.colours);
+    }
     subheap_unlock(heap);
     return block;
 }
 
-/* Puts a load into this CPU's magazine: by now it may be another one, or another thread's load be
-   there. */
-static void load_by_sequences(struct load *load, unsigned size_class)
-{
-    if (load->occupied != 0 && !magazine_load_empty(size_class, load->place, load->occupied)) {
-        for (uint64_t left = load->occupied; left != 0; left &= left - 1)
-            load->blocks[1 + load->left_over++] = load->place[__builtin_ctzll(left)];
-    }
-    if (load->left_over > 0)
-        unload_here(load->blocks + 1, load->left_over);
-}
-
-static uintptr_t supply_by_sequences(unsigned size_class)
+static uintptr_t supply_by_sequences(const struct grip *grip, unsigned size_class)
 {
     struct load load;
     uint32_t count, most = 1;
-    struct subheap *heap;
+    struct subheap *heap = heap_acquire();
 
-    heap = heap_acquire();
     if (__builtin_expect(heap == NULL, 0))
         return 0;
-    if (heap->magazines != NULL)
-        magazine_use(heap->magazines, size_class);
-    if (magazine_here(size_class) != NULL)
-        most = magazine_load(size_class);
-    count = subheap_load(heap, size_class, load.blocks, most);
+    if (heap->magazines != NULL && magazine_use(heap->magazines, size_class))
+        most = load_of(heap->magazines->own[size_class].limit);
+    count = load_from(heap, &load, size_class, most);
     subheap_unlock(heap);
     if (count == 0)
         return 0;
-    sort_load(&load, size_class, count);
-    load_by_sequences(&load, size_class);
+    /* By now this may be another CPU, or another thread's load be there. */
+    if (count > 1 && !grip_load(grip, load.blocks + 1, count - 1, load.colours)) {
+        heap = lock_here();
+        unload(heap, load.blocks + 1, count - 1);
+        if (heap != NULL)
+            subheap_unlock(heap);
+    }
     return (uintptr_t)load.blocks[0];
 }
 
@@ -225,93 +286,134 @@ uintptr_t supply_block(unsigned size_class)
     ptrdiff_t area = magazine_area_here();
 
     if (size_class < MAGAZINE_CLASSES && magazine_area_is_usable(area)) {
-        uintptr_t block = magazine_pop(area, size_class, 1, MAGAZINE_SERVE);
+        struct grip grip = grip_to_take(area, size_class);
+        uintptr_t block = take_waiting(&grip);
 
-        return block != 0 ? block : supply_by_sequences(size_class);
+        return block != 0 ? block : supply_by_sequences(&grip, size_class);
     }
     return supply_under_lock(size_class);
 }
 
+/* How many colours the two levels have between them. */
+static uint32_t colours_in(const struct magazine *now)
+{
+    return (uint32_t)__builtin_popcountll(magazine_word(&now->colours[0]) |
+                                          magazine_word(&now->colours[1]));
+}
+
+static _Noreturn void freed_twice(const void *address)
+{
+    struct block block = block_at(page_source_owner(address), address);
+
+    subheap_double_free(&block.chunk->spans[block.span], block.bit);
+}
+
 /*
- * The second level has more than this of its places taken when it is emptied; else one block goes
- * back by itself. Where frees and mallocs of all slots are about as many it is nearly empty, and
- * what is in it will be wanted; where blocks are freed one after the other it is full at once.
+ * Finds a place in a magazine whose active level did not take a block: it has its colour, or as
+ * many blocks as it may. now says what the two levels hold, roughly where it is worked on by
+ * sequences. In this order:
+ *   - in the active level, after a box was closed over a full one, or it was set aside;
+ *   - in the second level;
+ *   - in the active level, after both became a box, if they have enough colours, or after the
+ *     second one, if it is nearly full, went home and the active one was set aside.
+ * So blocks that are freed in the order of their allocation come by here once in 64 times. Else
+ * false: the block goes home alone.
  */
-static bool is_nearly_full(unsigned size_class, uint32_t taken)
+static bool put_elsewhere(const struct grip *grip, const struct magazine *now, struct subheap *held,
+                          void *address)
 {
-    return taken > magazine_geometry[size_class].mask * 3u / 4;
-}
+    uint32_t active = magazine_active_blocks(now), second = magazine_second_blocks(now);
 
-static _Noreturn void freed_twice(struct chunk *chunk, const void *address)
-{
-    struct block block = block_at(chunk, address);
-
-    subheap_double_free(&chunk->spans[block.span], block.bit);
-}
-
-/* Into the second level of this CPU's magazine, or the first if that has been freed meanwhile. */
-static bool put_by_sequences(struct chunk *chunk, unsigned size_class, void *address)
-{
-    ptrdiff_t area = magazine_area_here();
-    uint32_t place;
-    enum magazine_answer answer;
-
-    if (size_class >= MAGAZINE_CLASSES || !magazine_area_is_usable(area))
-        return false;
-    place = magazine_place(size_class, address);
-    answer = magazine_push(area, size_class, 0, place, address);
-    if (answer == MAGAZINE_OCCUPIED)
-        answer = magazine_push(area, size_class, 1, place, address);
-    if (__builtin_expect(answer == MAGAZINE_TAKEN, 1))
+    if (active >= MAGAZINE_PLACES && grip_close_box(grip, MAGAZINE_PLACES) &&
+        grip_push(grip, address))
         return true;
-    if (answer == MAGAZINE_TWICE)
-        freed_twice(chunk, address);
-    if (answer == MAGAZINE_OCCUPIED) {
-        const struct magazine *here = magazine_here(size_class);
-
-        if (here != NULL && is_nearly_full(size_class, magazine_second_level(here))) {
-            unload_level(area, size_class, 1);
-            return magazine_push(area, size_class, 1, place, address) == MAGAZINE_TAKEN;
-        }
+    if (magazine_bounds_of(now).ceiling == 0)
+        return false;
+    if (__builtin_expect(magazine_has_lately(now, address), 0))
+        freed_twice(address);
+    if (active < MAGAZINE_PLACES && second == 0 && grip_set_aside(grip) && grip_push(grip, address))
+        return true;
+    if (grip_push_second(grip, address))
+        return true;
+    if (colours_in(now) < BOX_LEAST || !grip_join(grip) || !grip_close_box(grip, BOX_LEAST)) {
+        if (second * 4 < now->limit * 3)
+            return false;
+        unload_level(grip, held, 1);
+        grip_set_aside(grip);
     }
-    return false;
+    return grip_push(grip, address);
 }
 
-/* The same for the holder of the lock. */
-static bool put_under_lock(struct subheap *heap, struct chunk *chunk, unsigned size_class,
-                           void *address)
+bool supply_put_elsewhere(ptrdiff_t area, const struct page_info *info, void *address)
 {
-    struct magazine *magazine;
-    uint32_t place;
-    enum magazine_answer answer;
+    struct grip grip = {.area = area, .offset = info->magazine, .side = MAGAZINE_PUT};
+    const struct magazine *here = magazine_here(info->magazine);
 
-    if (heap->magazines == NULL || size_class >= MAGAZINE_CLASSES)
-        return false;
-    magazine = magazine_use(heap->magazines, size_class);
-    if (magazine == NULL || magazines_use_sequences())
-        return false;
-    place = magazine_place(size_class, address);
-    answer = magazine_push_held(magazine, 0, place, address);
-    if (answer == MAGAZINE_OCCUPIED)
-        answer = magazine_push_held(magazine, 1, place, address);
-    if (__builtin_expect(answer == MAGAZINE_TAKEN, 1))
+    /* The usual case, where blocks are freed in any order: the second level has room. */
+    if (magazine_second_blocks(here) != 0 && magazine_active_blocks(here) < MAGAZINE_PLACES &&
+        __builtin_expect(!magazine_has_lately(here, address), 1) &&
+        magazine_push_second(area, info->magazine, address))
         return true;
-    if (answer == MAGAZINE_TWICE)
-        freed_twice(chunk, address);
-    if (!is_nearly_full(size_class, magazine_second_level(magazine)))
-        return false;
-    unload_level_held(heap, magazine, 1);
-    return magazine_push_held(magazine, 1, place, address) == MAGAZINE_TAKEN;
+    return put_elsewhere(&grip, here, NULL, address);
 }
 
-void supply_take_back(struct chunk *chunk, unsigned size_class, void *address)
+/* The sub-heap of this CPU if it has magazines; constant, not locked. */
+static inline struct subheap *heap_here(void)
 {
-    if (put_by_sequences(chunk, size_class, address))
-        return;
+    struct subheap *heap =
+        atomic_load_explicit(&heap_table[current_cpu() % CPU_HEAPS], memory_order_acquire);
+
+    return __builtin_expect(heap != NULL, 1) && heap->magazines != NULL ? heap : NULL;
+}
+
+/* In both, what is constant is read before the exchange, which the loads after it wait for. */
+uintptr_t supply_pop_under_lock(unsigned size_class)
+{
+    struct subheap *heap = heap_here();
+
+    if (__builtin_expect(heap == NULL, 0))
+        return 0;
+    struct magazine *magazine = &heap->magazines->own[size_class];
+    if (__builtin_expect(!subheap_try_lock(heap), 0))
+        return 0;
+    uintptr_t block = magazine_pop_held(magazine);
+    subheap_unlock(heap);
+    return block;
+}
+
+bool supply_push_under_lock(const struct page_info *info, void *address)
+{
+    struct subheap *heap = heap_here();
+
+    if (__builtin_expect(heap == NULL, 0))
+        return false;
+    struct magazine *magazine = magazine_at(heap->magazines, info->magazine);
+    if (__builtin_expect(!subheap_try_lock(heap), 0))
+        return false;
+    bool pushed = magazine_push_held(magazine, address);
+    subheap_unlock(heap);
+    return pushed;
+}
+
+/* The same for the holder of the lock, where that is the way; the magazine has not been tried. */
+static bool put_under_lock(struct subheap *heap, const struct page_info *info, void *address)
+{
+    struct grip grip;
+
+    if (heap->magazines == NULL || info->size_class >= MAGAZINE_CLASSES ||
+        !magazine_use(heap->magazines, info->size_class) || magazines_use_sequences())
+        return false;
+    /* As free does by sequences: for a block of another node, one without room. */
+    grip = (struct grip){.held = magazine_at(heap->magazines, info->magazine)};
+    return grip_push(&grip, address) || put_elsewhere(&grip, grip.held, heap, address);
+}
+
+void supply_take_back(const struct page_info *info, void *address)
+{
     /* The sub-heap of this CPU: anyone else's line would be taken away from them. */
     struct subheap *heap = lock_here();
-    if (heap == NULL || !put_under_lock(heap, chunk, size_class, address)) {
-        struct block block = block_at(chunk, address);
+    if (heap == NULL || !put_under_lock(heap, info, address)) {
+        struct block block = block_at(page_source_owner(address), address);
 
         send_block(heap, &block);
     }
@@ -319,11 +421,21 @@ void supply_take_back(struct chunk *chunk, unsigned size_class, void *address)
         subheap_unlock(heap);
 }
 
-static void empty_held(struct magazines *magazines, struct subheap *held)
+/* Empties the magazine; held: a sub-heap whose lock the caller has, or NULL. */
+static void empty(const struct grip *grip, struct subheap *held)
+{
+    unload_level(grip, held, 1);
+    do
+        unload_level(grip, held, 0);
+    while (grip_open_box(grip));
+}
+
+static void empty_all(struct magazines *magazines, struct subheap *held)
 {
     for (unsigned i = 0; i < MAGAZINE_CLASSES; i++) {
-        for (unsigned level = 0; level < 2; level++)
-            unload_level_held(held, &magazines->storage[i], level);
+        struct grip grip = {.held = &magazines->own[i]};
+
+        empty(&grip, held);
     }
 }
 
@@ -336,19 +448,22 @@ void supply_empty_magazines(void)
         struct magazines *magazines;
 
         while ((magazines = magazines_withdrawn_next(&withdrawn, &index)) != NULL)
-            empty_held(magazines, NULL);
+            empty_all(magazines, NULL);
         magazines_return(&withdrawn);
     } else if (magazines_use_sequences()) {
         ptrdiff_t area = magazine_area_here();
 
         /* At least this CPU's. */
-        for (unsigned i = 0; magazine_area_is_usable(area) && i < 2 * MAGAZINE_CLASSES; i++)
-            unload_level(area, i / 2, i % 2);
+        for (unsigned i = 0; magazine_area_is_usable(area) && i < MAGAZINE_CLASSES; i++) {
+            struct grip grip = grip_to_take(area, i);
+
+            empty(&grip, NULL);
+        }
     } else {
         struct subheap *heap;
 
         while ((heap = heap_lock_next(&index, CPU_HEAPS, &passed_over)) != NULL) {
-            empty_held(heap->magazines, heap);
+            empty_all(heap->magazines, heap);
             subheap_unlock(heap);
         }
     }

@@ -184,12 +184,17 @@ void model_check(const struct slot *slot)
         model_fail(slot, "lost what was written to it");
 }
 
-void model_remove(struct slot *slot)
+static void forget(struct slot *slot)
 {
-    model_check(slot);
     avl_remove(&live, &slot->node);
     model_live_charge -= slot->charge;
     model_live_usable -= slot->usable;
+}
+
+void model_remove(struct slot *slot)
+{
+    model_check(slot);
+    forget(slot);
 }
 
 void model_clear(struct slot *slot)
@@ -211,4 +216,11 @@ void model_check_zero(const struct slot *slot, const void *block, size_t bytes)
 
     if (bytes > 0 && (byte[0] != 0 || memcmp(byte, byte + 1, bytes - 1) != 0))
         model_fail(slot, "calloc's block is not zero");
+}
+
+void model_moved(struct slot *slot, void *block, size_t bytes)
+{
+    forget(slot);
+    model_check_moved(slot, block, bytes);
+    model_add(slot, block, bytes, bytes, 0);
 }

@@ -43,6 +43,9 @@ void model_add(struct slot *slot, void *block, size_t bytes, size_t charge, size
 void model_remove(struct slot *slot);
 void model_clear(struct slot *slot);
 
+/* The slot's block was reallocated, and is here now: checks what was kept, fills it anew. */
+void model_moved(struct slot *slot, void *block, size_t bytes);
+
 /* After a realloc from the slot as model_remove left it: the first bytes are still there. */
 void model_check_moved(const struct slot *old, const void *block, size_t bytes);
 

@@ -15,6 +15,8 @@
  */
 #include "fuzz.h"
 
+#include "base/random.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,21 +28,13 @@ enum { INPUT_MOST = 1 << 16 };
 
 static uint8_t bytes[INPUT_MOST];
 
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u); /* splitmix64: any seed will do */
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 static void run_random_input(uint64_t seed, uint64_t number)
 {
     uint64_t state = seed * 0xd1342543de82ef95u + number;
-    size_t size = 64 + next_random(&state) % (next_random(&state) % 2 ? 4096 : INPUT_MOST - 64);
+    size_t size = 64 + random_next(&state) % (random_next(&state) % 2 ? 4096 : INPUT_MOST - 64);
 
     for (size_t i = 0; i < size; i += sizeof state) {
-        uint64_t word = next_random(&state);
+        uint64_t word = random_next(&state);
 
         memcpy(bytes + i, &word, size - i < sizeof word ? size - i : sizeof word);
     }

@@ -14,6 +14,8 @@
  */
 #include "storm_block.h"
 
+#include "base/random.h"
+
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -47,22 +49,9 @@ static cpu_set_t allowed;
 static sigset_t alarm_only;
 static pthread_key_t at_thread_end;
 
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u); /* splitmix64: any seed will do */
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static uint32_t below(uint64_t *state, uint32_t bound)
-{
-    return (uint32_t)((next_random(state) >> 32) * bound >> 32);
-}
-
 static size_t random_size(uint64_t *random)
 {
-    uint32_t kind = below(random, 1024), most = 1024;
+    uint32_t kind = random_below(random, 1024), most = 1024;
 
     if (kind == 0)
         most = 2 << 20;
@@ -72,17 +61,17 @@ static size_t random_size(uint64_t *random)
         most = 16 << 10;
     else if (kind < 512)
         most = 128;
-    return STORM_BLOCK_LEAST + below(random, most);
+    return STORM_BLOCK_LEAST + random_below(random, most);
 }
 
 static struct storm_block *allocate(uint64_t *random, size_t size)
 {
-    uint32_t kind = below(random, 16);
+    uint32_t kind = random_below(random, 16);
     size_t alignment = 16;
     void *memory = NULL;
 
     if (kind == 0) {
-        alignment = (size_t)64 << below(random, below(random, 16) == 0 ? 12 : 7);
+        alignment = (size_t)64 << random_below(random, random_below(random, 16) == 0 ? 12 : 7);
         memory = aligned_alloc(alignment, size);
     } else if (kind < 4) {
         memory = calloc(1, size);
@@ -106,8 +95,9 @@ static void release(struct storm_block *block)
 static struct storm_block *resize(uint64_t *random, struct storm_block *block)
 {
     struct storm_block old = *block;
-    size_t size = below(random, 2) ? random_size(random)
-                                   : STORM_BLOCK_LEAST + below(random, 64) + storm_block_size(&old);
+    size_t size = random_below(random, 2)
+                      ? random_size(random)
+                      : STORM_BLOCK_LEAST + random_below(random, 64) + storm_block_size(&old);
 
     storm_block_leave(block);
     void *memory = realloc(block, size);
@@ -120,7 +110,8 @@ static struct storm_block *resize(uint64_t *random, struct storm_block *block)
 /* acq_rel: what is in a block goes with its address from the one thread to the other. */
 static struct storm_block *exchange(uint64_t *random, struct storm_block *block)
 {
-    return atomic_exchange_explicit(&table[below(random, TABLE)], block, memory_order_acq_rel);
+    return atomic_exchange_explicit(&table[random_below(random, TABLE)], block,
+                                    memory_order_acq_rel);
 }
 
 static void churn(uint64_t *random)
@@ -141,7 +132,7 @@ static void allocate_less_than_a_head(uint64_t *random)
     void *crumbs[8];
 
     for (int i = 0; i < 8; i++) {
-        crumbs[i] = malloc(below(random, STORM_BLOCK_LEAST));
+        crumbs[i] = malloc(random_below(random, STORM_BLOCK_LEAST));
         storm_crumb_arrives(crumbs[i]);
     }
     for (int i = 0; i < 8; i++) {
@@ -154,17 +145,19 @@ static void allocate_less_than_a_head(uint64_t *random)
 static void burst(uint64_t *random)
 {
     struct storm_block *blocks[BURST];
-    uint32_t count = 1 + below(random, BURST), order = below(random, 3);
-    size_t size = STORM_BLOCK_LEAST + below(random, below(random, 2) ? 200 : 1100);
+    uint32_t count = 1 + random_below(random, BURST), order = random_below(random, 3);
+    size_t size = STORM_BLOCK_LEAST + random_below(random, random_below(random, 2) ? 200 : 1100);
 
     for (uint32_t i = 0; i < count; i++)
         blocks[i] = allocate(random, size);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t from = order == 0 ? i : order == 1 ? count - 1 - i : i + below(random, count - i);
+        uint32_t from = order == 0   ? i
+                        : order == 1 ? count - 1 - i
+                                     : i + random_below(random, count - i);
         struct storm_block *block = blocks[from];
 
         blocks[from] = order == 2 ? blocks[i] : NULL;
-        release(below(random, 4) == 0 ? exchange(random, block) : block);
+        release(random_below(random, 4) == 0 ? exchange(random, block) : block);
     }
     atomic_fetch_add_explicit(&operations, count, memory_order_relaxed);
 }
@@ -174,11 +167,11 @@ static void move_to_another_cpu(uint64_t *random)
     cpu_set_t one;
     int cpu = 0;
 
-    if (below(random, 3) == 0) {
+    if (random_below(random, 3) == 0) {
         sched_setaffinity(0, sizeof allowed, &allowed);
         return;
     }
-    for (uint32_t nth = below(random, (uint32_t)CPU_COUNT(&allowed)) + 1; nth > 0; cpu++)
+    for (uint32_t nth = random_below(random, (uint32_t)CPU_COUNT(&allowed)) + 1; nth > 0; cpu++)
         nth -= CPU_ISSET(cpu, &allowed) != 0;
     CPU_ZERO(&one);
     CPU_SET(cpu - 1, &one);
@@ -199,13 +192,13 @@ static void *thread_of_a_child(void *argument)
 static _Noreturn void be_a_child(uint64_t random)
 {
     pthread_t threads[2];
-    bool more_threads = below(&random, 4) == 0;
+    bool more_threads = random_below(&random, 4) == 0;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGALRM, SIG_DFL);
     pthread_sigmask(SIG_UNBLOCK, &alarm_only, NULL);
     alarm(CHILD_SECONDS);
-    for (int i = 0; i < TABLE; i += 1 + (int)below(&random, 4))
+    for (int i = 0; i < TABLE; i += 1 + (int)random_below(&random, 4))
         release(atomic_exchange(&table[i], NULL));
     for (uintptr_t i = 0; more_threads && i < 2; i++)
         if (pthread_create(&threads[i], NULL, thread_of_a_child, (void *)(i + 1)) != 0)
@@ -217,14 +210,14 @@ static _Noreturn void be_a_child(uint64_t random)
     }
     for (int i = 0; more_threads && i < 2; i++)
         pthread_join(threads[i], NULL);
-    if (below(&random, 2))
+    if (random_below(&random, 2))
         malloc_trim(0);
     _exit(0);
 }
 
 static void fork_a_child(uint64_t *random)
 {
-    uint64_t childs = next_random(random);
+    uint64_t childs = random_next(random);
     pid_t child = fork();
     int status;
 
@@ -264,7 +257,7 @@ static void let_the_handler_in(void)
 static void live_a_little(uint64_t *random, int rounds)
 {
     for (int i = 0; i < rounds; i++) {
-        uint32_t kind = below(random, 1024);
+        uint32_t kind = random_below(random, 1024);
 
         if (kind < 16)
             burst(random);
@@ -296,10 +289,10 @@ static void *live(void *argument)
     if (handler_anywhere)
         pthread_sigmask(SIG_UNBLOCK, &alarm_only, NULL);
     pthread_setspecific(at_thread_end, allocate(&random, random_size(&random)));
-    for (uint32_t left = 1 + below(&random, 2 * LIFE / 20); left > 0 && !stop; left--) {
+    for (uint32_t left = 1 + random_below(&random, 2 * LIFE / 20); left > 0 && !stop; left--) {
         live_a_little(&random, 20);
         let_the_handler_in();
-        if (below(&random, 300) == 0)
+        if (random_below(&random, 300) == 0)
             fork_a_child(&random);
     }
     atomic_fetch_add_explicit(&lives, 1, memory_order_relaxed);

@@ -52,7 +52,7 @@ what_is_asked_for_is_what_is_loaded()
 {
     local malloc lock row
 
-    for malloc in glibc cia rand jemalloc mimalloc tcmalloc rand+cia rand+jemalloc; do
+    for malloc in glibc cia rand jemalloc mimalloc tcmalloc tbbmalloc rand+cia rand+jemalloc; do
         for lock in pthread tts ttstle; do
             run "$mplace" run --malloc $malloc --lock $lock -- "$build_folder/bin/ring" --size 64 --traversals 1 --csv
             if [[ $status -eq 2 ]] && grep -q 'is not installed' "$scratch/err"; then

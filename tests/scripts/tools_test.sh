@@ -23,7 +23,7 @@ help_lists_every_subcommand_and_each_has_help()
 
     run "$mplace" help
     expect "exit status" 0 "$status"
-    for name in run sweep plot claims cpu smoke; do
+    for name in run sweep compare plot claims cpu smoke; do
         grep -q "^  $name  *[a-z]" "$scratch/out" || fail "help does not list $name"
         run "$mplace" $name --help
         expect "exit status of $name --help" 0 "$status"
@@ -72,6 +72,10 @@ an_installed_mplace_finds_its_parts()
     expect "exit status of plot" 0 "$status"
     run "$scratch/a prefix/bin/mplace" claims a.csv b.csv
     expect "exit status of claims" 0 "$status"
+    run "$scratch/a prefix/bin/mplace" compare --malloc cia,glibc --workload larson --threads 1 --rounds 1 --shorten 3000
+    expect "exit status of compare" 0 "$status"
+    run "$scratch/a prefix/bin/mplace" compare --malloc cia,glibc --rounds 1 -- true
+    expect "exit status of compare -- true" 0 "$status"
 }
 
 cpu_tells_all_its_keys()

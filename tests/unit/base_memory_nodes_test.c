@@ -39,6 +39,18 @@ static void make_node(unsigned number, const char *cpulist)
     write_text(name, cpulist);
 }
 
+struct node {
+    unsigned number;
+    const char *cpulist; /* NULL: the end of an array of them */
+};
+
+static void make_machine(const char *online, const struct node *nodes)
+{
+    write_text("online", online);
+    for (; nodes->cpulist != NULL; nodes++)
+        make_node(nodes->number, nodes->cpulist);
+}
+
 static char scratch[] = "/tmp/mplace-memory-nodes-XXXXXX";
 
 static void enter_scratch(void)
@@ -88,9 +100,7 @@ START_TEST(two_sockets_with_sibling_threads_are_read_as_listed)
 {
     struct memory_nodes nodes;
 
-    write_text("online", "0-1\n");
-    make_node(0, "0-27,56-83\n");
-    make_node(1, "28-55,84-111\n");
+    make_machine("0-1\n", (struct node[]){{0, "0-27,56-83\n"}, {1, "28-55,84-111\n"}, {0, NULL}});
     memory_nodes_read(scratch, &nodes);
     ck_assert_uint_eq(nodes.count, 2);
     ck_assert_str_eq(cpus_of(&nodes, 0), "0-27,56-83");
@@ -103,10 +113,8 @@ START_TEST(node_numbers_with_holes_are_the_kernels)
 {
     struct memory_nodes nodes;
 
-    write_text("online", "0,8,250\n");
-    make_node(0, "0-79\n");
-    make_node(8, "80-158,160\n");
-    make_node(250, "159\n");
+    make_machine("0,8,250\n",
+                 (struct node[]){{0, "0-79\n"}, {8, "80-158,160\n"}, {250, "159\n"}, {0, NULL}});
     memory_nodes_read(scratch, &nodes);
     ck_assert_uint_eq(nodes.count, 3);
     ck_assert_str_eq(cpus_of(&nodes, 8), "80-158,160");
@@ -119,10 +127,7 @@ START_TEST(a_node_of_memory_alone_is_not_counted)
     struct memory_nodes nodes;
 
     /* Memory behind CXL, or a node whose CPUs are all offline. */
-    write_text("online", "0-2\n");
-    make_node(0, "0-15\n");
-    make_node(1, "16-31\n");
-    make_node(2, "\n");
+    make_machine("0-2\n", (struct node[]){{0, "0-15\n"}, {1, "16-31\n"}, {2, "\n"}, {0, NULL}});
     memory_nodes_read(scratch, &nodes);
     ck_assert_uint_eq(nodes.count, 2);
     ck_assert_str_eq(cpus_of(&nodes, 2), "");
@@ -137,9 +142,8 @@ START_TEST(offline_cpus_are_in_no_node)
 {
     struct memory_nodes nodes;
 
-    write_text("online", "0-1\n");
-    make_node(0, "0,2-3\n"); /* 1 is offline */
-    make_node(1, "4-6\n");   /* 7 is */
+    /* 1 and 7 are offline. */
+    make_machine("0-1\n", (struct node[]){{0, "0,2-3\n"}, {1, "4-6\n"}, {0, NULL}});
     memory_nodes_read(scratch, &nodes);
     ck_assert_str_eq(cpus_of(&nodes, MEMORY_NODE_UNKNOWN), "1,7-1023");
 }
@@ -172,9 +176,8 @@ START_TEST(a_list_longer_than_any_buffer_is_read_whole)
 
     for (unsigned cpu = 0; cpu < MEMORY_NODE_CPUS; cpu++)
         sprintf(strchr(cpu % 2 == 0 ? even : odd, '\0'), cpu < 2 ? "%u" : ",%u", cpu);
-    write_text("online", "0-1\n");
-    make_node(0, strcat(even, "\n"));
-    make_node(1, strcat(odd, "\n"));
+    make_machine("0-1\n",
+                 (struct node[]){{0, strcat(even, "\n")}, {1, strcat(odd, "\n")}, {0, NULL}});
     memory_nodes_read(scratch, &nodes);
     ck_assert_uint_eq(nodes.count, 2);
     for (unsigned cpu = 0; cpu < MEMORY_NODE_CPUS; cpu++)
@@ -186,9 +189,7 @@ START_TEST(cpu_numbers_beyond_the_table_are_passed_over)
 {
     struct memory_nodes nodes;
 
-    write_text("online", "0-1\n");
-    make_node(0, "0-7,1024-2047\n");
-    make_node(1, "8-9999999\n");
+    make_machine("0-1\n", (struct node[]){{0, "0-7,1024-2047\n"}, {1, "8-9999999\n"}, {0, NULL}});
     memory_nodes_read(scratch, &nodes);
     ck_assert_uint_eq(nodes.count, 2);
     ck_assert_str_eq(cpus_of(&nodes, 0), "0-7");
@@ -227,10 +228,7 @@ START_TEST(a_list_that_is_none_gives_its_node_no_cpu)
 {
     struct memory_nodes nodes;
 
-    write_text("online", "0-2\n");
-    make_node(0, "0-3\n");
-    make_node(1, garbage[_i]);
-    make_node(2, "16\n");
+    make_machine("0-2\n", (struct node[]){{0, "0-3\n"}, {1, garbage[_i]}, {2, "16\n"}, {0, NULL}});
     memory_nodes_read(scratch, &nodes);
     ck_assert_str_eq(cpus_of(&nodes, 0), "0-3");
     ck_assert_str_eq(cpus_of(&nodes, 2), "16");

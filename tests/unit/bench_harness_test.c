@@ -164,6 +164,7 @@ START_TEST(an_allocator_is_named_after_its_shared_object)
         {"/opt/libmimalloc-secure.so.2.0", "mimalloc-secure"},
         {"/usr/lib/libtcmalloc_minimal.so.4", "tcmalloc"},
         {"/usr/lib/libtcmalloc.so.4", "tcmalloc"},
+        {"/usr/lib/libtbbmalloc_proxy.so.2", "tbbmalloc"},
         {"/usr/lib/libtcmalloc_minimal_debug.so.4", "tcmalloc_minimal_debug"},
         {"program", "program"},
     };

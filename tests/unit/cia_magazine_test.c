@@ -5,6 +5,7 @@
  * fork, or another thread takes them away.
  */
 #include "base/random.h"
+#include "cia_malloc/magazine_held.h"
 
 #include "cia_fixture.h"
 #include "run_suite.h"
@@ -25,7 +26,7 @@ static void *blocks[MANY];
 
 static struct magazine *magazine_of_class(void)
 {
-    return atomic_load(&heap_here()->magazines->of_class[SIZE_CLASS]);
+    return &heap_here()->magazines->own[SIZE_CLASS];
 }
 
 /* The class is in heavy use from now on; its magazine is empty. */
@@ -48,8 +49,8 @@ START_TEST(a_class_has_no_magazine_until_it_is_in_heavy_use)
     stay_on_cpu(sched_getcpu());
     for (int i = 0; i < 400; i++)
         cia_free(cia_allocate(BYTES));
-    ck_assert_ptr_null(magazine_of_class());
-    ck_assert_ptr_nonnull(open_magazine());
+    ck_assert_uint_eq(magazine_bounds_of(magazine_of_class()).ceiling, 0);
+    ck_assert_uint_gt(magazine_bounds_of(open_magazine()).ceiling, 0);
     ck_assert_uint_eq(live_blocks(), 0);
 }
 END_TEST
@@ -73,33 +74,111 @@ START_TEST(every_malloc_is_counted_and_what_waits_is_not_live)
 }
 END_TEST
 
-START_TEST(at_most_two_blocks_of_a_colour_wait)
+/* Blocks from the place on by set, and in how many sets there are any. */
+static uint32_t sets_of(char *const *place, uint32_t count, uint32_t in_set[COLOURS_LEAST])
 {
+    uint32_t sets = 0;
+
+    memset(in_set, 0, COLOURS_LEAST * sizeof *in_set);
+    for (uint32_t i = 0; i < count; i++)
+        sets += in_set[set_of(place[i])]++ == 0;
+    return sets;
+}
+
+static uint32_t most_in_a_set(const uint32_t in_set[COLOURS_LEAST])
+{
+    uint32_t most = 0;
+
+    for (uint32_t set = 0; set < COLOURS_LEAST; set++)
+        most = in_set[set] > most ? in_set[set] : most;
+    return most;
+}
+
+/* Every box has enough colours and no more than two blocks of any; each level one of a colour, but
+   the active one two after such a box was opened. */
+static void check_what_waits(struct magazine *magazine)
+{
+    union magazine_bounds bounds = magazine_bounds_of(magazine);
+    char *const *stack = magazine->store->stack;
+    uint32_t in_set[COLOURS_LEAST];
+    uint32_t end = bounds.floor;
+
+    ck_assert_uint_le(magazine_active_blocks(magazine), MAGAZINE_LEVEL_MOST);
+    sets_of(stack + end, magazine_active_blocks(magazine), in_set);
+    ck_assert_uint_le(most_in_a_set(in_set), 2);
+    sets_of(magazine->store->second, magazine_second_blocks(magazine), in_set);
+    ck_assert_uint_le(most_in_a_set(in_set), 1);
+    for (uint32_t i = bounds.boxes; i-- > 0;) {
+        uint32_t floor = (uint32_t)magazine->store->box[i].floor;
+
+        ck_assert_uint_ge(sets_of(stack + floor, end - floor, in_set), BOX_LEAST);
+        ck_assert_uint_le(most_in_a_set(in_set), 2);
+        end = floor;
+    }
+    ck_assert_uint_eq(end, 0);
+}
+
+START_TEST(what_waits_is_even_whatever_was_freed)
+{
+    /* All in order; at random; one colour, then the rest; every second; those of few colours. */
     struct magazine *magazine = open_magazine();
-    uint32_t in_set[COLOURS_LEAST] = {0};
+    uint64_t seed = (uint64_t)_i + 1;
+    uint32_t boxes_seen = 0;
 
     for (int i = 0; i < MANY; i++)
         blocks[i] = cia_allocate(BYTES);
-    /* Of one colour first, so that more of it are free than may wait. */
+    for (int i = MANY - 1; _i == 1 && i > 0; i--) {
+        uint32_t other = random_below(&seed, (uint32_t)i + 1);
+        void *block = blocks[i];
+
+        blocks[i] = blocks[other];
+        blocks[other] = block;
+    }
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < MANY; i++) {
-            if ((set_of(blocks[i]) == 5) == (round == 0)) {
-                cia_free(blocks[i]);
-                if (round == 0)
-                    ck_assert_uint_le(magazine_waiting(magazine), 1 + 2 + COLOURS_LEAST);
-            }
-        }
-    }
-    for (unsigned level = 0; level < 2; level++) {
-        uint64_t occupied = atomic_load(&magazine->level[level].occupied);
+            bool first = _i < 2 || (_i == 2 && set_of(blocks[i]) == 5) || (_i == 3 && i % 2 == 0) ||
+                         (_i == 4 && set_of(blocks[i]) < BOX_LEAST / 2);
 
-        for (uint32_t place = 0; place < MAGAZINE_PLACES; place++) {
-            if ((occupied >> place & 1) != 0)
-                in_set[set_of(magazine->level[level].place[place])]++;
+            if (first != (round == 0))
+                continue;
+            cia_free(blocks[i]);
+            check_what_waits(magazine);
+            if (round == 0 && _i == 2)
+                ck_assert_uint_eq(magazine_bounds_of(magazine).boxes, 0);
+            boxes_seen |= magazine_bounds_of(magazine).boxes;
         }
     }
-    for (uint32_t set = 0; set < COLOURS_LEAST; set++)
-        ck_assert_uint_le(in_set[set], 2);
+    ck_assert_uint_ne(boxes_seen, 0);
+    ck_assert_uint_eq(live_blocks(), 0);
+    for (int i = 0; i < MANY; i++) {
+        blocks[i] = cia_allocate(BYTES);
+        check_what_waits(magazine);
+    }
+    for (int i = 0; i < MANY; i++)
+        cia_free(blocks[i]);
+    ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
+START_TEST(the_longest_blocks_of_magazines_wait_in_small_numbers)
+{
+    struct magazine *magazine;
+
+    stay_on_cpu(sched_getcpu());
+    for (int i = 0; i < MANY; i++)
+        cia_free(cia_allocate(MAGAZINE_LARGEST));
+    magazine = &heap_here()->magazines->own[MAGAZINE_CLASSES - 1];
+    for (int round = 0; round < 4; round++) {
+        for (int i = 0; i < 300; i++)
+            blocks[i] = cia_allocate(MAGAZINE_LARGEST);
+        for (int i = 0; i < 300; i++) {
+            cia_free(blocks[i]);
+            check_what_waits(magazine);
+            ck_assert_uint_le(magazine_waiting(magazine) * MAGAZINE_LARGEST,
+                              2 * MAGAZINE_LEVEL_BYTES);
+        }
+        ck_assert_uint_eq(magazine_bounds_of(magazine).boxes, 0);
+    }
     ck_assert_uint_eq(live_blocks(), 0);
 }
 END_TEST
@@ -167,14 +246,14 @@ START_TEST(what_another_cpu_freed_leaves_the_next_blocks_even)
 }
 END_TEST
 
-START_TEST(a_block_that_waits_in_its_first_place_is_not_freed_twice)
+START_TEST(a_block_that_was_freed_lately_is_not_freed_twice)
 {
     open_magazine();
     for (int i = 0; i < 20; i++)
         blocks[i] = cia_allocate(BYTES);
     for (int i = 0; i < 20; i++)
         cia_free(blocks[i]);
-    cia_free(blocks[7]);
+    cia_free(blocks[14]);
 }
 END_TEST
 
@@ -356,11 +435,11 @@ int main(void)
     tcase_set_timeout(tests, 100);
     tcase_add_test(tests, a_class_has_no_magazine_until_it_is_in_heavy_use);
     tcase_add_test(tests, every_malloc_is_counted_and_what_waits_is_not_live);
-    tcase_add_test(tests, at_most_two_blocks_of_a_colour_wait);
+    tcase_add_loop_test(tests, what_waits_is_even_whatever_was_freed, 0, 5);
+    tcase_add_test(tests, the_longest_blocks_of_magazines_wait_in_small_numbers);
     tcase_add_test(tests, blocks_of_one_colour_do_not_follow_each_other);
     tcase_add_test(tests, what_another_cpu_freed_leaves_the_next_blocks_even);
-    tcase_add_test_raise_signal(tests, a_block_that_waits_in_its_first_place_is_not_freed_twice,
-                                SIGABRT);
+    tcase_add_test_raise_signal(tests, a_block_that_was_freed_lately_is_not_freed_twice, SIGABRT);
     tcase_add_test(tests, fresh_blocks_come_in_the_order_of_their_addresses);
     tcase_add_test(tests, memory_that_was_used_is_zeroed_for_calloc_and_fresh_memory_is_zero);
     tcase_add_test(tests, magazines_that_are_taken_away_again_and_again_lose_nothing);

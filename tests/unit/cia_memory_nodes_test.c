@@ -5,7 +5,7 @@
  * here, and this program stands between cia and its system calls: it writes down what is asked for.
  * One test asks the kernel itself.
  */
-#include "cia_malloc/page_heap.h"
+#include "cia_malloc/large.h"
 
 #include "base/memory_nodes.h"
 #include "cia_fixture.h"
@@ -227,6 +227,109 @@ START_TEST(each_chunk_is_of_its_page_heaps_node_and_asked_for_from_it)
 }
 END_TEST
 
+/* CPU 0 is of node 0, CPU 1 of node 1. False where there is no CPU 1 to run on. */
+static bool have_two_cpus(void)
+{
+    setenv("MPLACE_NUMA", "0/1", 1);
+    for (int cpu = 0; cpu < 2; cpu++) {
+        stay_on_cpu(cpu);
+        if (sched_getcpu() != cpu) {
+            fprintf(stderr, "not tested: this process may not run on CPUs 0 and 1\n");
+            return false;
+        }
+    }
+    return true;
+}
+
+static const struct chunk *chunk_of(const void *block)
+{
+    ck_assert_ptr_nonnull(block);
+    return page_source_owner(block);
+}
+
+START_TEST(blocks_lie_in_chunks_of_the_node_of_the_cpu_that_called_malloc)
+{
+    if (!have_two_cpus())
+        return;
+    for (int round = 0; round < 4000; round++) {
+        unsigned cpu = round / 100 % 2;
+
+        if (round % 100 == 0)
+            stay_on_cpu((int)cpu);
+        ck_assert_uint_eq(chunk_of(cia_allocate(1 + (size_t)round * 37 % 30000))->node, cpu);
+    }
+    /* Nine of them need a new chunk at least. */
+    for (unsigned cpu = 0; cpu < 2; cpu++) {
+        int before = asked.calls;
+
+        stay_on_cpu((int)cpu);
+        for (int i = 0; i < 9; i++)
+            (void)cia_allocate(500000);
+        ck_assert_int_gt(asked.calls, before);
+        check_asked(asked.address, CHUNK_BYTES, cpu);
+    }
+}
+END_TEST
+
+START_TEST(a_block_freed_on_a_cpu_of_another_node_is_not_served_there)
+{
+    enum { BYTES = 500, USES = 3000, BLOCKS = 500 };
+    void *blocks[BLOCKS];
+
+    if (!have_two_cpus())
+        return;
+    for (int cpu = 0; cpu < 2; cpu++) {
+        stay_on_cpu(cpu);
+        for (int i = 0; i < USES; i++) /* from here on blocks wait for the CPU */
+            cia_free(cia_allocate(BYTES));
+    }
+    for (unsigned there = 0; there < 2; there++) {
+        stay_on_cpu((int)there);
+        for (int i = 0; i < BLOCKS; i++)
+            blocks[i] = cia_allocate(BYTES);
+        stay_on_cpu((int)!there);
+        for (int i = 0; i < BLOCKS; i++)
+            cia_free(blocks[i]);
+        for (int i = 0; i < 2 * BLOCKS; i++)
+            ck_assert_uint_eq(chunk_of(cia_allocate(BYTES))->node, !there);
+    }
+}
+END_TEST
+
+START_TEST(a_mapping_of_its_own_is_asked_for_from_the_node_of_the_cpu)
+{
+    if (!have_two_cpus())
+        return;
+    for (unsigned cpu = 0; cpu < 2; cpu++) {
+        stay_on_cpu((int)cpu);
+        const struct huge *huge = page_source_owner(cia_allocate(10 << 20));
+
+        check_asked(huge->base, asked.bytes, cpu);
+        ck_assert_uint_ge(asked.bytes, huge->mapped_bytes);
+    }
+}
+END_TEST
+
+START_TEST(an_obstructed_thread_gets_a_block_of_its_own_node)
+{
+    if (!have_two_cpus())
+        return;
+    /* On each CPU a holder that never moves; so both need a spare sub-heap, and get one each. */
+    for (int round = 0; round < 3; round++) {
+        for (unsigned cpu = 0; cpu < 2; cpu++) {
+            stay_on_cpu((int)cpu);
+            if (round == 0) {
+                cia_free(cia_allocate(40000));
+                ck_assert(subheap_try_lock(heap_here()));
+            }
+            const struct chunk *chunk = chunk_of(cia_allocate(40000));
+            ck_assert_uint_eq(chunk->node, cpu);
+            ck_assert_uint_ge(chunk->owner->number, CPU_HEAPS);
+        }
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cia_memory_nodes");
@@ -240,6 +343,10 @@ int main(void)
     tcase_add_test(all, a_kernel_that_refuses_changes_nothing_and_errno_stays);
     tcase_add_test(all, the_kernel_prefers_the_node_for_a_mapping_that_was_bound);
     tcase_add_test(all, each_chunk_is_of_its_page_heaps_node_and_asked_for_from_it);
+    tcase_add_test(all, blocks_lie_in_chunks_of_the_node_of_the_cpu_that_called_malloc);
+    tcase_add_test(all, a_block_freed_on_a_cpu_of_another_node_is_not_served_there);
+    tcase_add_test(all, a_mapping_of_its_own_is_asked_for_from_the_node_of_the_cpu);
+    tcase_add_test(all, an_obstructed_thread_gets_a_block_of_its_own_node);
     suite_add_tcase(suite, all);
     return run_suite(suite);
 }

@@ -1,0 +1,70 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * From an address to its page: what free() must know, 16 bytes a page, found by two loads that
+ * depend on nothing but the address. A root in .bss and leaves for 512 MiB of address space each,
+ * mapped when first needed and kept. Memory that is not ours reads as all zero, or has no leaf.
+ */
+#ifndef MPLACE_CIA_PAGE_MAP_H
+#define MPLACE_CIA_PAGE_MAP_H
+
+#include "cia_malloc/page_source.h"
+#include "cia_malloc/size_class.h"
+
+#include <assert.h>
+
+/*
+ * Written when a run is carved, before its first block is handed out, under the lock of the
+ * sub-heap that owns the chunk; only read while any block of the run lives. So a reader with a
+ * valid block needs no more order than its own hand-over gave.
+ */
+struct page_info {
+    /* Bit l: line l of the page begins a block that may wait in a magazine. */
+    uint64_t starts;
+    uint16_t magazine;  /* where that is: see magazine_offset. 0: no such blocks here */
+    uint8_t size_class; /* or CLASS_LARGE, or CLASS_NONE */
+    uint8_t unused;
+    uint16_t run_page;  /* first page of the run, counted in the chunk: the spans of the run are
+                           chunk->spans[run_page] on */
+    uint8_t first_line; /* first line of block 0 of the run, counted from run_page */
+    uint8_t run_type;   /* type of the run's first span */
+};
+
+static_assert(sizeof(struct page_info) == 16, "four pages a line");
+
+enum {
+    PAGE_MAP_LEAF_SHIFT = 29,
+    PAGE_MAP_LEAF_PAGES = 1 << (PAGE_MAP_LEAF_SHIFT - PAGE_SHIFT),
+    PAGE_MAP_ROOT_ENTRIES = 1 << (ADDRESS_BITS - PAGE_MAP_LEAF_SHIFT),
+};
+
+static_assert(PAGE_MAP_LEAF_SHIFT >= (int)CHUNK_SHIFT, "the pages of a chunk are in one leaf");
+
+/* A leaf is published by compare-and-swap (release) and never changes its place. */
+extern _Atomic(struct page_info *) page_map_root[PAGE_MAP_ROOT_ENTRIES];
+
+/* NULL for an address that no chunk was ever near. */
+static inline __attribute__((always_inline)) struct page_info *page_map_find(const void *address)
+{
+    uintptr_t window = (uintptr_t)address >> PAGE_MAP_LEAF_SHIFT;
+
+    if (__builtin_expect(window >= PAGE_MAP_ROOT_ENTRIES, 0))
+        return NULL;
+    struct page_info *leaf = atomic_load_explicit(&page_map_root[window], memory_order_acquire);
+    if (__builtin_expect(leaf == NULL, 0))
+        return NULL;
+    return &leaf[(uintptr_t)address >> PAGE_SHIFT & (PAGE_MAP_LEAF_PAGES - 1)];
+}
+
+/* Whether a block that may wait in a magazine begins in the address's line, on a page of that info.
+ */
+static inline __attribute__((always_inline)) bool
+page_info_starts_line(const struct page_info *info, const void *address)
+{
+    return (info->starts >> ((uintptr_t)address >> LINE_SHIFT) % LINES_PER_PAGE & 1) != 0;
+}
+
+/* The pages of a chunk that begins there; NULL when out of memory. */
+struct page_info *page_map_provide(const void *chunk_base);
+
+#endif

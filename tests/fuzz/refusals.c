@@ -1,0 +1,411 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The kernel refuses: each mmap, munmap, mremap, madvise and raw system call that the allocator
+ * makes is refused in turn, alone, and with what comes after it. A program of allocations runs
+ * meanwhile in a child that has never allocated before. Promised:
+ *   - a call that fails says ENOMEM, and fails only if the kernel refused it something;
+ *   - what was allocated before is whole;
+ *   - once nothing is refused any more, everything can be had again.
+ * And the same with refusals of the kernel's own making: a limit on data, no mapping left.
+ *
+ *   refusals one | three | rest | limits       how many are refused from the k-th on
+ *
+ * This program's definitions of mmap and the others stand before libc's for every library. An
+ * allocator inside libc calls its own and is never refused: it runs the program once.
+ */
+#include "fuzz.h"
+#include "fuzz_model.h"
+#include "fuzz_turns.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ERRNO_BEFORE = 12345, CHILD_SECONDS = 120 };
+
+/* Shared with the child. from == 0: nothing is refused. */
+static struct refusals {
+    atomic_ulong made, refused;
+    unsigned long from, to;
+} * plan;
+
+static long raw(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long d_ __asm__("r10") = d;
+    register long e_ __asm__("r8") = e;
+    register long f_ __asm__("r9") = f;
+    long answer;
+
+    __asm__ volatile("syscall"
+                     : "=a"(answer)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(d_), "r"(e_), "r"(f_)
+                     : "rcx", "r11", "memory");
+    return answer;
+}
+
+/* The system call, or its refusal, as libc would return it. */
+static long make(int refusal, long number, long a, long b, long c, long d, long e, long f)
+{
+    long answer;
+
+    if (plan != NULL && plan->from != 0) {
+        unsigned long made = ++plan->made;
+
+        if (made >= plan->from && made < plan->to) {
+            plan->refused++;
+            errno = refusal;
+            return -1;
+        }
+    }
+    answer = raw(number, a, b, c, d, e, f);
+    if (answer < 0 && answer > -4096) {
+        errno = (int)-answer;
+        return -1;
+    }
+    return answer;
+}
+
+void *mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset)
+{
+    return (void *)make(ENOMEM, SYS_mmap, (long)address, (long)bytes, protection, flags, file,
+                        offset);
+}
+
+int munmap(void *address, size_t bytes)
+{
+    return (int)make(ENOMEM, SYS_munmap, (long)address, (long)bytes, 0, 0, 0, 0);
+}
+
+int madvise(void *address, size_t bytes, int advice)
+{
+    return (int)make(EAGAIN, SYS_madvise, (long)address, (long)bytes, advice, 0, 0, 0);
+}
+
+void *mremap(void *address, size_t old_bytes, size_t new_bytes, int flags, ...)
+{
+    va_list rest;
+    void *to = NULL;
+
+    va_start(rest, flags);
+    if (flags & MREMAP_FIXED)
+        to = va_arg(rest, void *);
+    va_end(rest);
+    return (void *)make(ENOMEM, SYS_mremap, (long)address, (long)old_bytes, (long)new_bytes, flags,
+                        (long)to, 0);
+}
+
+long syscall(long number, ...)
+{
+    va_list rest;
+    long value[6];
+
+    va_start(rest, number);
+    for (int i = 0; i < 6; i++)
+        value[i] = va_arg(rest, long);
+    va_end(rest);
+    return make(EPERM, number, value[0], value[1], value[2], value[3], value[4], value[5]);
+}
+
+/* A call is about to be made; afterwards, whether it may have failed. */
+static unsigned long refused_before;
+
+static void begin(const char *name)
+{
+    fuzz_position.operation++;
+    fuzz_position.name = name;
+    refused_before = plan->refused;
+    errno = ERRNO_BEFORE;
+}
+
+/* The kernel may refuse at any time, unseen. glibc then tries other ways and leaves errno changed.
+ */
+static bool may_fail;
+
+/* True if it succeeded, as errno says too. */
+static bool succeeded(struct slot *slot, const void *block)
+{
+    if (block != NULL) {
+        if (errno != ERRNO_BEFORE && !may_fail)
+            model_fail(slot, "a success changed errno");
+        return true;
+    }
+    if (errno != ENOMEM)
+        model_fail(slot, "a failure without ENOMEM");
+    if (plan->refused == refused_before && !may_fail)
+        model_fail(slot, "failed where nothing was refused");
+    return false;
+}
+
+static void check_all(void)
+{
+    for (int i = 0; i < MODEL_SLOTS; i++)
+        if (model_slots[i].block != NULL)
+            model_check(&model_slots[i]);
+}
+
+static void get(int number, size_t bytes, size_t alignment)
+{
+    struct slot *slot = &model_slots[number];
+    void *block;
+
+    if (slot->block != NULL)
+        return;
+    begin(alignment != 0 ? "aligned_alloc" : number % 3 == 0 ? "calloc" : "malloc");
+    block = alignment != 0    ? aligned_alloc(alignment, bytes)
+            : number % 3 == 0 ? calloc(1, bytes)
+                              : malloc(bytes);
+    if (!succeeded(slot, block))
+        return;
+    if (alignment == 0 && number % 3 == 0)
+        model_check_zero(slot, block, bytes);
+    model_add(slot, block, bytes, bytes, alignment);
+}
+
+static void change(int number, size_t bytes)
+{
+    struct slot *slot = &model_slots[number];
+
+    if (slot->block == NULL) {
+        get(number, bytes, 0);
+        return;
+    }
+    model_check(slot);
+    begin("realloc");
+    void *block = realloc(slot->block, bytes);
+    if (!succeeded(slot, block)) {
+        model_check(slot);
+        return;
+    }
+    model_moved(slot, block, bytes);
+}
+
+static void give_back(int number)
+{
+    struct slot *slot = &model_slots[number];
+    unsigned char *block = slot->block;
+
+    if (block == NULL)
+        return;
+    model_remove(slot);
+    model_clear(slot);
+    begin("free");
+    free(block);
+    if (errno != ERRNO_BEFORE)
+        model_fail(slot, "free changed errno");
+}
+
+static void trim(void)
+{
+    begin("malloc_trim");
+    malloc_trim(0);
+    check_all();
+}
+
+/* What is mapped from now on lies far from what was: tables by address grow. */
+static void use_up_the_neighbourhood(void)
+{
+    raw(SYS_mmap, 0, (long)20 << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+/* Goes through every way in which an allocator may ask the kernel for something. */
+static void use_the_allocator(void)
+{
+    static const size_t sizes[] = {1,     24,    100,    500,    1000,    2100,
+                                   16000, 66000, 200000, 530000, 1050000, (2 << 20) + 1};
+    enum { SIZES = sizeof sizes / sizeof sizes[0], MANY = 1800 };
+    int next = 0;
+
+    for (int cpu = 0; cpu < 2; cpu++) {
+        for (int i = 0; i < SIZES; i++) {
+            get(next++, sizes[i], 0);
+            get(next++, sizes[i], 0);
+        }
+        for (size_t alignment = 64; alignment <= 8 << 20; alignment *= 8)
+            get(next++, 3000, alignment);
+        turns_move((unsigned)cpu + 1);
+        use_up_the_neighbourhood();
+    }
+    for (int i = 0; i < MANY; i++)
+        get(MODEL_SLOTS - 1 - i, 3000, 0);
+    /* Grown and shrunk, where it stands and by moving. */
+    static const size_t steps[] = {3 << 20, 9 << 20, 4 << 20, 40000, 700000, 600000, 1 << 20, 50};
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        change(0, steps[i]);
+        change(next - 1, steps[i]);
+    }
+    check_all();
+    for (int i = 0; i < MANY; i++)
+        if (i % 8 != 0)
+            give_back(MODEL_SLOTS - 1 - i);
+    trim();
+    for (int i = 0; i < next; i += 2)
+        give_back(i);
+    trim();
+    turns_move(0);
+    for (int i = 0; i < 500; i++)
+        get(MODEL_SLOTS - 1 - i, 1500, 0);
+    check_all();
+}
+
+static void give_all_back(void)
+{
+    for (int i = 0; i < MODEL_SLOTS; i++)
+        give_back(i);
+    trim();
+}
+
+static _Noreturn void be_refused(void)
+{
+    alarm(CHILD_SECONDS);
+    turns_start(1, NULL);
+    use_the_allocator();
+    plan->from = 0;
+    check_all();
+    use_the_allocator();
+    give_all_back();
+    _exit(0);
+}
+
+static void expect_success(pid_t child)
+{
+    int status;
+
+    if (child < 0 || waitpid(child, &status, 0) != child) {
+        dprintf(STDERR_FILENO, "refusals: cannot run a child\n");
+        exit(2);
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        dprintf(STDERR_FILENO, "refusals: refused %lu to %lu: status %#x\n", plan->from, plan->to,
+                status);
+        exit(1);
+    }
+}
+
+/* The parent does not allocate, so that each child does so for the first time. */
+static void refuse_each_in_turn(unsigned long width)
+{
+    unsigned long k = 0, made;
+
+    do {
+        k++;
+        plan->made = plan->refused = 0;
+        plan->from = k;
+        plan->to = width == 0 ? (unsigned long)-1 : k + width;
+        fuzz_position.input = k;
+        pid_t child = fork();
+        if (child == 0)
+            be_refused();
+        expect_success(child);
+        made = plan->made;
+    } while (plan->refused > 0);
+    plan->from = 0;
+    dprintf(STDOUT_FILENO, "of %lu requests each was refused\n", made);
+    if (made < 50 && dlsym(RTLD_DEFAULT, "mplace_malloc_name") != NULL) {
+        dprintf(STDERR_FILENO, "refusals: the allocator's requests do not come by here\n");
+        exit(1);
+    }
+}
+
+/* Writable private memory: what mmap and brk give, without the addresses that RLIMIT_AS counts. */
+static void limit_data(size_t bytes)
+{
+    struct rlimit limit = {.rlim_cur = bytes, .rlim_max = RLIM_INFINITY};
+
+    if (setrlimit(RLIMIT_DATA, &limit) != 0) {
+        dprintf(STDERR_FILENO, "refusals: cannot limit data\n");
+        _exit(2);
+    }
+}
+
+static _Noreturn void be_limited(void)
+{
+    alarm(CHILD_SECONDS);
+    turns_start(1, NULL);
+    may_fail = true;
+    for (size_t bytes = 1 << 20; bytes <= 96 << 20; bytes += bytes / 2) {
+        limit_data(bytes);
+        use_the_allocator();
+    }
+    limit_data(0);
+    use_the_allocator();
+    give_all_back();
+    limit_data(RLIM_INFINITY);
+    may_fail = false;
+    use_the_allocator();
+    give_all_back();
+    _exit(0);
+}
+
+/* Pages that no two neighbours of can be one mapping, until the kernel keeps no more of them. */
+static _Noreturn void be_without_mappings(void)
+{
+    const size_t page = 4096, pages = (size_t)1 << 18;
+    char *many;
+    size_t used = 0;
+
+    alarm(CHILD_SECONDS);
+    turns_start(1, NULL);
+    use_the_allocator();
+    many = mmap(NULL, pages * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (many == MAP_FAILED)
+        _exit(2);
+    while (used < pages && mprotect(many + used * page, page, PROT_READ) == 0)
+        used += 2;
+    if (used >= pages) {
+        dprintf(STDERR_FILENO, "refusals: this kernel keeps all mappings: not tried\n");
+        _exit(0);
+    }
+    may_fail = true;
+    use_the_allocator();
+    give_all_back();
+    use_the_allocator();
+    munmap(many, pages * page);
+    may_fail = false;
+    check_all();
+    use_the_allocator();
+    give_all_back();
+    _exit(0);
+}
+
+static void in_a_child(void (*body)(void))
+{
+    pid_t child = fork();
+
+    if (child == 0)
+        body();
+    expect_success(child);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc == 2 ? argv[1] : "";
+
+    plan = mmap(NULL, sizeof *plan, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (plan == MAP_FAILED)
+        return 2;
+    if (strcmp(what, "one") == 0) {
+        refuse_each_in_turn(1);
+    } else if (strcmp(what, "three") == 0) {
+        refuse_each_in_turn(3);
+    } else if (strcmp(what, "rest") == 0) {
+        refuse_each_in_turn(0);
+    } else if (strcmp(what, "limits") == 0) {
+        in_a_child(be_limited);
+        in_a_child(be_without_mappings);
+    } else {
+        fputs("usage: refusals one|three|rest|limits\n", stderr);
+        return 2;
+    }
+    return 0;
+}
