@@ -156,16 +156,25 @@ bool magazine_look(struct magazines *magazines, unsigned size_class, uint32_t lo
 }
 
 /* Whether the block is among the last of so many places. */
-static bool is_among_last(char *const *places, uint32_t count, const void *block)
+static inline bool is_among_last(char *const *places, uint32_t count, const void *block)
 {
     enum { LOOKED_AT = 8 };
-    bool found = false;
+    uintptr_t differ = 1;
 
+    if (__builtin_expect(count < LOOKED_AT, 0)) {
+        for (uint32_t i = 0; i < count; i++)
+            differ = differ != 0 && magazine_block((uintptr_t)places[i]) != block;
+        return differ == 0;
+    }
     /* All of them, whether it was found or not: there is no branch to be mispredicted. One place at
        a time: two that were just written, read as one, would have to reach the cache before. */
-    for (uint32_t i = count > LOOKED_AT ? count - LOOKED_AT : 0; i < count; i++)
-        found |= magazine_block((uintptr_t)__atomic_load_n(&places[i], __ATOMIC_RELAXED)) == block;
-    return found;
+#pragma GCC unroll 8
+    for (uint32_t i = 0; i < LOOKED_AT; i++) {
+        uintptr_t place = (uintptr_t)__atomic_load_n(&places[count - 1 - i], __ATOMIC_RELAXED);
+
+        differ = (uintptr_t)magazine_block(place) == (uintptr_t)block ? 0 : differ;
+    }
+    return differ == 0;
 }
 
 bool magazine_has_lately(const struct magazine *magazine, const void *block)

@@ -265,12 +265,18 @@ static void let_time_pass(void)
     }
 }
 
-START_TEST(a_huge_page_is_split_only_when_half_of_it_is_free)
+/* One that is full, of a heap that has huge pages. */
+static char *a_half_of_many(void)
 {
     setenv("CIA_HUGE_PAGES", "1", 1);
     stay_on_cpu(sched_getcpu());
     take_runs(16 * MIB);
-    char *half = half_of(runs[run_count / 2]);
+    return half_of(runs[run_count / 2]);
+}
+
+START_TEST(a_huge_page_is_split_only_when_half_of_it_is_free)
+{
+    char *half = a_half_of_many();
 
     free_some_in(half, 1, 4);
     let_time_pass();
@@ -289,10 +295,7 @@ END_TEST
 
 START_TEST(a_trim_gives_back_every_free_page_of_huge_pages)
 {
-    setenv("CIA_HUGE_PAGES", "1", 1);
-    stay_on_cpu(sched_getcpu());
-    take_runs(16 * MIB);
-    char *half = half_of(runs[run_count / 2]);
+    char *half = a_half_of_many();
 
     free_some_in(half, 1, 4);
     cia_trim();
