@@ -9,6 +9,7 @@
 #include "cia_malloc/heap_table.h"
 #include "cia_malloc/large.h"
 #include "cia_malloc/supply.h"
+#include "cia_malloc/tiny.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -44,6 +45,10 @@ static void *allocate_once(size_t bytes, bool *zeroed)
 
     if (bytes > SIZE_CLASS_LARGEST)
         return allocate_large(bytes, LINE_BYTES, zeroed);
+    if (__builtin_expect(tiny_serves(bytes), 0)) {
+        *zeroed = false;
+        return tiny_allocate(bytes);
+    }
     block = supply_block(size_class_of(bytes));
     *zeroed = (block & MAGAZINE_UNTOUCHED) != 0;
     return magazine_block(block);
@@ -96,6 +101,8 @@ void *cia_allocate_slow(size_t bytes)
     bool zeroed;
     void *block;
 
+    if (__builtin_expect(tiny_serves(bytes), 0) && (block = tiny_allocate(bytes)) != NULL)
+        return block;
     if (bytes <= MAGAZINE_LARGEST && !magazines_use_sequences()) {
         uintptr_t popped = supply_pop_under_lock(size_class_of(bytes));
 
@@ -171,8 +178,9 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes)
     bool zeroed;
     void *block;
 
+    /* A tiny block is aligned to its length, longer ones to a line. */
     if (alignment <= LINE_BYTES)
-        return allocate_quietly(bytes, &zeroed);
+        return allocate_quietly(bytes < alignment ? alignment : bytes, &zeroed);
     if (bytes == 0)
         bytes = 1;
     block = allocate_aligned_once(alignment, bytes);
@@ -212,6 +220,10 @@ void cia_free_slow(void *address)
 
     if (__builtin_expect(address == NULL, 0))
         return;
+    if (__builtin_expect(info != NULL && page_info_is_tiny(info), 0)) {
+        tiny_free(info, address);
+        return;
+    }
     if (__builtin_expect(info != NULL && (uintptr_t)address % LINE_BYTES == 0 &&
                              page_info_starts_line(info, address),
                          1)) {
@@ -233,6 +245,8 @@ size_t cia_usable(const void *address)
                              page_info_starts_line(info, address),
                          1))
         return (size_t)size_class_lines[info->size_class] * LINE_BYTES;
+    if (info != NULL && page_info_is_tiny(info))
+        return tiny_usable(info, address);
     void *found = page_source_owner(address);
 
     if (found == NULL)

@@ -128,11 +128,10 @@ int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint
         int obstacle = last_set(chunk->used, first, pages);
 
         if (obstacle < 0) {
-            uint32_t dirty = count_set(chunk->dirty, first, pages);
+            uint32_t dirty = count_set(chunk->touched, first, pages);
 
             *clean = dirty == 0;
             set_range(chunk->used, first, pages, true);
-            set_range(chunk->dirty, first, pages, false);
             chunk->used_pages += pages;
             chunk->dirty_pages -= dirty;
             return (int)first;
@@ -152,10 +151,34 @@ void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages)
     for (uint32_t page = first; page < first + pages; page++)
         chunk->pages[page] = (struct page_info){.size_class = CLASS_NONE};
     set_range(chunk->used, first, pages, false);
-    set_range(chunk->dirty, first, pages, true);
     chunk->used_pages -= pages;
-    chunk->dirty_pages += pages;
+    chunk->dirty_pages += count_set(chunk->touched, first, pages);
     chunk->longest_free = CHUNK_PAGES; /* unknown: the run may have joined others */
+}
+
+uint32_t chunk_touched_pages(const struct chunk *chunk, uint32_t first, uint32_t pages)
+{
+    return count_set(chunk->touched, first, pages);
+}
+
+void chunk_touch(struct chunk *chunk, uint32_t first, uint32_t pages)
+{
+    set_range(chunk->touched, first, pages, true);
+}
+
+void chunk_populate(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t ahead)
+{
+    uint32_t end = first + pages;
+
+    while ((first = next_page(chunk->touched, first, false)) < end) {
+        uint32_t stop = next_page(chunk->touched, first, true);
+
+        if (stop > end + ahead)
+            stop = end + ahead;
+        page_source_populate(chunk->base + (size_t)first * PAGE_BYTES,
+                             (size_t)(stop - first) * PAGE_BYTES);
+        set_range(chunk->touched, first, stop - first, true);
+    }
 }
 
 static char *half_address(const struct chunk *chunk, uint32_t half)
@@ -188,21 +211,21 @@ bool chunk_join_full_halves(struct chunk *chunk)
     return joined;
 }
 
-/* Gives back the dirty pages of [first, end); returns how many. */
+/* Gives back the dirty pages of [first, end), in which no page is used; returns how many. */
 static uint32_t purge_range(struct chunk *chunk, uint32_t first, uint32_t end)
 {
-    uint32_t dirty = count_set(chunk->dirty, first, end - first);
+    uint32_t dirty = count_set(chunk->touched, first, end - first);
 
     if (!page_source_purge(chunk->base + (size_t)first * PAGE_BYTES,
                            (size_t)(end - first) * PAGE_BYTES))
         return 0;
-    set_range(chunk->dirty, first, end - first, false);
+    set_range(chunk->touched, first, end - first, false);
     chunk->dirty_pages -= dirty;
     return dirty;
 }
 
-static uint32_t purge_half(struct chunk *chunk, uint32_t half, uint32_t most,
-                           enum chunk_split split)
+static uint32_t purge_half(struct chunk *chunk, const uint64_t dirty[CHUNK_WORDS], uint32_t half,
+                           uint32_t most, enum chunk_split split)
 {
     uint32_t first = half * HALF_PAGES, end = first + HALF_PAGES;
     uint32_t purged = 0;
@@ -222,11 +245,11 @@ static uint32_t purge_half(struct chunk *chunk, uint32_t half, uint32_t most,
         }
     }
     /* From the end: runs are taken from the beginning. */
-    for (int last; purged < most && (last = last_set(chunk->dirty, first, end - first)) >= 0;) {
+    for (int last; purged < most && (last = last_set(dirty, first, end - first)) >= 0;) {
         uint32_t begin = (uint32_t)last;
 
         while (begin > first && (uint32_t)last + 1 - begin < most - purged &&
-               is_set(chunk->dirty, begin - 1))
+               is_set(dirty, begin - 1))
             begin--;
         purged += purge_range(chunk, begin, (uint32_t)last + 1);
         end = begin;
@@ -238,11 +261,14 @@ static uint32_t purge_half(struct chunk *chunk, uint32_t half, uint32_t most,
 
 uint32_t chunk_purge(struct chunk *chunk, uint32_t most, enum chunk_split split)
 {
+    uint64_t dirty[CHUNK_WORDS];
     uint32_t purged = 0;
 
+    for (uint32_t w = 0; w < CHUNK_WORDS; w++)
+        dirty[w] = chunk->touched[w] & ~chunk->used[w];
     for (uint32_t half = 0; half < CHUNK_HALVES && purged < most; half++) {
-        if (count_set(chunk->dirty, half * HALF_PAGES, HALF_PAGES) > 0)
-            purged += purge_half(chunk, half, most - purged, split);
+        if (count_set(dirty, half * HALF_PAGES, HALF_PAGES) > 0)
+            purged += purge_half(chunk, dirty, half, most - purged, split);
     }
     return purged;
 }

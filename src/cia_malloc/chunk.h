@@ -22,6 +22,7 @@ enum {
     CHUNK_HALVES = 2, /* as long as a huge page each */
     HALF_PAGES = CHUNK_PAGES / CHUNK_HALVES,
     CLASS_LARGE = SIZE_CLASS_COUNT, /* a run that is one block, see large.h */
+    TINY_WORDS = 4,                 /* of bits, for a page of tiny blocks, see tiny_heap.h */
     CLASS_NONE = 0xff,              /* no run here */
 };
 
@@ -30,10 +31,16 @@ enum {
  * span_bit_of_block. A large block has bit 0 alone.
  */
 struct span {
-    uint64_t free; /* the block may be handed out; remote frees not yet drained are not in it */
-    uint64_t untouched; /* never handed out since the kernel zeroed its pages: calloc need not */
-    uint64_t interior;  /* handed out from an address inside the block, for its alignment */
-    char *base;         /* block 0; for a large block its address */
+    union {
+        struct {
+            uint64_t free; /* may be handed out; remote frees not yet drained are not in it */
+            uint64_t untouched; /* never handed out since the kernel zeroed its pages: calloc need
+                                   not */
+            uint64_t interior;  /* handed out from an address inside the block, for its alignment */
+            char *base;         /* block 0; for a large block its address */
+        };
+        uint64_t tiny_free[TINY_WORDS]; /* of a page of tiny blocks, in place of these */
+    };
     struct span *next, *previous; /* the circular list of partial spans of its class and type */
     struct chunk *chunk;
     uint8_t size_class; /* or CLASS_LARGE */
@@ -51,9 +58,17 @@ struct span {
  * remote frees do not fetch the line that the owner works on.
  */
 struct span_remote {
-    _Alignas(LINE_BYTES) _Atomic uint64_t freed;
-    struct span_remote *next; /* in the inbox; written by the pusher, read by the drainer */
-    struct chunk *chunk;      /* constant while the run lives */
+    union {
+        struct {
+            _Alignas(LINE_BYTES) _Atomic uint64_t freed;
+            struct span_remote *next; /* in the inbox; written by the pusher, read by the drainer */
+            struct chunk *chunk;      /* constant while the run lives */
+        };
+        struct { /* of a page of tiny blocks: each word goes into the inbox by itself */
+            _Atomic uint64_t tiny_freed[TINY_WORDS];
+            uintptr_t tiny_next[TINY_WORDS];
+        };
+    };
 };
 
 /* What page_source_owner finds: first field of struct chunk and of struct huge. */
@@ -67,7 +82,7 @@ static inline enum owner_kind owner_kind_of(const void *owner)
 struct chunk {
     enum owner_kind kind;
     uint32_t used_pages;
-    uint32_t dirty_pages;          /* free, but perhaps populated */
+    uint32_t dirty_pages;          /* free, but touched */
     uint32_t longest_free;         /* an upper bound of the longest free run, in pages */
     struct subheap *owner;         /* constant */
     uint8_t node;                  /* constant: the memory node of its pages, if it has any left */
@@ -75,8 +90,10 @@ struct chunk {
     struct chunk *next, *previous; /* a circle of the sub-heap's chunks, see struct page_heap */
     uint8_t circle;                /* which of them */
     uint8_t huge_halves;           /* bit h: the kernel was asked for a huge page for half h */
-    uint64_t used[CHUNK_WORDS];
-    uint64_t dirty[CHUNK_WORDS];
+    uint64_t used[CHUNK_WORDS];    /* in a run */
+    /* A page whose bit is not set reads as zero and has no byte of any block that was ever handed
+       out since: see populate.h, which sets the bits. One that is touched and not used is dirty. */
+    uint64_t touched[CHUNK_WORDS];
     struct page_info *pages; /* constant: of the page map, CHUNK_PAGES of them */
     /* Indexed by page. The spans of a run take the entries from the run's first page on: a run
        never has more spans than pages. */
@@ -106,8 +123,20 @@ void chunk_destroy(struct chunk *chunk);
 int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint32_t residue,
                      bool *clean);
 
-/* Gives a run back; its pages count as dirty. */
+/* Gives a run back; those of its pages that were touched count as dirty. */
 void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages);
+
+/* How many pages of a range were touched. */
+uint32_t chunk_touched_pages(const struct chunk *chunk, uint32_t first, uint32_t pages);
+
+/* Says that all pages of a range are touched, or may be any time. */
+void chunk_touch(struct chunk *chunk, uint32_t first, uint32_t pages);
+
+/*
+ * Populates the pages of a range that were not touched, and with the last of them up to so many
+ * behind the range: as far as those were not touched either.
+ */
+void chunk_populate(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t ahead);
 
 /*
  * Joins each half of the chunk that has no huge page, is nearly full of runs, and nearly all

@@ -6,6 +6,7 @@
 #include "cia_malloc/class_heap.h"
 
 #include "cia_malloc/magazine.h"
+#include "cia_malloc/populate.h"
 
 enum {
     /* Spans looked at, a type, before any free block will do. A span has a given slot free as often
@@ -246,11 +247,13 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t m
         reached |= (uint64_t)(++counts[bit] >= heap->target) << bit;
         blocks[count++] = block + (span->untouched >> bit & 1) * MAGAZINE_UNTOUCHED;
     }
-    span->free &= ~taken;
-    span->untouched &= ~taken;
     heap->below[span->type] &= ~reached;
     heap->live += count;
     heap->allocations += count;
+    if ((span->untouched & taken) != 0)
+        populate_blocks(span, span->untouched & taken, class_heap_live_bytes(heap));
+    span->free &= ~taken;
+    span->untouched &= ~taken;
     return count;
 }
 
@@ -303,7 +306,7 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
 
         *span = (struct span){
             .free = all,
-            .untouched = clean ? all : 0,
+            .untouched = clean ? all : 0, /* if not, see below */
             .base = chunk->base + (size_t)page * PAGE_BYTES + (size_t)line * LINE_BYTES,
             .chunk = chunk,
             .size_class = heap->size_class,
@@ -315,6 +318,8 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
         chunk->remotes[page + i].chunk = chunk;
         list_append(heap, span);
     }
+    if (!clean)
+        populate_rest(chunk, page, pages);
     heap->capacity += (uint32_t)layout->run_spans * layout->span_blocks;
     if (!heap->has_runs) {
         /* The first run is where it is; the cycle is laid out from there. */

@@ -37,7 +37,7 @@
 #ifndef MPLACE_CIA_CLASS_HEAP_H
 #define MPLACE_CIA_CLASS_HEAP_H
 
-#include "cia_malloc/chunk.h"
+#include "cia_malloc/populate.h"
 
 /* Bits of span.listed. */
 enum {
@@ -96,6 +96,11 @@ static inline void class_heap_count_returned(struct class_heap *heap, uint32_t t
         class_heap_set_target(heap, heap->live / colours + 1);
 }
 
+static inline uint64_t class_heap_live_bytes(const struct class_heap *heap)
+{
+    return (uint64_t)heap->live * heap->block_bytes;
+}
+
 /* Takes one of the wanted blocks (not 0) of the current span; *untouched says that it reads as
  * zero. */
 static inline void *class_heap_take(struct class_heap *heap, struct span *span, uint64_t wanted,
@@ -107,7 +112,10 @@ static inline void *class_heap_take(struct class_heap *heap, struct span *span, 
 
     span->free &= ~mask;
     *untouched = (span->untouched & mask) != 0;
-    span->untouched &= ~mask;
+    if (__builtin_expect(*untouched, 0)) {
+        populate_blocks(span, mask, class_heap_live_bytes(heap));
+        span->untouched &= ~mask;
+    }
     class_heap_count_taken(heap, span->type, bit);
     return span->base + (size_t)((bit - span->phase) & heap->block_mask) * heap->block_bytes;
 }

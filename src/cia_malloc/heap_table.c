@@ -8,6 +8,7 @@
 #include "base/cache_geometry.h"
 #include "base/memory_nodes.h"
 #include "base/settings.h"
+#include "cia_malloc/tiny.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -43,6 +44,7 @@ static void initialise_once(void)
         decay_read_setting();
         page_heap_read_setting();
         magazines_choose(sequences_can_be_used(), memory_node_count());
+        tiny_choose(setting_switch("CIA_TINY", 0));
         atomic_store_explicit(&done, true, memory_order_release);
     }
 }

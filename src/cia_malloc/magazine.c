@@ -31,10 +31,16 @@ static _Atomic(void *) withdrawer;
 
 uint16_t magazine_offset_by_lines[MAGAZINE_LARGEST_LINES + 1];
 
+/* Length of the blocks: of a class, or tiny ones. They wait as if each had its line. */
+static uint32_t bytes_of(unsigned size_class)
+{
+    return size_class < TINY_MAGAZINES ? size_class_lines[size_class] * LINE_BYTES : LINE_BYTES;
+}
+
 /* Blocks of a level at most: fewer where they are long. */
 static uint32_t limit_of(unsigned size_class)
 {
-    uint32_t most = MAGAZINE_LEVEL_BYTES / (size_class_lines[size_class] * LINE_BYTES);
+    uint32_t most = MAGAZINE_LEVEL_BYTES / bytes_of(size_class);
 
     return most < MAGAZINE_PLACES ? most : MAGAZINE_PLACES;
 }
@@ -42,7 +48,7 @@ static uint32_t limit_of(unsigned size_class)
 /* Blocks of the stack at most. Fewer than a box must have: no boxes then. */
 static uint32_t ceiling_of(unsigned size_class)
 {
-    uint32_t most = MAGAZINE_STACK_BYTES / (size_class_lines[size_class] * LINE_BYTES);
+    uint32_t most = MAGAZINE_STACK_BYTES / bytes_of(size_class);
     uint32_t limit = limit_of(size_class);
 
     if (limit < MAGAZINE_PLACES)

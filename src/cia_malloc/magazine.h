@@ -48,6 +48,11 @@ enum {
     MAGAZINE_LARGEST_LINES = 257,
     MAGAZINE_LARGEST = MAGAZINE_LARGEST_LINES * LINE_BYTES,
     MAGAZINE_CLASSES = 35,
+    /* Behind those of the classes: of blocks of 16 and of 32 B with CIA_TINY=1. They have no
+       colours and no second level, see tiny.h. */
+    TINY_CLASSES = 2,
+    TINY_MAGAZINES = MAGAZINE_CLASSES,
+    ALL_MAGAZINES = TINY_MAGAZINES + TINY_CLASSES,
 
     MAGAZINE_PLACES = 64,  /* of a level: one word of bits, and the colours of most machines */
     MAGAZINE_STACK = 1400, /* of the active level and the boxes together */
@@ -109,7 +114,7 @@ union magazine_bounds {
 /* Those of all classes for blocks of one NUMA node. */
 struct magazine_region {
     _Alignas(LINE_BYTES) uint64_t unused;
-    struct magazine of_class[MAGAZINE_CLASSES];
+    struct magazine of_class[ALL_MAGAZINES];
 };
 
 /* What housekeeping saw of a magazine: relaxed, nothing depends on it but when it is emptied. */
@@ -125,9 +130,9 @@ struct magazine_note {
  */
 struct magazines {
     struct magazine *own; /* by class: in the region of the CPU's node; constant */
-    struct magazine_note note[MAGAZINE_CLASSES];
-    uint32_t uses[MAGAZINE_CLASSES]; /* until there is a limit; under the sub-heap's lock */
-    _Alignas(LINE_BYTES) struct magazine_store store[MAGAZINE_CLASSES]; /* populated when used */
+    struct magazine_note note[ALL_MAGAZINES];
+    uint32_t uses[ALL_MAGAZINES]; /* until there is a limit; under the sub-heap's lock */
+    _Alignas(LINE_BYTES) struct magazine_store store[ALL_MAGAZINES]; /* populated when used */
     struct magazine_region region[];                                    /* by node */
 };
 

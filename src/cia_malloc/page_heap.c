@@ -140,6 +140,8 @@ static bool take_from_chunk(struct page_heap *heap, struct chunk *chunk,
     run->page = (uint32_t)first;
     heap->used_pages += request->pages;
     heap->dirty_pages -= dirty_before - chunk->dirty_pages;
+    if (!request->populated_later)
+        chunk_touch(chunk, run->page, request->pages);
     move_to_its_circle(heap, chunk);
     return true;
 }
@@ -327,11 +329,13 @@ static void keep_within_bounds(struct page_heap *heap)
 
 void page_heap_return(struct page_heap *heap, struct chunk *chunk, uint32_t page, uint32_t pages)
 {
+    uint32_t dirty_before = chunk->dirty_pages;
+
     heap->changed_at = decay_clock();
     page_heap_decay(heap, heap->changed_at); /* what was there before these is older */
     chunk_return_pages(chunk, page, pages);
     heap->used_pages -= pages;
-    heap->dirty_pages += pages;
+    heap->dirty_pages += chunk->dirty_pages - dirty_before;
     publish(heap);
     move_to_its_circle(heap, chunk);
     if (decay_milliseconds() == DECAY_AT_ONCE)

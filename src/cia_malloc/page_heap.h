@@ -46,6 +46,7 @@ struct page_request {
     uint32_t pages;
     uint32_t modulus, residue;
     uint32_t preferred_modulus, preferred_residue;
+    bool populated_later; /* as populate.h does; else all pages count as touched at once */
 };
 
 struct page_run {

@@ -26,8 +26,13 @@ struct page_info {
     uint8_t unused;
     uint16_t run_page;  /* first page of the run, counted in the chunk: the spans of the run are
                            chunk->spans[run_page] on */
-    uint8_t first_line; /* first line of block 0 of the run, counted from run_page */
-    uint8_t run_type;   /* type of the run's first span */
+    union {
+        struct {
+            uint8_t first_line; /* first line of block 0 of the run, counted from run_page */
+            uint8_t run_type;   /* type of the run's first span */
+        };
+        uint16_t tiny_cpu; /* of a page of tiny blocks: whose they are, see tiny_heap.h */
+    };
 };
 
 static_assert(sizeof(struct page_info) == 16, "four pages a line");

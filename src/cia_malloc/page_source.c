@@ -201,6 +201,27 @@ bool page_source_purge(void *address, size_t bytes)
     return purged;
 }
 
+void page_source_populate(void *address, size_t bytes)
+{
+    /* Linux 5.14; the headers may be older. */
+    enum { POPULATE_WRITE = 23 };
+    static atomic_bool unknown; /* to this kernel */
+    int saved_errno = errno;
+
+    /* For a single page a fault is cheaper than the call (2.2 us and 2.7 here), for two they are
+       even, sixteen cost 1.6 each. */
+    if (bytes > PAGE_BYTES && !atomic_load_explicit(&unknown, memory_order_relaxed)) {
+        if (madvise(address, bytes, POPULATE_WRITE) == 0 || errno != EINVAL) {
+            errno = saved_errno;
+            return;
+        }
+        atomic_store_explicit(&unknown, true, memory_order_relaxed);
+        errno = saved_errno;
+    }
+    for (size_t at = 0; at < bytes; at += PAGE_BYTES)
+        *((volatile char *)address + at) = 0;
+}
+
 bool page_source_resize(void *address, size_t old_bytes, size_t new_bytes)
 {
     int saved_errno = errno;

@@ -63,6 +63,12 @@ void page_source_unmap(void *address, size_t bytes);
 bool page_source_purge(void *address, size_t bytes);
 
 /*
+ * Populates pages that hold nothing yet, so that nobody has to wait for them later. Nobody else may
+ * use them meanwhile. Failure shows when they are used, as without.
+ */
+void page_source_populate(void *address, size_t bytes);
+
+/*
  * Grows or shrinks a mapping where it stands (both sizes multiples of PAGE_BYTES). False when the
  * addresses behind it are taken.
  */

@@ -12,30 +12,49 @@
 
 #include <unistd.h>
 
+/* The classes, and behind them those of tiny blocks. */
+enum { TINY_TOTALS = SIZE_CLASS_COUNT, ALL_TOTALS = TINY_TOTALS + TINY_CLASSES };
+
 /* By class, over all sub-heaps. */
 struct class_totals {
     uint64_t allocations, live, capacity;
     uint64_t waiting; /* in magazines: live to the class heap, not to the program */
 };
 
-static void add_magazines(const struct magazines *magazines,
-                          struct class_totals classes[SIZE_CLASS_COUNT])
+static size_t block_bytes(unsigned i)
 {
-    for (unsigned i = 0; magazines != NULL && i < MAGAZINE_CLASSES; i++) {
-        const struct magazine *magazine = &magazines->own[i];
+    return i < TINY_TOTALS ? (size_t)size_class_lines[i] * LINE_BYTES : tiny_bytes(i - TINY_TOTALS);
+}
 
-        classes[i].allocations += magazine_served(magazine);
-        classes[i].waiting += magazine_waiting(magazine);
+static void add_magazines(const struct magazines *magazines,
+                          struct class_totals classes[ALL_TOTALS])
+{
+    for (unsigned i = 0; magazines != NULL && i < ALL_MAGAZINES; i++) {
+        const struct magazine *magazine = &magazines->own[i];
+        struct class_totals *of =
+            &classes[i < TINY_MAGAZINES ? i : TINY_TOTALS + i - TINY_MAGAZINES];
+
+        of->allocations += magazine_served(magazine);
+        of->waiting += magazine_waiting(magazine);
     }
 }
 
-static void read_all(struct cia_totals *totals, struct class_totals classes[SIZE_CLASS_COUNT])
+static void add_tiny(const struct tiny_heap *heap, struct class_totals classes[TINY_CLASSES])
+{
+    for (unsigned i = 0; i < TINY_CLASSES; i++) {
+        classes[i].allocations += heap->classes[i].allocations;
+        classes[i].live += heap->classes[i].live;
+        classes[i].capacity += heap->classes[i].pages * (PAGE_BYTES / tiny_bytes(i));
+    }
+}
+
+static void read_all(struct cia_totals *totals, struct class_totals classes[ALL_TOTALS])
 {
     uint32_t index = 0;
     struct subheap *heap;
 
     *totals = (struct cia_totals){0};
-    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
+    for (unsigned i = 0; i < ALL_TOTALS; i++)
         classes[i] = (struct class_totals){0};
     if (magazines_use_sequences()) {
         for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++)
@@ -50,6 +69,7 @@ static void read_all(struct cia_totals *totals, struct class_totals classes[SIZE
             classes[i].live += heap->classes[i].live;
             classes[i].capacity += heap->classes[i].capacity;
         }
+        add_tiny(&heap->tiny, classes + TINY_TOTALS);
         totals->allocations += heap->large_allocations;
         totals->live_blocks += heap->large_live;
         totals->live_bytes += heap->large_pages_live * PAGE_BYTES;
@@ -59,14 +79,14 @@ static void read_all(struct cia_totals *totals, struct class_totals classes[SIZE
         totals->subheaps++;
         subheap_unlock(heap);
     }
-    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
+    for (unsigned i = 0; i < ALL_TOTALS; i++) {
         /* Other threads go on meanwhile: one may have emptied a magazine before its heap was read.
          */
         classes[i].live -=
             classes[i].waiting < classes[i].live ? classes[i].waiting : classes[i].live;
         totals->allocations += classes[i].allocations;
         totals->live_blocks += classes[i].live;
-        totals->live_bytes += classes[i].live * size_class_lines[i] * LINE_BYTES;
+        totals->live_bytes += classes[i].live * block_bytes(i);
     }
     huge_totals(&totals->huge_bytes, &totals->huge_blocks);
     totals->kept_bytes = huge_cache_bytes();
@@ -79,7 +99,7 @@ static void read_all(struct cia_totals *totals, struct class_totals classes[SIZE
 
 void cia_totals_read(struct cia_totals *totals)
 {
-    struct class_totals classes[SIZE_CLASS_COUNT];
+    struct class_totals classes[ALL_TOTALS];
 
     read_all(totals, classes);
 }
@@ -87,7 +107,7 @@ void cia_totals_read(struct cia_totals *totals)
 void cia_report(struct report *report)
 {
     struct cia_totals totals;
-    struct class_totals classes[SIZE_CLASS_COUNT];
+    struct class_totals classes[ALL_TOTALS];
 
     read_all(&totals, classes);
     report_format(report, "mplace: malloc of process %d under libcia_malloc\n", (int)getpid());
@@ -106,9 +126,11 @@ void cia_report(struct report *report)
     if (totals.passed_over > 0)
         report_format(report, "  not counted     %u sub-heaps in use\n", totals.passed_over);
     report_format(report, "  %10s %14s %10s %10s\n", "block B", "blocks served", "live", "free");
-    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
+    for (unsigned at = 0; at < ALL_TOTALS; at++) {
+        unsigned i = (at + TINY_TOTALS) % ALL_TOTALS; /* the shortest first */
+
         if (classes[i].allocations > 0)
-            report_format(report, "  %10u %14lu %10lu %10lu\n", size_class_lines[i] * LINE_BYTES,
+            report_format(report, "  %10zu %14lu %10lu %10lu\n", block_bytes(i),
                           classes[i].allocations, classes[i].live,
                           classes[i].capacity - classes[i].live);
     }

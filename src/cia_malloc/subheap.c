@@ -35,6 +35,7 @@ struct subheap *subheap_create(uint32_t number, uint8_t node)
     heap->number = number;
     page_heap_initialise(&heap->pages, heap);
     heap->pages.node = node;
+    tiny_heap_initialise(&heap->tiny, &heap->pages, number);
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
         class_heap_initialise(&heap->classes[i], i);
     return heap;
@@ -52,6 +53,7 @@ static bool add_run(struct subheap *heap, struct class_heap *class_heap)
         .residue = residue,
         .preferred_modulus = modulus,
         .preferred_residue = residue,
+        .populated_later = true,
     };
     struct page_run run;
 
@@ -136,6 +138,7 @@ void subheap_free_large(struct subheap *heap, struct span *span)
 
 void subheap_drain(struct subheap *heap)
 {
+    tiny_heap_drain(&heap->tiny);
     /* Most slow paths find it empty: read before taking the line for writing. */
     if (atomic_load_explicit(&heap->inbox, memory_order_relaxed) == NULL)
         return;
@@ -215,6 +218,7 @@ bool subheap_trim(struct subheap *heap)
     uint32_t purged;
 
     subheap_drain(heap);
+    tiny_heap_trim(&heap->tiny);
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
         class_heap_retire_current(&heap->classes[i]);
 

@@ -17,6 +17,7 @@
 #include "cia_malloc/class_heap.h"
 #include "cia_malloc/magazine.h"
 #include "cia_malloc/page_heap.h"
+#include "cia_malloc/tiny_heap.h"
 
 struct huge;
 
@@ -47,6 +48,7 @@ struct subheap {
 
     _Alignas(LINE_BYTES) uint8_t large_colour[LARGE_CURSORS];
     struct class_heap classes[SIZE_CLASS_COUNT];
+    struct tiny_heap tiny;
 
     /* NULL for a spare sub-heap. Constant. What is in them is not under the lock if magazines are
        worked on by sequences, see magazine.h. */

@@ -10,6 +10,7 @@
 #include "cia_malloc/housekeeping.h"
 #include "cia_malloc/magazine_held.h"
 #include "cia_malloc/magazine_sequences.h"
+#include "cia_malloc/tiny.h"
 
 /* How a thread works on a magazine. */
 struct grip {
@@ -485,6 +486,7 @@ static void empty_all(struct magazines *magazines, struct subheap *held)
 
         empty(&grip, held);
     }
+    tiny_empty_magazines(magazines, held);
 }
 
 void supply_empty_magazines(void)
@@ -507,6 +509,8 @@ void supply_empty_magazines(void)
 
             empty(&grip, NULL);
         }
+        if (magazine_area_is_usable(area))
+            tiny_empty_magazines_here(area);
     } else {
         struct subheap *heap;
 

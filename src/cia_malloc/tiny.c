@@ -1,0 +1,339 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Who gets a tiny block, and where a freed one waits; see tiny.h.
+ */
+#include "cia_malloc/tiny.h"
+
+#include "cia_malloc/heap_table.h"
+#include "cia_malloc/magazine_held.h"
+#include "cia_malloc/magazine_sequences.h"
+
+enum { LOAD_BLOCKS = 32 }; /* at once into a magazine; at most 16 lines ahead of their use */
+
+atomic_bool tiny_blocks;
+
+void tiny_choose(bool wanted)
+{
+    if (!wanted)
+        return;
+    /* 0 leads to the line before the magazines, which reads as an empty one. */
+    for (uint32_t lines = 0; lines <= 1; lines++)
+        magazine_offset_by_lines[lines] = 0;
+    atomic_store_explicit(&tiny_blocks, true, memory_order_relaxed);
+}
+
+/* Where the magazine is for malloc. */
+static uint32_t offset_of(unsigned tiny)
+{
+    return magazine_offset(TINY_MAGAZINES + tiny, 0);
+}
+
+/*
+ * Puts a block on top of the active level, if this is the CPU. False: it is another one, or the
+ * level is full, or the CPU has no magazine for it. As magazine_push, without colours: what is
+ * compared in their place is the CPU.
+ */
+static bool push(ptrdiff_t area, uint32_t offset, uint32_t cpu, void *block)
+{
+    __asm__ goto(RSEQ_BEGIN("%%r8") /* */
+                 "cmpl %k[cpu], %%fs:4(%[area])\n\t"
+                 "jne %l[refused]\n\t"
+                 "leaq magazine_to_put(%%rip), %%r9\n\t"
+                 "movq (%%r9, %[cpu], 8), %%r9\n\t"
+                 "leaq (%%r9, %[offset], 8), %%r9\n\t"
+                 "movq (%%r9), %%r8\n\t"
+                 "movzwl 16(%%r9), %%r11d\n\t" /* floor */
+                 "cmpw 18(%%r9), %%r8w\n\t"    /* ceiling */
+                 "jae %l[refused]\n\t"
+                 "movzwl %%r8w, %%r10d\n\t"
+                 "addl %[places], %%r11d\n\t"
+                 "cmpl %%r11d, %%r10d\n\t"
+                 "jae %l[refused]\n\t"
+                 "incq %%r8\n\t"
+                 "movq 40(%%r9), %%r11\n\t" /* store */
+                 "movq %[block], 1024(%%r11, %%r10, 8)\n\t"
+                 "movq %%r8, (%%r9)\n\t" RSEQ_COMMITTED
+                 :
+                 : [area] "r"(area), [offset] "r"((uint64_t)offset), [cpu] "r"((uint64_t)cpu),
+                   [block] "r"(block), [places] "i"(MAGAZINE_PLACES)
+                 : "memory", "cc", "r8", "r9", "r10", "r11"
+                 : refused);
+    return true;
+refused:
+    return false;
+}
+
+static bool push_held(struct magazine *magazine, void *block)
+{
+    uint64_t top = magazine_word(&magazine->top);
+    union magazine_bounds bounds = magazine_bounds_of(magazine);
+
+    if ((top & MAGAZINE_TOP_MASK) >= bounds.ceiling ||
+        magazine_active_blocks(magazine) >= MAGAZINE_PLACES)
+        return false;
+    magazine->store->stack[top & MAGAZINE_TOP_MASK] = block;
+    magazine_set_word(&magazine->top, top + 1);
+    return true;
+}
+
+/* Gives blocks back to the sub-heap they belong to; held as in tiny.h. */
+static void send(struct subheap *held, const struct tiny_place *blocks, size_t bytes)
+{
+    struct subheap *owner = blocks->chunk->owner;
+
+    if (owner == held) {
+        tiny_heap_put(&owner->tiny, blocks);
+    } else if (held == NULL && owner->number == current_cpu() && subheap_try_lock(owner)) {
+        tiny_heap_put(&owner->tiny, blocks);
+        subheap_unlock(owner);
+    } else {
+        tiny_heap_free_remote(&owner->tiny, blocks);
+        subheap_freed_remotely(owner, bytes);
+    }
+}
+
+static struct tiny_place place_of(const struct page_info *info, const void *block)
+{
+    return tiny_place_of(page_source_owner(block), info->size_class - CLASS_TINY, block);
+}
+
+static void send_block(struct subheap *held, const struct page_info *info, const void *block)
+{
+    struct tiny_place place = place_of(info, block);
+
+    send(held, &place, tiny_bytes(info->size_class - CLASS_TINY));
+}
+
+/* Those that follow each other in a word of their page's bits together. */
+static void send_all(struct subheap *held, unsigned tiny, char *const *blocks, uint32_t count)
+{
+    struct tiny_place batch = {.bit = 0};
+    size_t bytes = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct tiny_place next = tiny_place_of(page_source_owner(blocks[i]), tiny, blocks[i]);
+
+        if (batch.bit != 0 && next.chunk == batch.chunk && next.page == batch.page &&
+            next.word == batch.word) {
+            if (__builtin_expect((batch.bit & next.bit) != 0, 0))
+                tiny_double_free(blocks[i]);
+            batch.bit |= next.bit;
+        } else {
+            if (batch.bit != 0)
+                send(held, &batch, bytes);
+            batch = next;
+            bytes = 0;
+        }
+        bytes += tiny_bytes(tiny);
+    }
+    if (batch.bit != 0)
+        send(held, &batch, bytes);
+}
+
+/* By sequences, on the CPU where this is. */
+static uintptr_t take_waiting(ptrdiff_t area, uint32_t offset)
+{
+    do {
+        uintptr_t block = magazine_pop(area, offset);
+
+        if (block != 0)
+            return block;
+    } while (magazine_open_box(area, offset, MAGAZINE_TAKE));
+    return 0;
+}
+
+static uintptr_t take_waiting_held(struct magazine *magazine)
+{
+    do {
+        uintptr_t block = magazine_pop_held(magazine);
+
+        if (block != 0)
+            return block;
+    } while (magazine_open_box_held(magazine));
+    return 0;
+}
+
+/*
+ * A block from the pages, or a magazine under the lock; others into the magazine, the last first,
+ * so that they come out in the order of their addresses.
+ */
+static __attribute__((noinline)) uintptr_t supply(unsigned tiny, ptrdiff_t area)
+{
+    char *blocks[LOAD_BLOCKS];
+    uint32_t count, most = 1;
+    struct magazine *magazine = NULL;
+    struct subheap *heap = heap_acquire();
+
+    if (__builtin_expect(heap == NULL, 0))
+        return 0;
+    if (heap->magazines != NULL && magazine_use(heap->magazines, TINY_MAGAZINES + tiny) &&
+        (!magazines_use_sequences() || magazine_area_is_usable(area))) {
+        magazine = &heap->magazines->own[TINY_MAGAZINES + tiny];
+        most = LOAD_BLOCKS;
+    }
+    if (magazine != NULL && !magazines_use_sequences()) {
+        uintptr_t block = take_waiting_held(magazine);
+
+        if (block != 0) {
+            subheap_unlock(heap);
+            return block;
+        }
+    }
+    count = tiny_heap_take(&heap->tiny, tiny, blocks, most);
+    heap->tiny.classes[tiny].allocations += count > 0;
+    if (magazines_use_sequences()) {
+        subheap_unlock(heap);
+        /* By now this may be another CPU, or another thread's blocks be there. */
+        while (count > 1 && push(area, offset_of(tiny), heap->tiny.cpu, blocks[count - 1]))
+            count--;
+        if (count > 1)
+            send_all(NULL, tiny, blocks + 1, count - 1);
+    } else {
+        while (count > 1 && push_held(magazine, blocks[count - 1]))
+            count--;
+        if (count > 1)
+            send_all(heap, tiny, blocks + 1, count - 1);
+        subheap_unlock(heap);
+    }
+    return count > 0 ? (uintptr_t)blocks[0] : 0;
+}
+
+void *tiny_allocate(size_t bytes)
+{
+    unsigned tiny = bytes > TINY_LEAST;
+    ptrdiff_t area = magazine_area_here();
+    uintptr_t found = 0;
+
+    if (__builtin_expect(magazine_area_is_usable(area), 1))
+        found = take_waiting(area, offset_of(tiny));
+    if (__builtin_expect(found == 0, 0))
+        found = supply(tiny, area);
+    void *block = (void *)found;
+    if (__builtin_expect(block != NULL, 1))
+        *tiny_mark(block) = 0;
+    return block;
+}
+
+static void check_start(const struct page_info *info, const void *block)
+{
+    if (__builtin_expect((uintptr_t)block % tiny_bytes(info->size_class - CLASS_TINY) != 0, 0))
+        block_is_wrong(block, "inside a block");
+}
+
+static bool waits_in(const struct magazine *magazine, const void *block)
+{
+    uint32_t top =
+        (uint32_t)(atomic_load_explicit(&magazine->top, memory_order_acquire) & MAGAZINE_TOP_MASK);
+    bool found = false;
+
+    for (uint32_t i = 0; i < top; i++)
+        found |= __atomic_load_n(&magazine->store->stack[i], __ATOMIC_RELAXED) == block;
+    return found;
+}
+
+/*
+ * A block with the mark: free already, unless the program wrote that number itself. It can wait in
+ * one magazine only.
+ */
+static __attribute__((noinline, cold)) void check_not_free(const struct page_info *info,
+                                                           const void *block)
+{
+    struct tiny_place place = place_of(info, block);
+    const struct magazines *magazines = place.chunk->owner->magazines;
+
+    if (tiny_is_free(&place) ||
+        (magazines != NULL &&
+         waits_in(&magazines->own[TINY_MAGAZINES + info->size_class - CLASS_TINY], block)))
+        tiny_double_free(block);
+}
+
+/* By sequences, after the active level took no more: closes a box, or sends a level home. */
+static bool push_elsewhere(ptrdiff_t area, const struct page_info *info, void *block)
+{
+    if (!magazine_close_box(area, info->magazine, MAGAZINE_PLACES)) {
+        char *blocks[MAGAZINE_LEVEL_MOST];
+        uint32_t count = magazine_unload(area, info->magazine, MAGAZINE_PUT, 0, blocks);
+
+        if (count == 0)
+            return false; /* the class is not in heavy use here */
+        send_all(NULL, info->size_class - CLASS_TINY, blocks, count);
+    }
+    return push(area, info->magazine, info->tiny_cpu, block);
+}
+
+static bool push_elsewhere_held(struct subheap *heap, struct magazine *magazine, unsigned tiny,
+                                void *block)
+{
+    if (!magazine_close_box_held(magazine, MAGAZINE_PLACES)) {
+        char *blocks[MAGAZINE_LEVEL_MOST];
+        uint32_t count = magazine_unload_held(magazine, 0, blocks);
+
+        if (count == 0)
+            return false;
+        send_all(heap, tiny, blocks, count);
+    }
+    return push_held(magazine, block);
+}
+
+static void free_under_lock(const struct page_info *info, void *block)
+{
+    unsigned tiny = info->size_class - CLASS_TINY;
+    struct subheap *heap = ((struct chunk *)page_source_owner(block))->owner;
+
+    if (info->tiny_cpu != current_cpu() || !subheap_try_lock(heap)) {
+        send_block(NULL, info, block);
+        return;
+    }
+    struct magazine *magazine = &heap->magazines->own[TINY_MAGAZINES + tiny];
+    if (!push_held(magazine, block) && !push_elsewhere_held(heap, magazine, tiny, block))
+        send_block(heap, info, block);
+    subheap_unlock(heap);
+}
+
+void tiny_free(const struct page_info *info, void *block)
+{
+    ptrdiff_t area = magazine_area_here();
+
+    check_start(info, block);
+    if (__builtin_expect(*tiny_mark(block) == TINY_FREE_MARK, 0))
+        check_not_free(info, block);
+    *tiny_mark(block) = TINY_FREE_MARK;
+    if (!magazines_use_sequences())
+        free_under_lock(info, block);
+    else if (!magazine_area_is_usable(area) || info->tiny_cpu != current_cpu() ||
+             (!push(area, info->magazine, info->tiny_cpu, block) &&
+              !push_elsewhere(area, info, block)))
+        send_block(NULL, info, block);
+}
+
+size_t tiny_usable(const struct page_info *info, const void *block)
+{
+    check_start(info, block);
+    return tiny_bytes(info->size_class - CLASS_TINY);
+}
+
+void tiny_empty_magazines(struct magazines *magazines, struct subheap *held)
+{
+    char *blocks[MAGAZINE_LEVEL_MOST];
+
+    for (unsigned tiny = 0; tiny < TINY_CLASSES; tiny++) {
+        struct magazine *magazine = &magazines->own[TINY_MAGAZINES + tiny];
+
+        do
+            send_all(held, tiny, blocks, magazine_unload_held(magazine, 0, blocks));
+        while (magazine_open_box_held(magazine));
+    }
+}
+
+void tiny_empty_magazines_here(ptrdiff_t area)
+{
+    char *blocks[MAGAZINE_LEVEL_MOST];
+
+    for (unsigned tiny = 0; tiny < TINY_CLASSES; tiny++) {
+        do
+            send_all(NULL, tiny, blocks,
+                     magazine_unload(area, offset_of(tiny), MAGAZINE_TAKE, 0, blocks));
+        while (magazine_open_box(area, offset_of(tiny), MAGAZINE_TAKE));
+    }
+}
