@@ -188,8 +188,8 @@ bool magazine_has_lately(const struct magazine *magazine, const void *block)
     uint32_t top = top_of(magazine), second = second_of(magazine);
     uint32_t colour = magazine_colour(block);
 
-    /* A place below the count that holds the block held it when the count was read, or was given it
-       since: it waits. */
+    /* Places below the count held blocks that waited when it was read, and have been written only
+       with blocks that wait since, or are in another thread's hands: the caller's is none of them. */
     return ((atomic_load_explicit(&magazine->colours[0], memory_order_relaxed) >> colour & 1) !=
                 0 &&
             is_among_last(magazine->store->stack, top, block)) ||
