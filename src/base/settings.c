@@ -53,6 +53,25 @@ uint64_t setting_number(const char *name, uint64_t least, uint64_t greatest, uin
     return fallback;
 }
 
+int64_t setting_signed(const char *name, int64_t least, int64_t greatest, int64_t fallback)
+{
+    const char *text = setting_text(name);
+    bool negative = text != NULL && text[0] == '-';
+    uint64_t size;
+
+    if (text == NULL)
+        return fallback;
+    if (parse_number(text + negative, &size) && size <= INT64_MAX) {
+        int64_t value = negative ? -(int64_t)size : (int64_t)size;
+
+        if (value >= least && value <= greatest)
+            return value;
+    }
+    report_line("mplace: %s=%s is not allowed (a whole number from %ld to %ld); using %ld", name,
+                text, least, greatest, fallback);
+    return fallback;
+}
+
 size_t setting_choice(const char *name, const char *const *choices, size_t count, size_t fallback)
 {
     const char *text = setting_text(name);

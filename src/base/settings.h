@@ -20,6 +20,9 @@ const char *setting_text(const char *name);
 /* A whole number, decimal, from least to greatest inclusive. */
 uint64_t setting_number(const char *name, uint64_t least, uint64_t greatest, uint64_t fallback);
 
+/* The same with negative numbers. */
+int64_t setting_signed(const char *name, int64_t least, int64_t greatest, int64_t fallback);
+
 /* One of the words in choices[0 .. count - 1]; returns its index. */
 size_t setting_choice(const char *name, const char *const *choices, size_t count, size_t fallback);
 

@@ -33,7 +33,10 @@ static void *allocate_large(size_t bytes, size_t alignment, bool *zeroed)
 {
     struct subheap *heap = heap_acquire();
 
-    return heap != NULL ? large_allocate_and_unlock(heap, bytes, alignment, zeroed) : NULL;
+    void *block = heap != NULL ? large_allocate_and_unlock(heap, bytes, alignment, zeroed) : NULL;
+
+    supply_housekeeping();
+    return block;
 }
 
 static void *allocate_once(size_t bytes, bool *zeroed)
@@ -198,6 +201,7 @@ static __attribute__((noinline)) void give_back(void *address)
         block_is_wrong(address, "not from this allocator");
     if (owner_kind_of(found) == OWNER_HUGE) {
         huge_free(huge_of(found, address));
+        supply_housekeeping();
         return;
     }
     struct block block = block_at(found, address);
@@ -281,7 +285,7 @@ void *cia_reallocate(void *block, size_t bytes)
 bool cia_trim(void)
 {
     uint32_t index = 0, passed_over = 0;
-    bool trimmed = false;
+    bool trimmed = huge_give_back_all() > 0;
     struct subheap *heap;
 
     supply_empty_magazines(); /* of all, before any heap is looked at: blocks belong to any of them

@@ -8,9 +8,15 @@
 
 #include <string.h>
 
-bool chunk_huge_pages;
+static_assert((size_t)HALF_PAGES * PAGE_BYTES == 2 << 20, "a huge page of x86-64");
 
-struct chunk *chunk_create(struct subheap *owner, uint8_t node)
+enum {
+    /* From so many pages on a half is nearly full. Runs begin at pages of certain numbers: a half
+       that has room for no more of them has 80 to 95 % of its pages in use. */
+    NEARLY_FULL_PAGES = HALF_PAGES * 13 / 16,
+};
+
+struct chunk *chunk_create(struct subheap *owner, uint8_t node, bool huge)
 {
     struct chunk *chunk = page_source_map_metadata(sizeof *chunk);
 
@@ -23,8 +29,12 @@ struct chunk *chunk_create(struct subheap *owner, uint8_t node)
     }
     chunk->pages = page_map_provide(chunk->base);
     page_source_bind(chunk->base, CHUNK_BYTES, node);
-    if (chunk_huge_pages)
+    if (huge) {
         page_source_prefer_huge_pages(chunk->base, CHUNK_BYTES);
+        chunk->huge_halves = (1 << CHUNK_HALVES) - 1;
+    } else {
+        page_source_avoid_huge_pages(chunk->base, CHUNK_BYTES);
+    }
     chunk->kind = OWNER_CHUNK;
     chunk->owner = owner;
     chunk->node = node;
@@ -66,6 +76,11 @@ static int last_set(const uint64_t *bits, uint32_t first, uint32_t pages)
             return (int)(w * 64 + 63 - (uint32_t)__builtin_clzll(found));
     }
     return -1;
+}
+
+static bool is_set(const uint64_t *bits, uint32_t page)
+{
+    return (bits[page / 64] >> page % 64 & 1) != 0;
 }
 
 static uint32_t count_set(const uint64_t *bits, uint32_t first, uint32_t pages)
@@ -166,24 +181,94 @@ void chunk_populate(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_
     }
 }
 
-uint32_t chunk_purge(struct chunk *chunk, uint32_t most)
+static char *half_address(const struct chunk *chunk, uint32_t half)
+{
+    return chunk->base + (size_t)half * HALF_PAGES * PAGE_BYTES;
+}
+
+static uint32_t used_in_half(const struct chunk *chunk, uint32_t half)
+{
+    return count_set(chunk->used, half * HALF_PAGES, HALF_PAGES);
+}
+
+bool chunk_join_full_halves(struct chunk *chunk)
+{
+    const size_t bytes = (size_t)HALF_PAGES * PAGE_BYTES;
+    bool joined = false;
+
+    for (uint32_t half = 0; half < CHUNK_HALVES; half++) {
+        char *address = half_address(chunk, half);
+
+        if ((chunk->huge_halves >> half & 1) != 0 ||
+            used_in_half(chunk, half) < NEARLY_FULL_PAGES ||
+            page_source_populated_pages(address, HALF_PAGES) < NEARLY_FULL_PAGES)
+            continue;
+        chunk->huge_halves |= (uint8_t)(1u << half);
+        page_source_prefer_huge_pages(address, bytes);
+        page_source_join(address, bytes);
+        joined = true;
+    }
+    return joined;
+}
+
+/* Gives back the dirty pages of [first, end), in which no page is used; returns how many. */
+static uint32_t purge_range(struct chunk *chunk, uint32_t first, uint32_t end)
+{
+    uint32_t dirty = count_set(chunk->touched, first, end - first);
+
+    if (!page_source_purge(chunk->base + (size_t)first * PAGE_BYTES,
+                           (size_t)(end - first) * PAGE_BYTES))
+        return 0;
+    set_range(chunk->touched, first, end - first, false);
+    chunk->dirty_pages -= dirty;
+    return dirty;
+}
+
+static uint32_t purge_half(struct chunk *chunk, const uint64_t dirty[CHUNK_WORDS], uint32_t half,
+                           uint32_t most, enum chunk_split split)
+{
+    uint32_t first = half * HALF_PAGES, end = first + HALF_PAGES;
+    uint32_t purged = 0;
+
+    if ((chunk->huge_halves >> half & 1) != 0) {
+        uint32_t used = used_in_half(chunk, half);
+
+        if (used == 0)
+            return purge_range(chunk, first, end); /* in one piece, as it came */
+        if (used <= HALF_PAGES / 2) {
+            /* The kernel would join again what is split, and fill in what was given back. */
+            page_source_avoid_huge_pages(half_address(chunk, half),
+                                         (size_t)HALF_PAGES * PAGE_BYTES);
+            chunk->huge_halves &= (uint8_t) ~(1u << half);
+        } else if (split == SPLIT_IF_HALF_FREE) {
+            return 0;
+        }
+    }
+    /* From the end: runs are taken from the beginning. */
+    for (int last; purged < most && (last = last_set(dirty, first, end - first)) >= 0;) {
+        uint32_t begin = (uint32_t)last;
+
+        while (begin > first && (uint32_t)last + 1 - begin < most - purged &&
+               is_set(dirty, begin - 1))
+            begin--;
+        purged += purge_range(chunk, begin, (uint32_t)last + 1);
+        end = begin;
+        if (end == first)
+            break;
+    }
+    return purged;
+}
+
+uint32_t chunk_purge(struct chunk *chunk, uint32_t most, enum chunk_split split)
 {
     uint64_t dirty[CHUNK_WORDS];
     uint32_t purged = 0;
-    uint32_t first = 0;
 
     for (uint32_t w = 0; w < CHUNK_WORDS; w++)
         dirty[w] = chunk->touched[w] & ~chunk->used[w];
-    while (purged < most && (first = next_page(dirty, first, true)) < CHUNK_PAGES) {
-        uint32_t end = next_page(dirty, first, false);
-
-        if (page_source_purge(chunk->base + (size_t)first * PAGE_BYTES,
-                              (size_t)(end - first) * PAGE_BYTES)) {
-            set_range(chunk->touched, first, end - first, false);
-            purged += end - first;
-        }
-        first = end;
+    for (uint32_t half = 0; half < CHUNK_HALVES && purged < most; half++) {
+        if (count_set(dirty, half * HALF_PAGES, HALF_PAGES) > 0)
+            purged += purge_half(chunk, dirty, half, most - purged, split);
     }
-    chunk->dirty_pages -= purged;
     return purged;
 }

@@ -19,6 +19,8 @@ struct subheap;
 enum {
     CHUNK_PAGES = CHUNK_BYTES / PAGE_BYTES,
     CHUNK_WORDS = CHUNK_PAGES / 64,
+    CHUNK_HALVES = 2, /* as long as a huge page each */
+    HALF_PAGES = CHUNK_PAGES / CHUNK_HALVES,
     CLASS_LARGE = SIZE_CLASS_COUNT, /* a run that is one block, see large.h */
     TINY_WORDS = 4,                 /* of bits, for a page of tiny blocks, see tiny_heap.h */
     CLASS_NONE = 0xff,              /* no run here */
@@ -85,11 +87,12 @@ struct chunk {
     struct subheap *owner;         /* constant */
     uint8_t node;                  /* constant: the memory node of its pages, if it has any left */
     char *base;                    /* constant */
-    struct chunk *next, *previous; /* a circle of the sub-heap's chunks, see struct subheap */
-    bool has_room;                 /* which of the two circles */
+    struct chunk *next, *previous; /* a circle of the sub-heap's chunks, see struct page_heap */
+    uint8_t circle;                /* which of them */
+    uint8_t huge_halves;           /* bit h: the kernel was asked for a huge page for half h */
     uint64_t used[CHUNK_WORDS];    /* in a run */
     /* A page whose bit is not set reads as zero and has no byte of any block that was ever handed
-       out since: see populate.h, which sets the bits. */
+       out since: see populate.h, which sets the bits. One that is touched and not used is dirty. */
     uint64_t touched[CHUNK_WORDS];
     struct page_info *pages; /* constant: of the page map, CHUNK_PAGES of them */
     /* Indexed by page. The spans of a run take the entries from the run's first page on: a run
@@ -102,14 +105,12 @@ static_assert(sizeof(struct span) == LINE_BYTES, "a span's words are one line");
 static_assert(sizeof(struct span_remote) == LINE_BYTES, "remote words do not share a line");
 
 /*
- * Whether new chunks ask for huge pages: CIA_HUGE_PAGES, off by default, because a program that
- * uses a few blocks would hold 2 MiB for them. Written before the first chunk.
+ * NULL when out of memory. The chunk is registered and belongs to owner; its pages are to come from
+ * the memory node. huge: the kernel is asked
+ * for huge pages for it; else it is asked for none, because where it gives them to everyone a
+ * program that uses a few blocks would hold 2 MiB for them.
  */
-extern bool chunk_huge_pages;
-
-/* NULL when out of memory. The chunk is registered and belongs to owner; its pages are to come from
-   the memory node. */
-struct chunk *chunk_create(struct subheap *owner, uint8_t node);
+struct chunk *chunk_create(struct subheap *owner, uint8_t node, bool huge);
 
 /* The chunk must have no used page. */
 void chunk_destroy(struct chunk *chunk);
@@ -138,10 +139,24 @@ void chunk_touch(struct chunk *chunk, uint32_t first, uint32_t pages);
 void chunk_populate(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t ahead);
 
 /*
- * Purges dirty pages, run by run, until that are at least so many or there are no more. Returns how
- * many; 0 also when the kernel refuses (it does for memory that is locked).
+ * Joins each half of the chunk that has no huge page, is nearly full of runs, and nearly all
+ * populated, to a huge page: so hardly any memory is added to what is in use. True if there was
+ * one.
  */
-uint32_t chunk_purge(struct chunk *chunk, uint32_t most);
+bool chunk_join_full_halves(struct chunk *chunk);
+
+/*
+ * How much of a huge page must be free before it is split to give that back. Split, it costs what
+ * huge pages are for; whole, it keeps what is free of it.
+ */
+enum chunk_split { SPLIT_IF_HALF_FREE, SPLIT_ANY };
+
+/*
+ * Purges at most so many dirty pages, or all there are if that is more; a huge page without a page
+ * in use goes as a whole. Returns how many; 0 also when the kernel refuses (it does for memory that
+ * is locked).
+ */
+uint32_t chunk_purge(struct chunk *chunk, uint32_t most, enum chunk_split split);
 
 /* A span and its remote words have the same index in their chunk. */
 static inline struct span *span_of_remote(struct span_remote *remote)

@@ -41,7 +41,8 @@ static void initialise_once(void)
         cache_geometry_read(&geometry);
         size_class_initialise(geometry.l1d.sets);
         subheap_initialise(geometry.l2.sets);
-        chunk_huge_pages = setting_switch("CIA_HUGE_PAGES", 0);
+        decay_read_setting();
+        page_heap_read_setting();
         magazines_choose(sequences_can_be_used(), memory_node_count());
         tiny_choose(setting_switch("CIA_TINY", 0));
         atomic_store_explicit(&done, true, memory_order_release);

@@ -5,6 +5,8 @@
  */
 #include "cia_malloc/large.h"
 
+#include "cia_malloc/huge_cache.h"
+
 enum { HUGE_RECORDS_A_PAGE = 16 };
 
 /* Written once a mapping of more than half a MiB comes or goes. */
@@ -127,70 +129,303 @@ static void record_put(struct huge *record)
                                                   memory_order_release, memory_order_relaxed));
 }
 
-static void *huge_map(struct huge *record, size_t bytes, size_t alignment, uint32_t colour,
-                      uint8_t node)
+static size_t offset_of_colour(uint32_t colour, size_t alignment)
 {
-    size_t offset = alignment <= LINE_BYTES ? (size_t)colour * LINE_BYTES : 0;
-    size_t total = round_up_to_pages(bytes + offset);
+    return alignment <= LINE_BYTES ? (size_t)colour * LINE_BYTES : 0;
+}
 
-    record->base = page_source_map(total, alignment > CHUNK_BYTES ? alignment : CHUNK_BYTES);
-    if (record->base == NULL)
-        return NULL;
-    page_source_bind(record->base, total, node);
+/* The record has its mapping: the block begins so far behind that, and is live. */
+static void *huge_begin(struct huge *record, size_t offset)
+{
     record->kind = OWNER_HUGE;
-    record->mapped_bytes = total;
     record->block = record->base + offset;
-    if (!page_source_register(record->block, record)) {
-        page_source_unmap(record->base, total);
+    if (!page_source_register(record->block, record))
         return NULL;
-    }
-    atomic_fetch_add_explicit(&huge_bytes_live, total, memory_order_relaxed);
+    atomic_fetch_add_explicit(&huge_bytes_live, record->mapped_bytes, memory_order_relaxed);
     atomic_fetch_add_explicit(&huge_blocks_live, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&huge_made, 1, memory_order_relaxed);
     return record->block;
+}
+
+static void give_back(struct huge *record)
+{
+    page_source_unmap(record->base, huge_extent(record));
+    record_put(record);
+}
+
+static size_t round_up_to_chunks(size_t bytes)
+{
+    return (bytes + CHUNK_BYTES - 1) & ~(size_t)(CHUNK_BYTES - 1);
+}
+
+/*
+ * Mappings begin at chunks. Long ones end there too, so that those of neighbours are one when both
+ * are kept, and what one block leaves of a longer one is one for another block.
+ */
+static size_t extent_for(size_t total)
+{
+    return total < CHUNK_BYTES ? total : round_up_to_chunks(total);
+}
+
+static bool map_extent(struct huge *record, size_t extent, size_t total, size_t alignment)
+{
+    record->base = page_source_map(extent, alignment);
+    if (record->base != NULL)
+        page_source_bind(record->base, extent, record->node);
+    record->mapped_bytes = total;
+    record->spare_bytes = extent - total;
+    return record->base != NULL;
+}
+
+static void *huge_map(struct huge *record, size_t total, size_t offset, size_t alignment)
+{
+    if (alignment < CHUNK_BYTES)
+        alignment = CHUNK_BYTES;
+    if (!map_extent(record, extent_for(total), total, alignment) &&
+        !map_extent(record, total, total, alignment) &&
+        (huge_give_back_all() == 0 || !map_extent(record, total, total, alignment))) {
+        record_put(record);
+        return NULL;
+    }
+    void *block = huge_begin(record, offset);
+    if (block == NULL)
+        give_back(record);
+    return block;
+}
+
+/* Makes a kept mapping longer: page tables change, and only pages that it did not have are zeroed.
+ */
+static bool extend(struct huge *record, size_t extent)
+{
+    if (!page_source_resize(record->base, huge_extent(record), extent)) {
+        char *base = page_source_map(extent, CHUNK_BYTES);
+
+        if (base == NULL)
+            return false;
+        if (!page_source_move(record->base, huge_extent(record), base, extent))
+            return false; /* the new place may be another thread's by now, see huge_resize */
+        record->base = base;
+    }
+    record->spare_bytes = extent - record->mapped_bytes;
+    return true;
+}
+
+/* Whether a kept mapping has a rest, beside what a block needs, that is worth keeping. */
+static bool has_rest(const struct huge *kept, size_t total)
+{
+    return total >= CHUNK_BYTES && huge_extent(kept) >= extent_for(total) + CHUNK_BYTES;
+}
+
+/*
+ * Cuts what a block does not need off a kept mapping. What is left of its last chunk stays where it
+ * is, but does not stay populated if it is much. What is left beside that is kept, in this record,
+ * for as long as it would have been.
+ */
+static void cut(struct huge *record, size_t total, struct huge *rest)
+{
+    size_t extent = huge_extent(record);
+
+    if (rest != NULL) {
+        *rest = (struct huge){
+            .base = record->base + extent_for(total),
+            .mapped_bytes = extent - extent_for(total),
+            .since = record->since,
+            .node = record->node,
+        };
+        extent = extent_for(total);
+        if (!huge_cache_put(rest))
+            give_back(rest);
+    }
+    record->mapped_bytes = total;
+    record->spare_bytes = extent - total;
+    if (record->spare_bytes > total / 2)
+        page_source_purge(record->base + total, record->spare_bytes);
+}
+
+/* A block in a mapping that was kept. NULL, and the mapping kept on, when it cannot grow. */
+static void *huge_reuse(struct huge *kept, size_t total, size_t offset, struct huge *rest)
+{
+    if (huge_extent(kept) < total && !extend(kept, extent_for(total))) {
+        if (!huge_cache_put(kept))
+            give_back(kept);
+        return NULL;
+    }
+    cut(kept, total, rest);
+    void *block = huge_begin(kept, offset);
+    if (block == NULL)
+        give_back(kept);
+    return block;
+}
+
+static void *huge_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t alignment,
+                                      bool *zeroed)
+{
+    uint32_t colour = next_colour(heap, round_up_to_pages(bytes) / PAGE_BYTES);
+    size_t offset = offset_of_colour(colour, alignment);
+    size_t total = round_up_to_pages(bytes + offset);
+    /* Kept mappings are aligned to chunks. Their records come with them. */
+    struct huge *kept = alignment <= CHUNK_BYTES ? huge_cache_take(total, heap->pages.node) : NULL;
+    bool rest = kept != NULL && has_rest(kept, total);
+    struct huge *record =
+        kept == NULL || rest || huge_extent(kept) < total ? record_take(heap) : NULL;
+
+    if (record != NULL)
+        record->node = heap->pages.node;
+    subheap_unlock(heap);
+    if (kept != NULL) {
+        void *block = huge_reuse(kept, total, offset, rest ? record : NULL);
+
+        if (block != NULL) {
+            if (record != NULL && !rest)
+                record_put(record);
+            *zeroed = false;
+            return block;
+        }
+        if (rest)
+            return NULL; /* no memory, not even for a leaf of the table */
+    }
+    *zeroed = true;
+    return record != NULL ? huge_map(record, total, offset, alignment) : NULL;
 }
 
 void *large_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t alignment, bool *zeroed)
 {
     size_t pages = round_up_to_pages(bytes) / PAGE_BYTES;
 
-    if (pages <= LARGE_GREATEST_PAGES && alignment <= (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES) {
-        void *block = run_allocate(heap, bytes, alignment, zeroed);
-
-        subheap_unlock(heap);
-        return block;
-    }
-    struct huge *record = record_take(heap);
-    uint32_t colour = next_colour(heap, pages);
-    uint8_t node = heap->pages.node;
-
+    if (pages > LARGE_GREATEST_PAGES || alignment > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES)
+        return huge_allocate_and_unlock(heap, bytes, alignment, zeroed);
+    void *block = run_allocate(heap, bytes, alignment, zeroed);
     subheap_unlock(heap);
-    if (record == NULL)
-        return NULL;
-    void *block = huge_map(record, bytes, alignment, colour, node);
-    if (block == NULL)
-        record_put(record);
-    *zeroed = true;
     return block;
+}
+
+size_t huge_give_back_all(void)
+{
+    size_t bytes = 0;
+    struct huge *record;
+
+    while ((record = huge_cache_take_oldest(UINT64_MAX)) != NULL) {
+        bytes += huge_extent(record);
+        give_back(record);
+    }
+    return bytes;
+}
+
+size_t huge_give_back_old(uint64_t now)
+{
+    enum { BYTES_MOST = 64 << 20 }; /* but one mapping at least: some ten milliseconds */
+    int32_t time = decay_milliseconds();
+    size_t bytes = 0;
+    struct huge *record;
+
+    while (time != DECAY_NEVER && now >= (uint64_t)time && bytes < BYTES_MOST &&
+           (record = huge_cache_take_oldest(now - (uint64_t)time)) != NULL) {
+        bytes += huge_extent(record);
+        give_back(record);
+    }
+    return bytes;
+}
+
+/* How many bytes of mappings may be kept: as many as are in use, within bounds. */
+static size_t keep_most(void)
+{
+    enum { LEAST = 64 << 20, MOST = 1 << 30 };
+    size_t in_use =
+        atomic_load_explicit(&huge_bytes_live, memory_order_relaxed) + page_heap_used_bytes();
+
+    return in_use < LEAST ? LEAST : in_use > MOST ? MOST : in_use;
+}
+
+/* Joins a mapping with kept ones beside it. */
+static void join_neighbours(struct huge *huge)
+{
+    struct huge *other;
+
+    while ((other = huge_cache_take_beside(huge)) != NULL) {
+        if (!huge_cache_are_beside(other, huge)) { /* another thread was faster */
+            if (!huge_cache_put(other))
+                give_back(other);
+            return;
+        }
+        size_t mine = huge->mapped_bytes, added = huge_extent(other);
+
+        /* As old as its pages are on the average. */
+        huge->since -= (uint64_t)((double)(huge->since - other->since) * (double)added /
+                                  (double)(mine + added));
+        huge->base = other->base < huge->base ? other->base : huge->base;
+        huge->mapped_bytes = mine + added;
+        record_put(other);
+    }
+}
+
+/* Makes room for so many bytes among the kept ones: those kept for longest go, whole or in part. */
+static void make_room(size_t bytes, size_t most)
+{
+    struct huge *oldest;
+
+    for (;;) {
+        size_t kept = huge_cache_bytes();
+
+        if (kept + bytes <= most || (oldest = huge_cache_take_oldest(UINT64_MAX)) == NULL)
+            return;
+        size_t excess = round_up_to_chunks(kept + bytes - most), extent = huge_extent(oldest);
+        if (excess < extent) {
+            page_source_unmap(oldest->base + (extent - excess), excess);
+            oldest->mapped_bytes = extent - excess;
+            oldest->spare_bytes = 0;
+            if (huge_cache_put(oldest))
+                continue;
+        }
+        give_back(oldest);
+    }
+}
+
+/* False: it is to be given back. */
+static bool keep(struct huge *huge, uint64_t now)
+{
+    size_t most = keep_most();
+
+    huge->mapped_bytes = huge_extent(huge);
+    huge->spare_bytes = 0;
+    huge->since = now;
+    if (decay_milliseconds() == DECAY_AT_ONCE || huge->mapped_bytes > most)
+        return false;
+    make_room(huge->mapped_bytes, most);
+    join_neighbours(huge);
+    if (huge_cache_put(huge))
+        return true;
+    struct huge *oldest = huge_cache_take_oldest(UINT64_MAX); /* there was no slot */
+    if (oldest != NULL)
+        give_back(oldest);
+    return huge_cache_put(huge);
 }
 
 void huge_free(struct huge *huge)
 {
+    uint64_t now = decay_clock();
+
     page_source_forget(huge->block);
     atomic_fetch_sub_explicit(&huge_bytes_live, huge->mapped_bytes, memory_order_relaxed);
     atomic_fetch_sub_explicit(&huge_blocks_live, 1, memory_order_relaxed);
-    page_source_unmap(huge->base, huge->mapped_bytes);
-    record_put(huge);
+    huge_give_back_old(now);
+    if (!keep(huge, now))
+        give_back(huge);
 }
 
 void *huge_resize(struct huge *huge, size_t new_bytes)
 {
     size_t offset = (size_t)(huge->block - huge->base);
     size_t total = round_up_to_pages(new_bytes + offset);
-    char *base;
+    size_t extent = huge_extent(huge);
 
-    if (total != huge->mapped_bytes && !page_source_resize(huge->base, huge->mapped_bytes, total)) {
-        base = page_source_map(total, CHUNK_BYTES);
+    if (total < huge->mapped_bytes) { /* what it had so far may be populated */
+        page_source_unmap(huge->base + total, extent - total);
+        extent = total;
+    } else if (total > extent && page_source_resize(huge->base, extent, total)) {
+        extent = total;
+    } else if (total > extent) {
+        char *base = page_source_map(total, CHUNK_BYTES);
+
         if (base == NULL)
             return NULL;
         /* Register first: it is what can fail. */
@@ -201,7 +436,7 @@ void *huge_resize(struct huge *huge, size_t new_bytes)
         /* Forget the old place while it is still ours: once the pages have moved, another thread
            may map it and register it. */
         page_source_forget(huge->block);
-        if (!page_source_move(huge->base, huge->mapped_bytes, base, total)) {
+        if (!page_source_move(huge->base, extent, base, total)) {
             (void)page_source_register(huge->block, huge); /* the leaf is there: cannot fail */
             page_source_forget(base + offset);
             /* The kernel may have unmapped the new place before it failed, and given it to another
@@ -210,9 +445,11 @@ void *huge_resize(struct huge *huge, size_t new_bytes)
         }
         huge->base = base;
         huge->block = base + offset;
+        extent = total;
     }
     atomic_fetch_add_explicit(&huge_bytes_live, total - huge->mapped_bytes, memory_order_relaxed);
     huge->mapped_bytes = total;
+    huge->spare_bytes = extent - total;
     return huge->block;
 }
 

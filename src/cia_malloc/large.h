@@ -4,6 +4,8 @@
  * Blocks above the last class. Up to 512 KiB: a run of pages in a chunk that is one block. Longer:
  * a mapping of its own.
  *
+ * Mappings of freed blocks are kept for others for a while: see huge_cache.h.
+ *
  * Both begin at a colour taken in turn, not at random: 128 random draws leave about 9 of 64 sets
  * empty. The colour comes out of the slack of rounding to pages where that is enough, and costs a
  * page more where it is not. There is a turn for each length in pages (modulo 64), so that two
@@ -14,14 +16,25 @@
 
 #include "cia_malloc/subheap.h"
 
-/* What page_source_owner finds for a mapping that is one block. */
+/*
+ * What page_source_owner finds for a mapping that is one block. While it has a block it is changed
+ * only for that block's owner; while it is kept, by whoever takes it out of its slot.
+ */
 struct huge {
     enum owner_kind kind;
-    char *base; /* the mapping */
-    size_t mapped_bytes;
-    char *block;       /* what malloc returned, in the first 4 MiB of the mapping */
-    struct huge *next; /* while unused: in the sub-heap's list */
+    char *base;          /* aligned to CHUNK_BYTES */
+    size_t mapped_bytes; /* the block's pages */
+    size_t spare_bytes;  /* mapped as well, behind them: for growing, and for the next block */
+    uint8_t node;        /* the memory node that its pages are to come from */
+    char *block;         /* what malloc returned, in the first 4 MiB of the mapping */
+    uint64_t since;      /* while it is kept: since when */
+    struct huge *next;   /* while unused: in the sub-heap's list */
 };
+
+static inline size_t huge_extent(const struct huge *huge)
+{
+    return huge->mapped_bytes + huge->spare_bytes;
+}
 
 /*
  * A block of bytes (above SIZE_CLASS_LARGEST or with a large alignment), aligned to a power of two.
@@ -36,8 +49,13 @@ static inline size_t huge_usable(const struct huge *huge)
     return (size_t)(huge->base + huge->mapped_bytes - huge->block);
 }
 
-/* Gives a mapping back. */
+/* Keeps the mapping for another block for a while, see huge_cache.h, or gives it back. */
 void huge_free(struct huge *huge);
+
+/* Gives back the mappings that are kept: all; or those that were not wanted for the decay time, a
+   few a call. Returns how many bytes. */
+size_t huge_give_back_all(void);
+size_t huge_give_back_old(uint64_t now);
 
 /*
  * The block with at least new_bytes usable bytes, its contents kept, without a copy: in place, or

@@ -144,17 +144,43 @@ uint64_t magazine_served(const struct magazine *magazine)
     return atomic_load_explicit(&magazine->top, memory_order_relaxed) >> MAGAZINE_TOP_BITS;
 }
 
+bool magazine_look(struct magazines *magazines, unsigned size_class, uint32_t looks)
+{
+    const struct magazine *magazine = &magazines->own[size_class];
+    struct magazine_note *note = &magazines->note[size_class];
+    uint32_t second = second_of(magazine);
+    uint64_t stamp = atomic_load_explicit(&magazine->top, memory_order_relaxed) +
+                     ((uint64_t)second << MAGAZINE_TOP_BITS / 2);
+    uint32_t seen = atomic_load_explicit(&note->looks, memory_order_relaxed);
+
+    if (atomic_load_explicit(&note->stamp, memory_order_relaxed) != stamp) {
+        atomic_store_explicit(&note->stamp, stamp, memory_order_relaxed);
+        seen = 0;
+    }
+    atomic_store_explicit(&note->looks, seen + 1, memory_order_relaxed);
+    return seen >= looks && magazine_waiting(magazine) > 0;
+}
+
 /* Whether the block is among the last of so many places. */
-static bool is_among_last(char *const *places, uint32_t count, const void *block)
+static inline bool is_among_last(char *const *places, uint32_t count, const void *block)
 {
     enum { LOOKED_AT = 8 };
-    bool found = false;
+    uintptr_t differ = 1;
 
+    if (__builtin_expect(count < LOOKED_AT, 0)) {
+        for (uint32_t i = 0; i < count; i++)
+            differ = differ != 0 && magazine_block((uintptr_t)places[i]) != block;
+        return differ == 0;
+    }
     /* All of them, whether it was found or not: there is no branch to be mispredicted. One place at
        a time: two that were just written, read as one, would have to reach the cache before. */
-    for (uint32_t i = count > LOOKED_AT ? count - LOOKED_AT : 0; i < count; i++)
-        found |= magazine_block((uintptr_t)__atomic_load_n(&places[i], __ATOMIC_RELAXED)) == block;
-    return found;
+#pragma GCC unroll 8
+    for (uint32_t i = 0; i < LOOKED_AT; i++) {
+        uintptr_t place = (uintptr_t)__atomic_load_n(&places[count - 1 - i], __ATOMIC_RELAXED);
+
+        differ = (uintptr_t)magazine_block(place) == (uintptr_t)block ? 0 : differ;
+    }
+    return differ == 0;
 }
 
 bool magazine_has_lately(const struct magazine *magazine, const void *block)
@@ -162,8 +188,8 @@ bool magazine_has_lately(const struct magazine *magazine, const void *block)
     uint32_t top = top_of(magazine), second = second_of(magazine);
     uint32_t colour = magazine_colour(block);
 
-    /* A place below the count that holds the block held it when the count was read, or was given it
-       since: it waits. */
+    /* Places below the count held blocks that waited when it was read, and have been written only
+       with blocks that wait since, or are in another thread's hands: the caller's is none of them. */
     return ((atomic_load_explicit(&magazine->colours[0], memory_order_relaxed) >> colour & 1) !=
                 0 &&
             is_among_last(magazine->store->stack, top, block)) ||

@@ -10,15 +10,16 @@
  *     boxes     below it in the same array: what was active and became full, or nearly. malloc gets
  *               there when the active level is empty; to close or open a box moves nothing.
  *     second    another stack like the active one, for blocks whose colour that has already.
- *               When there is no place in either, both become one box.
+ *               When there is no place in either, they become a box.
  *
  * Placement. A stack of whatever the program freed last could have one colour. Here the two levels
- * give at most two blocks of a colour, and a box has at most two of each and at least BOX_LEAST
- * colours, half of them all: so N blocks from boxes put at most twice the even share into a set,
- * whatever the program freed, and nearly the even share if that was everything or at random. What
- * comes after them is what the class heap, which keeps count, finds due; to it a block that waits
- * here is live. Blocks never used are loaded in the class heap's order and come out in it: the rule
- * for them, at most ceil(N / C) + 1 of any N in a row, is as exact as without magazines.
+ * give at most two blocks of a colour. A box has one block of each of at least half of the colours,
+ * or at most two of each and at least three quarters of 64 in all: so N blocks from boxes put at
+ * most 2.7 times the even share into a set, whatever the program freed, and nearly the even share if
+ * that was everything or at random. What comes after them is what the class heap, which keeps count, finds due; to it a
+ * block that waits here is live. Blocks never used are loaded in the class heap's order and come
+ * out in it: the rule for them, at most ceil(N / C) + 1 of any N in a row, is as exact as without
+ * magazines.
  *
  * A class gets its magazine when it is in heavy use on the CPU. Until then every call asks the
  * class heap, which sees all frees at once and keeps the program's blocks as even as can be.
@@ -56,7 +57,8 @@ enum {
     MAGAZINE_PLACES = 64,  /* of a level: one word of bits, and the colours of most machines */
     MAGAZINE_STACK = 1400, /* of the active level and the boxes together */
     MAGAZINE_BOXES = 32,
-    BOX_LEAST = 32, /* colours of a box */
+    BOX_LEAST = 32,        /* colours of a box with one block of each */
+    BOX_LEAST_JOINED = 48, /* blocks of one with up to two of each */
     /* Blocks of an active level at most, after a box with two of each colour was opened. */
     MAGAZINE_LEVEL_MOST = 2 * MAGAZINE_PLACES,
     /* What the stack of one class may hold, but for a level of few: with fewer places than blocks
@@ -115,16 +117,23 @@ struct magazine_region {
     struct magazine of_class[ALL_MAGAZINES];
 };
 
+/* What housekeeping saw of a magazine: relaxed, nothing depends on it but when it is emptied. */
+struct magazine_note {
+    _Atomic uint64_t stamp; /* changes with every malloc or free that it serves */
+    _Atomic uint32_t looks; /* at which it was the same */
+};
+
 /*
  * Those of one CPU. It has a region for each node, so that free() finds by what the page says, and
  * without a question, either the CPU's magazine of the class, or, for a block of another node, one
  * that nothing ever goes into.
  */
 struct magazines {
-    struct magazine *own;         /* by class: in the region of the CPU's node; constant */
+    struct magazine *own; /* by class: in the region of the CPU's node; constant */
+    struct magazine_note note[ALL_MAGAZINES];
     uint32_t uses[ALL_MAGAZINES]; /* until there is a limit; under the sub-heap's lock */
     _Alignas(LINE_BYTES) struct magazine_store store[ALL_MAGAZINES]; /* populated when used */
-    struct magazine_region region[];                                 /* by node */
+    struct magazine_region region[];                                    /* by node */
 };
 
 static_assert(sizeof(struct magazine) == LINE_BYTES, "the assembler relies on it");
@@ -241,6 +250,9 @@ static inline bool magazine_use(struct magazines *magazines, unsigned size_class
     magazine_open(magazines, size_class);
     return true;
 }
+
+/* Whether blocks wait that nobody took, and none came, at the last so many looks. */
+bool magazine_look(struct magazines *magazines, unsigned size_class, uint32_t looks);
 
 /* How many blocks wait, and how many mallocs were served: of any CPU's, roughly if it is at work.
  */

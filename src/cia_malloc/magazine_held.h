@@ -114,10 +114,11 @@ static inline bool magazine_set_aside_held(struct magazine *magazine)
 static inline bool magazine_join_held(struct magazine *magazine)
 {
     uint32_t count = magazine_second_blocks(magazine);
+    uint32_t together = magazine_active_blocks(magazine) + count;
     union magazine_bounds bounds = magazine_bounds_of(magazine);
 
-    if (count == 0 ||
-        bounds.floor + magazine_active_blocks(magazine) + count + MAGAZINE_PLACES > bounds.ceiling)
+    if (count == 0 || together > MAGAZINE_LEVEL_MOST ||
+        bounds.floor + together + MAGAZINE_PLACES > bounds.ceiling)
         return false;
     memcpy(magazine_next_place(magazine), magazine->store->second,
            count * sizeof *magazine->store->second);
@@ -181,6 +182,8 @@ static inline uint32_t magazine_unload_held(struct magazine *magazine, unsigned 
 
     if (count == 0)
         return 0;
+    if (count > MAGAZINE_LEVEL_MOST)
+        count = MAGAZINE_LEVEL_MOST;
     memcpy(places, level == 0 ? magazine_next_place(magazine) - count : magazine->store->second,
            count * sizeof *places);
     magazine_set_word(&magazine->colours[level], 0);

@@ -23,15 +23,14 @@
     "movq (%[found]), %[top]\n\t"                                                                  \
     "movzwl 16(%[found]), %k[scratch]\n\t"
 
-/* from, to: registers with addresses. Copies as many pointers as count says, not 0, two at a time
-   from the last: an odd one has a neighbour, which is of no interest. count is lost. */
+/* from, to: registers with addresses. Copies as many pointers as count says, not 0, from the last.
+   Not one more: magazine_has_lately relies on it that only blocks that wait are written to places.
+   count is lost. */
 #define COPY(from, to, count)                                                                      \
-    "incq " count "\n\t"                                                                           \
-    "andq $-2, " count "\n\t"                                                                      \
     "5:\n\t"                                                                                       \
-    "subq $2, " count "\n\t"                                                                       \
-    "movups (" from ", " count ", 8), %%xmm0\n\t"                                                  \
-    "movups %%xmm0, (" to ", " count ", 8)\n\t"                                                    \
+    "decq " count "\n\t"                                                                           \
+    "movq (" from ", " count ", 8), %%xmm0\n\t"                                                    \
+    "movq %%xmm0, (" to ", " count ", 8)\n\t"                                                      \
     "jnz 5b\n\t" /* the moves leave the flags alone */
 
 static void *table_of(enum magazine_side side)
@@ -83,6 +82,11 @@ bool magazine_join(ptrdiff_t area, uint32_t offset)
                      "testq %[scratch], %[scratch]\n\t"
                      "jz 6f\n\t"
                      "movzwl %w[top], %k[to]\n\t"
+                     "movzwl 16(%[found]), %k[from]\n\t" /* floor */
+                     "subl %k[to], %k[from]\n\t"
+                     "subl %k[scratch], %k[from]\n\t"
+                     "cmpl %[least], %k[from]\n\t" /* less than MAGAZINE_LEVEL_MOST, negated */
+                     "jl 6f\n\t"
                      "leal %c[most](%k[to], %k[scratch]), %k[from]\n\t"
                      "cmpw 18(%[found]), %w[from]\n\t" /* ceiling */
                      "ja 6f\n\t"
@@ -97,7 +101,7 @@ bool magazine_join(ptrdiff_t area, uint32_t offset)
                      "incl %k[done]\n\t"
                      "movaps %%xmm0, (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
                      : RESULTS, [from] "=&r"(from), [to] "=&r"(to)
-                     : INPUTS, [most] "i"(MAGAZINE_PLACES)
+                     : INPUTS, [most] "i"(MAGAZINE_PLACES), [least] "i"(-MAGAZINE_LEVEL_MOST)
                      : "memory", "cc", "xmm0");
     return done != 0;
 }
@@ -203,14 +207,18 @@ static uint32_t unload_active(ptrdiff_t area, uint32_t offset, enum magazine_sid
                      "movzwl %w[top], %k[done]\n\t"
                      "subl %k[scratch], %k[done]\n\t"
                      "jz 6f\n\t"
+                     "movl %[most], %k[scratch]\n\t"
+                     "cmpl %k[scratch], %k[done]\n\t"
+                     "cmoval %k[scratch], %k[done]\n\t"
                      "subq %[done], %[top]\n\t"
+                     "movzwl %w[top], %k[scratch]\n\t"
                      "movq 40(%[found]), %[from]\n\t"
                      "leaq 1024(%[from], %[scratch], 8), %[from]\n\t"
                      "movq %[done], %[scratch]\n\t" COPY("%[from]", "%[places]", "%[scratch]") /* */
                      "movq $0, 24(%[found])\n\t"
                      "movq %[top], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
                      : RESULTS, [from] "=&r"(from)
-                     : INPUTS, [places] "r"(places)
+                     : INPUTS, [places] "r"(places), [most] "i"(MAGAZINE_LEVEL_MOST)
                      : "memory", "cc", "xmm0");
     return (uint32_t)done;
 }

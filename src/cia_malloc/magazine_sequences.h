@@ -112,8 +112,8 @@ refused:
    also if the active one has more than MAGAZINE_PLACES. */
 bool magazine_set_aside(ptrdiff_t area, uint32_t offset);
 
-/* For free: puts the second level on top of the active one. False: it is empty, or there is no room
-   for another level above it. */
+/* For free: puts the second level on top of the active one. False: it is empty, or the active one
+   would have more than MAGAZINE_LEVEL_MOST, or there is no room for another level above it. */
 bool magazine_join(ptrdiff_t area, uint32_t offset);
 
 /* For free: closes a box over the active level. False: it has less than so many blocks, or there is
@@ -131,7 +131,8 @@ enum magazine_side { MAGAZINE_TAKE, MAGAZINE_PUT };
 bool magazine_take_second(ptrdiff_t area, uint32_t offset, enum magazine_side side);
 bool magazine_open_box(ptrdiff_t area, uint32_t offset, enum magazine_side side);
 
-/* Takes all blocks of the active (0) or the second (1) level, into places; returns how many. */
+/* Takes the blocks of the active (0) or the second (1) level, the newest if there are more than
+   MAGAZINE_LEVEL_MOST, into places; returns how many. */
 uint32_t magazine_unload(ptrdiff_t area, uint32_t offset, enum magazine_side side, unsigned level,
                          char *places[MAGAZINE_LEVEL_MOST]);
 

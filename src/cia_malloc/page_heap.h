@@ -3,23 +3,38 @@
  *
  * The pages of one sub-heap: its chunks, which of them to look into for a run, and how many free
  * pages stay populated. All of it under the sub-heap's lock. Called once a run, not once a block.
+ *
+ * Free pages stay populated for a while (decay.h): the next run finds them. More than purge_at of
+ * them, and more than an eighth of what is in use, do not stay.
  */
 #ifndef MPLACE_CIA_PAGE_HEAP_H
 #define MPLACE_CIA_PAGE_HEAP_H
 
 #include "cia_malloc/chunk.h"
+#include "cia_malloc/decay.h"
+
+/* Where a chunk is looked for. Each is a circle, what came last at its beginning. */
+enum chunk_circle {
+    CHUNKS_ROOMY, /* room for a run: looked at in turn */
+    CHUNKS_FULL,  /* nearly full: only when there is no memory */
+    CHUNKS_EMPTY, /* no run: looked at before a new chunk is mapped, given back in one piece */
+    CHUNK_CIRCLES,
+};
 
 struct page_heap {
     struct subheap *owner; /* constant: whose chunks these are */
     uint8_t node;          /* of their pages: constant once there is a chunk; MEMORY_NODE_UNKNOWN
                               unless set */
-    /* Circles: chunks that have room for a run, looked at in turn, and those that are nearly full.
-     */
-    struct chunk *roomy, *full;
+    struct chunk *circle[CHUNK_CIRCLES];
     uint32_t chunk_count;
     uint32_t used_pages; /* in all chunks */
     uint32_t dirty_pages;
-    uint32_t purge_at; /* purge when there are more dirty pages than this */
+    uint32_t purge_at;        /* purge when there are more dirty pages than this */
+    uint32_t published_pages; /* what page_heap_used_bytes counts of used_pages */
+    bool joining;             /* there may be halves to join to huge pages */
+    struct decay decay;
+    uint64_t changed_at; /* when a run was last taken or returned */
+    uint64_t trimmed_at; /* changed_at at the last trim, see housekeeping.h */
 };
 
 /*
@@ -49,8 +64,20 @@ bool page_heap_take(struct page_heap *heap, const struct page_request *request,
 /* Gives a run back. The chunk may be gone afterwards. */
 void page_heap_return(struct page_heap *heap, struct chunk *chunk, uint32_t page, uint32_t pages);
 
-/* Purges all dirty pages; returns how many. */
+/* Purges all dirty pages and gives all empty chunks back but one; returns how many pages. */
 uint32_t page_heap_purge(struct page_heap *heap);
+
+/*
+ * Purges what is due by now, 4 MiB at most. page_heap_take and page_heap_return do it; this is for
+ * a sub-heap where nobody calls them any more.
+ */
+void page_heap_decay(struct page_heap *heap, uint64_t now);
+
+/* Pages in runs of all sub-heaps, in bytes; each of them may have up to a MiB more or less. */
+size_t page_heap_used_bytes(void);
+
+/* Reads CIA_HUGE_PAGES. Before the first sub-heap is made; idempotent. */
+void page_heap_read_setting(void);
 
 /*
  * Calls visit for each chunk. It may return runs of that chunk, and so make it change its circle or

@@ -10,10 +10,16 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/mempolicy.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* glibc 2.37 */
+#endif
 
 _Atomic(_Atomic(void *) *) page_source_root[1 << ROOT_BITS];
 
@@ -76,6 +82,95 @@ void page_source_prefer_huge_pages(void *address, size_t bytes)
 
     (void)madvise(address, bytes, MADV_HUGEPAGE);
     errno = saved_errno;
+}
+
+void page_source_avoid_huge_pages(void *address, size_t bytes)
+{
+    int saved_errno = errno;
+
+    (void)madvise(address, bytes, MADV_NOHUGEPAGE);
+    errno = saved_errno;
+}
+
+uint32_t page_source_populated_pages(void *address, uint32_t pages)
+{
+    unsigned char populated[POPULATED_PAGES_MOST];
+    int saved_errno = errno;
+    uint32_t count = 0;
+
+    if (pages > POPULATED_PAGES_MOST)
+        pages = POPULATED_PAGES_MOST;
+    if (mincore(address, (size_t)pages * PAGE_BYTES, populated) != 0)
+        pages = 0;
+    for (uint32_t page = 0; page < pages; page++)
+        count += populated[page] & 1;
+    errno = saved_errno;
+    return count;
+}
+
+void page_source_join(void *address, size_t bytes)
+{
+    int saved_errno = errno;
+
+    (void)madvise(address, bytes, MADV_COLLAPSE);
+    errno = saved_errno;
+}
+
+/*
+ * The beginning of a short file as a string; empty when it cannot be read. By system calls of its
+ * own: libc's open, read and close are points where a thread is cancelled, and malloc is none.
+ */
+static void read_file(const char *path, char *text, size_t size)
+{
+    int saved_errno = errno;
+    int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    size_t length = 0;
+
+    if (file >= 0) {
+        long more;
+
+        while (length + 1 < size &&
+               (more = syscall(SYS_read, file, text + length, size - 1 - length)) > 0)
+            length += (size_t)more;
+        syscall(SYS_close, file);
+    }
+    text[length] = '\0';
+    errno = saved_errno;
+}
+
+bool page_source_huge_pages_are_given(void)
+{
+    enum { UNKNOWN, NO, YES };
+    static atomic_int answer; /* relaxed: threads that race find the same */
+    int known = atomic_load_explicit(&answer, memory_order_relaxed);
+
+    if (known == UNKNOWN) {
+        char text[64];
+
+        /* Without the file there is no telling, and joining would go by no mode at all. */
+        read_file("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text);
+        known = strstr(text, "[madvise]") != NULL || strstr(text, "[always]") != NULL ? YES : NO;
+        atomic_store_explicit(&answer, known, memory_order_relaxed);
+    }
+    return known == YES;
+}
+
+size_t page_source_huge_bytes(void)
+{
+    static const char field[] = "AnonHugePages:";
+    char text[2048];
+    size_t kib = 0;
+
+    read_file("/proc/self/smaps_rollup", text, sizeof text);
+    const char *at = strstr(text, field);
+    if (at == NULL)
+        return 0;
+    at += sizeof field - 1;
+    while (*at == ' ')
+        at++;
+    while (*at >= '0' && *at <= '9')
+        kib = kib * 10 + (size_t)(*at++ - '0');
+    return kib << 10;
 }
 
 void page_source_bind(void *address, size_t bytes, uint8_t node)

@@ -28,10 +28,24 @@ enum {
 void *page_source_map(size_t bytes, size_t alignment);
 
 /*
- * Asks for huge pages for a mapping of chunks. Whether there are any is the kernel's affair, so
- * there is nothing to return.
+ * Asks for huge pages, or for none, for a part of a mapping that is aligned to them. Whether there
+ * are any is the kernel's affair, so there is nothing to return.
  */
 void page_source_prefer_huge_pages(void *address, size_t bytes);
+void page_source_avoid_huge_pages(void *address, size_t bytes);
+
+/* How many of the pages are there; at most POPULATED_PAGES_MOST are looked at. */
+enum { POPULATED_PAGES_MOST = 512 };
+uint32_t page_source_populated_pages(void *address, uint32_t pages);
+
+/* Puts the pages that are there into a huge page now, where the kernel can (6.1). */
+void page_source_join(void *address, size_t bytes);
+
+/* Whether the kernel gives huge pages on request. Reads a file at the first call. */
+bool page_source_huge_pages_are_given(void);
+
+/* Bytes of huge pages that the process has now. Reads a file. */
+size_t page_source_huge_bytes(void);
 
 /*
  * Asks for pages of a memory node (see base/memory_nodes.h) for a mapping that is not populated

@@ -7,6 +7,7 @@
 
 #include "base/exit_report.h"
 #include "cia_malloc/heap_table.h"
+#include "cia_malloc/huge_cache.h"
 #include "cia_malloc/large.h"
 
 #include <unistd.h>
@@ -88,6 +89,7 @@ static void read_all(struct cia_totals *totals, struct class_totals classes[ALL_
         totals->live_bytes += classes[i].live * block_bytes(i);
     }
     huge_totals(&totals->huge_bytes, &totals->huge_blocks);
+    totals->kept_bytes = huge_cache_bytes();
     totals->allocations += huge_allocations();
     totals->live_blocks += totals->huge_blocks;
     totals->live_bytes += totals->huge_bytes;
@@ -117,6 +119,8 @@ void cia_report(struct report *report)
     report_format(report, "  mapped bytes    %zu\n", totals.mapped_bytes);
     report_format(report, "  huge blocks     %zu (%zu bytes)\n", totals.huge_blocks,
                   totals.huge_bytes);
+    report_format(report, "  kept bytes      %zu\n", totals.kept_bytes);
+    report_format(report, "  AnonHugePages   %zu bytes\n", page_source_huge_bytes());
     report_format(report, "  sub-heaps       %u with %u chunks of 4 MiB, %u L1 colours\n",
                   totals.subheaps, totals.chunks, colours);
     if (totals.passed_over > 0)

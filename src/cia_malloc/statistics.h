@@ -18,6 +18,7 @@ struct cia_totals {
     size_t chunk_bytes;   /* address space of all chunks */
     size_t huge_bytes;    /* mappings that are one block */
     size_t huge_blocks;
+    size_t kept_bytes;   /* mappings without a block, kept for the next one */
     size_t mapped_bytes; /* all address space taken, metadata included */
     uint32_t subheaps;
     uint32_t chunks;

@@ -7,6 +7,7 @@
 #include "cia_malloc/supply.h"
 
 #include "cia_malloc/heap_table.h"
+#include "cia_malloc/housekeeping.h"
 #include "cia_malloc/magazine_held.h"
 #include "cia_malloc/magazine_sequences.h"
 #include "cia_malloc/tiny.h"
@@ -163,20 +164,25 @@ static void unload(struct subheap *held, char *const *blocks, uint32_t count)
     send(held, &batch);
 }
 
-/* held as above; NULL where the caller has no lock. */
-static void unload_level(const struct grip *grip, struct subheap *held, unsigned level)
+static void unload_idle(struct subheap *heap);
+
+/* held as above; NULL where the caller has no lock. False: there was nothing. */
+static bool unload_level(const struct grip *grip, struct subheap *held, unsigned level)
 {
     char *blocks[MAGAZINE_LEVEL_MOST];
     uint32_t count = grip_unload(grip, level, blocks);
     struct subheap *heap = held;
 
     if (count == 0)
-        return;
+        return false;
     if (held == NULL && grip->held == NULL)
         heap = lock_here();
     unload(heap, blocks, count);
     if (heap != held)
         subheap_unlock(heap);
+    if (held == NULL && grip->held == NULL)
+        housekeeping_tick(unload_idle);
+    return true;
 }
 
 /* A block of what waits: the active level, filled if need be from the second or a box. 0: none. */
@@ -258,6 +264,8 @@ static __attribute__((noinline)) uintptr_t supply_under_lock(unsigned size_class
             (void)grip_load(&grip, load.blocks + 1, count - 1, load.colours);
     }
     subheap_unlock(heap);
+    if (grip.held != NULL)
+        housekeeping_tick(unload_idle);
     return block;
 }
 
@@ -298,13 +306,6 @@ uintptr_t supply_block(unsigned size_class)
     return supply_under_lock(size_class);
 }
 
-/* How many colours the two levels have between them. */
-static uint32_t colours_in(const struct magazine *now)
-{
-    return (uint32_t)__builtin_popcountll(magazine_word(&now->colours[0]) |
-                                          magazine_word(&now->colours[1]));
-}
-
 static _Noreturn void freed_twice(const void *address)
 {
     struct block block = block_at(page_source_owner(address), address);
@@ -313,13 +314,29 @@ static _Noreturn void freed_twice(const void *address)
 }
 
 /*
+ * Closes a box, by what the two levels hold, if it will be even: of both together if they are
+ * enough, for they have at most two of each colour; else of the active level, if that has
+ * half of the colours and one block of each. Then the active level is empty.
+ */
+static bool close_even_box(const struct grip *grip, const struct magazine *now)
+{
+    uint32_t active = magazine_active_blocks(now), second = magazine_second_blocks(now);
+
+    if (active + second >= BOX_LEAST_JOINED && grip_join(grip))
+        return grip_close_box(grip, BOX_LEAST_JOINED);
+    return active >= BOX_LEAST &&
+           (uint32_t)__builtin_popcountll(magazine_word(&now->colours[0])) >= active &&
+           grip_close_box(grip, BOX_LEAST);
+}
+
+/*
  * Finds a place in a magazine whose active level did not take a block: it has its colour, or as
  * many blocks as it may. now says what the two levels hold, roughly where it is worked on by
  * sequences. In this order:
  *   - in the active level, after a box was closed over a full one, or it was set aside;
  *   - in the second level;
- *   - in the active level, after both became a box, if they have enough colours, or after the
- *     second one, if it is nearly full, went home and the active one was set aside.
+ *   - in the active level, after a box was closed, or after the second one, if it is nearly full,
+ *     went home and the active one was set aside.
  * So blocks that are freed in the order of their allocation come by here once in 64 times. Else
  * false: the block goes home alone.
  */
@@ -328,18 +345,18 @@ static bool put_elsewhere(const struct grip *grip, const struct magazine *now, s
 {
     uint32_t active = magazine_active_blocks(now), second = magazine_second_blocks(now);
 
-    if (active >= MAGAZINE_PLACES && grip_close_box(grip, MAGAZINE_PLACES) &&
-        grip_push(grip, address))
-        return true;
     if (magazine_bounds_of(now).ceiling == 0)
         return false;
     if (__builtin_expect(magazine_has_lately(now, address), 0))
         freed_twice(address);
+    if (active >= MAGAZINE_PLACES && grip_close_box(grip, MAGAZINE_PLACES) &&
+        grip_push(grip, address))
+        return true;
     if (active < MAGAZINE_PLACES && second == 0 && grip_set_aside(grip) && grip_push(grip, address))
         return true;
     if (grip_push_second(grip, address))
         return true;
-    if (colours_in(now) < BOX_LEAST || !grip_join(grip) || !grip_close_box(grip, BOX_LEAST)) {
+    if (!close_even_box(grip, now)) {
         if (second * 4 < now->limit * 3)
             return false;
         unload_level(grip, held, 1);
@@ -428,10 +445,41 @@ void supply_take_back(const struct page_info *info, void *address)
 /* Empties the magazine; held: a sub-heap whose lock the caller has, or NULL. */
 static void empty(const struct grip *grip, struct subheap *held)
 {
-    unload_level(grip, held, 1);
-    do
-        unload_level(grip, held, 0);
-    while (grip_open_box(grip));
+    while (unload_level(grip, held, 1))
+        ;
+    while (unload_level(grip, held, 0) || grip_open_box(grip))
+        ;
+}
+
+/* Of one sub-heap's CPU: what waits in classes that were not used for a decay time. */
+static void unload_idle(struct subheap *heap)
+{
+    struct magazines *magazines = heap->magazines;
+    struct magazines_withdrawn withdrawn;
+    uint64_t idle = 0;
+    bool by_sequences = magazines_use_sequences();
+
+    for (unsigned i = 0; i < MAGAZINE_CLASSES; i++)
+        idle |= (uint64_t)magazine_look(magazines, i, DECAY_STEPS) << i;
+    if (idle == 0)
+        return;
+    if (by_sequences ? !magazines_withdraw(&withdrawn) : !subheap_try_lock(heap))
+        return;
+    for (; idle != 0; idle &= idle - 1) {
+        struct grip grip = {.held = &magazines->own[__builtin_ctzll(idle)]};
+
+        /* One that was used since it was looked at is emptied all the same. */
+        empty(&grip, by_sequences ? NULL : heap);
+    }
+    if (by_sequences)
+        magazines_return(&withdrawn);
+    else
+        subheap_unlock(heap);
+}
+
+void supply_housekeeping(void)
+{
+    housekeeping_tick(unload_idle);
 }
 
 static void empty_all(struct magazines *magazines, struct subheap *held)

@@ -32,6 +32,9 @@ void supply_take_back(const struct page_info *info, void *address);
 /* Puts a block back where it belongs, past the magazines. */
 void supply_give_back(const struct block *block);
 
+/* Called now and then off the fast paths: housekeeping.h, and magazines that are not used. */
+void supply_housekeeping(void);
+
 /* Unloads the magazines of all CPUs, as far as they can be had. */
 void supply_empty_magazines(void);
 

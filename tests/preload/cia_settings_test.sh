@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# CIA_STATS, MPLACE_L1D, MPLACE_NUMA: silent unless asked, one line for a bad value, statistics where
-# they were asked for. usage: cia_settings_test.sh LIBCIA
+# CIA_STATS, CIA_DECAY_MS, CIA_HUGE_PAGES, MPLACE_L1D, MPLACE_NUMA: silent unless asked, one line for
+# a bad value, statistics where they were asked for. usage: cia_settings_test.sh LIBCIA
 set -euo pipefail
 
 library=$1
@@ -55,8 +55,19 @@ grep -q 'MPLACE_NUMA=0-3/3 is not allowed' "$work/err" || fail "the line does no
 under CIA_HUGE_PAGES=1
 [[ ! -s $work/err ]] || fail "CIA_HUGE_PAGES=1 wrote: $(<"$work/err")"
 under CIA_HUGE_PAGES=yes
-[[ $(<"$work/err") == "mplace: CIA_HUGE_PAGES=yes is not allowed (0|1); using 0" ]] ||
+[[ $(<"$work/err") == "mplace: CIA_HUGE_PAGES=yes is not allowed (0|1|auto); using auto" ]] ||
     fail "a bad CIA_HUGE_PAGES got: $(<"$work/err")"
+for value in -1 0 86400000; do
+    under CIA_DECAY_MS=$value
+    [[ ! -s $work/err ]] || fail "CIA_DECAY_MS=$value wrote: $(<"$work/err")"
+done
+for value in -2 86400001 - 1s 99999999999999999999; do
+    under CIA_DECAY_MS=$value
+    [[ $(<"$work/err") == "mplace: CIA_DECAY_MS=$value is not allowed (a whole number from -1 to 86400000); using 10000" ]] ||
+        fail "CIA_DECAY_MS=$value got: $(<"$work/err")"
+done
+under CIA_STATS=1
+grep -q '^ *AnonHugePages *[0-9]* bytes' "$work/err" || fail "CIA_STATS=1 names no huge pages"
 # Where the kernel grants them on request, a chunk in use is backed by them.
 if grep -q '\[madvise\]\|\[always\]' /sys/kernel/mm/transparent_hugepage/enabled 2>/dev/null; then
     huge_kib() {
@@ -65,4 +76,6 @@ if grep -q '\[madvise\]\|\[always\]' /sys/kernel/mm/transparent_hugepage/enabled
                         if (line ~ /^AnonHugePages/) { split(line, field, " "); print field[2] } }'
     }
     [[ $(huge_kib 1) -gt 0 ]] || fail "CIA_HUGE_PAGES=1 gave no huge page"
+    # A small program has none, even if the kernel gives them unasked.
+    [[ $(huge_kib auto) -eq 0 ]] || fail "a small program has $(huge_kib auto) KiB of huge pages"
 fi

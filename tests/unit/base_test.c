@@ -182,6 +182,9 @@ START_TEST(a_good_value_is_taken_silently)
     capture_begin();
     setenv("MPLACE_TEST", "100", 1);
     ck_assert_uint_eq(setting_number("MPLACE_TEST", 1, 100, 42), 100);
+    ck_assert_int_eq(setting_signed("MPLACE_TEST", -1, 100, 42), 100);
+    setenv("MPLACE_TEST", "-1", 1);
+    ck_assert_int_eq(setting_signed("MPLACE_TEST", -1, 100, 42), -1);
     setenv("MPLACE_TEST", "yield", 1);
     ck_assert_uint_eq(setting_choice("MPLACE_TEST", choices, 3, 2), 1);
     setenv("MPLACE_TEST", "", 1);
@@ -189,6 +192,25 @@ START_TEST(a_good_value_is_taken_silently)
     unsetenv("MPLACE_TEST");
     ck_assert_int_eq(setting_switch("MPLACE_TEST", 1), 1);
     ck_assert_str_eq(capture_end(), "");
+}
+END_TEST
+
+START_TEST(a_bad_signed_number_is_one_line_that_names_setting_value_and_range)
+{
+    static const char *const bad[] = {"-2", "101", "--1", "-", "1-", "99999999999999999999"};
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char expected[200];
+
+        setenv("MPLACE_TEST", bad[i], 1);
+        capture_begin();
+        ck_assert_int_eq(setting_signed("MPLACE_TEST", -1, 100, 42), 42);
+        snprintf(
+            expected, sizeof expected,
+            "mplace: MPLACE_TEST=%s is not allowed (a whole number from -1 to 100); using 42\n",
+            bad[i]);
+        ck_assert_str_eq(capture_end(), expected);
+    }
 }
 END_TEST
 
@@ -320,6 +342,7 @@ int main(void)
     tcase_add_test(tests, an_exit_report_file_that_cannot_be_opened_is_one_line);
     tcase_add_test(tests, a_bad_number_gets_one_line_and_the_default);
     tcase_add_test(tests, a_good_value_is_taken_silently);
+    tcase_add_test(tests, a_bad_signed_number_is_one_line_that_names_setting_value_and_range);
     tcase_add_test(tests, a_bad_choice_names_every_choice);
     tcase_add_test(tests, geometry_text_is_parsed_strictly);
     tcase_add_test(tests, geometry_is_overridden_by_the_settings);

@@ -94,8 +94,8 @@ static uint32_t most_in_a_set(const uint32_t in_set[COLOURS_LEAST])
     return most;
 }
 
-/* Every box has enough colours and no more than two blocks of any; each level one of a colour, but
-   the active one two after such a box was opened. */
+/* Every box has one block of each colour and of half of them all, or two and at least 64; each
+   level one of a colour, but the active one two after such a box was opened. */
 static void check_what_waits(struct magazine *magazine)
 {
     union magazine_bounds bounds = magazine_bounds_of(magazine);
@@ -111,8 +111,10 @@ static void check_what_waits(struct magazine *magazine)
     for (uint32_t i = bounds.boxes; i-- > 0;) {
         uint32_t floor = (uint32_t)magazine->store->box[i].floor;
 
-        ck_assert_uint_ge(sets_of(stack + floor, end - floor, in_set), BOX_LEAST);
-        ck_assert_uint_le(most_in_a_set(in_set), 2);
+        ck_assert_uint_ge(end - floor, BOX_LEAST);
+        ck_assert_uint_le(end - floor, MAGAZINE_LEVEL_MOST);
+        sets_of(stack + floor, end - floor, in_set);
+        ck_assert_uint_le(most_in_a_set(in_set), end - floor < BOX_LEAST_JOINED ? 1 : 2);
         end = floor;
     }
     ck_assert_uint_eq(end, 0);
@@ -157,6 +159,68 @@ START_TEST(what_waits_is_even_whatever_was_freed)
     for (int i = 0; i < MANY; i++)
         cia_free(blocks[i]);
     ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
+static void *of_set[COLOURS_LEAST][MANY];
+static uint32_t left_in[COLOURS_LEAST];
+
+/* Live blocks, by the set that they lie in. */
+static void take_by_set(void)
+{
+    memset(left_in, 0, sizeof left_in);
+    for (int i = 0; i < 2 * MANY; i++) {
+        void *block = cia_allocate(BYTES);
+
+        of_set[set_of(block)][left_in[set_of(block)]++] = block;
+    }
+}
+
+static void free_one_of(uint32_t set)
+{
+    ck_assert_uint_gt(left_in[set], 0);
+    cia_free(of_set[set][--left_in[set]]);
+}
+
+START_TEST(boxes_are_even_when_a_program_frees_half_of_the_colours_and_one_of_them_twice)
+{
+    static const uint32_t in_a_row[] = {64, 128, 256};
+
+    open_magazine();
+    take_by_set();
+    cia_trim(); /* the magazine is empty */
+    for (int box = 0; box < 15; box++) {
+        for (uint32_t set = 0; set < COLOURS_LEAST / 2; set++)
+            free_one_of(set);
+        free_one_of(0);
+    }
+    for (uint32_t n = in_a_row[_i], i = 0; i < n; i++) {
+        static uint32_t in_set[COLOURS_LEAST];
+
+        ck_assert_uint_le(++in_set[set_of(cia_allocate(BYTES))], 8 * n / (3 * COLOURS_LEAST) + 2);
+    }
+}
+END_TEST
+
+START_TEST(a_level_stays_within_its_bounds_when_there_are_no_more_boxes)
+{
+    struct magazine *magazine = open_magazine();
+
+    take_by_set();
+    cia_trim();
+    for (int box = 0; box < MAGAZINE_BOXES; box++) {
+        for (uint32_t set = 0; set < COLOURS_LEAST / 2; set++)
+            free_one_of(set);
+        free_one_of((uint32_t)box % (COLOURS_LEAST / 2));
+    }
+    for (int level = 0; level < 8; level++) {
+        for (uint32_t set = 0; set < COLOURS_LEAST; set++) {
+            free_one_of(set);
+            check_what_waits(magazine);
+        }
+    }
+    cia_trim();
+    ck_assert_uint_eq(magazine_waiting(magazine), 0);
 }
 END_TEST
 
@@ -436,6 +500,9 @@ int main(void)
     tcase_add_test(tests, a_class_has_no_magazine_until_it_is_in_heavy_use);
     tcase_add_test(tests, every_malloc_is_counted_and_what_waits_is_not_live);
     tcase_add_loop_test(tests, what_waits_is_even_whatever_was_freed, 0, 5);
+    tcase_add_loop_test(
+        tests, boxes_are_even_when_a_program_frees_half_of_the_colours_and_one_of_them_twice, 0, 3);
+    tcase_add_test(tests, a_level_stays_within_its_bounds_when_there_are_no_more_boxes);
     tcase_add_test(tests, the_longest_blocks_of_magazines_wait_in_small_numbers);
     tcase_add_test(tests, blocks_of_one_colour_do_not_follow_each_other);
     tcase_add_test(tests, what_another_cpu_freed_leaves_the_next_blocks_even);

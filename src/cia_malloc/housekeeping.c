@@ -1,0 +1,99 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * See housekeeping.h.
+ */
+#include "cia_malloc/housekeeping.h"
+
+#include "cia_malloc/heap_table.h"
+#include "cia_malloc/large.h"
+
+/*
+ * When to look at which sub-heap next. Read by every tick; written by the thread that does the
+ * work, once in some hundred milliseconds. Relaxed: nothing is published by them. A thread that is
+ * stopped in the middle holds nobody up, the next time comes all the same.
+ */
+static _Alignas(LINE_BYTES) _Atomic uint64_t next_time;
+static _Atomic uint32_t next_number;
+
+/* The next sub-heap in turn, and how many there are. */
+static struct subheap *next_in_turn(uint32_t *count)
+{
+    uint32_t turn = atomic_load_explicit(&next_number, memory_order_relaxed);
+    struct subheap *first = NULL, *next = NULL;
+
+    *count = 0;
+    for (uint32_t i = 0; i < ALL_HEAPS; i++) {
+        struct subheap *heap = atomic_load_explicit(&heap_table[i], memory_order_acquire);
+
+        if (heap == NULL)
+            continue;
+        ++*count;
+        if (first == NULL)
+            first = heap;
+        if (next == NULL && i >= turn)
+            next = heap;
+    }
+    if (next == NULL)
+        next = first;
+    if (next != NULL)
+        atomic_store_explicit(&next_number, next->number + 1, memory_order_relaxed);
+    return next;
+}
+
+static bool is_idle(const struct page_heap *pages, uint64_t now, uint64_t decay_time)
+{
+    return pages->changed_at + decay_time <= now && pages->trimmed_at != pages->changed_at;
+}
+
+/* Takes in what is there, purges what is due. True: the sub-heap is idle, and was not trimmed. */
+static bool look_after(struct subheap *heap, uint64_t now, uint64_t decay_time)
+{
+    bool idle;
+
+    if (!subheap_try_lock(heap))
+        return false;
+    if (atomic_load_explicit(&heap->inbox, memory_order_relaxed) != NULL)
+        heap->pages.trimmed_at = 0; /* a run that is kept for the next malloc may be idle by that */
+    subheap_drain(heap);
+    page_heap_decay(&heap->pages, now);
+    idle = is_idle(&heap->pages, now, decay_time);
+    subheap_unlock(heap);
+    return idle;
+}
+
+static void trim(struct subheap *heap)
+{
+    if (!subheap_try_lock(heap))
+        return;
+    subheap_trim(heap);
+    heap->pages.trimmed_at = heap->pages.changed_at;
+    subheap_unlock(heap);
+}
+
+bool housekeeping_tick(void (*look_at_magazines)(struct subheap *heap))
+{
+    int32_t decay_time = decay_milliseconds();
+    uint64_t now, due = atomic_load_explicit(&next_time, memory_order_relaxed);
+    uint32_t count;
+
+    if (decay_time == DECAY_NEVER || (now = decay_clock()) < due)
+        return false;
+    /* The others come too late; should the thread that wins be slow, they come in time again. */
+    if (!atomic_compare_exchange_strong_explicit(&next_time, &due,
+                                                 now + (uint64_t)decay_time / DECAY_STEPS + 1,
+                                                 memory_order_relaxed, memory_order_relaxed))
+        return false;
+    struct subheap *heap = next_in_turn(&count);
+
+    /* Each of them has its turn as often as time makes a step. */
+    if (count > 1)
+        atomic_store_explicit(&next_time, now + (uint64_t)decay_time / DECAY_STEPS / count + 1,
+                              memory_order_relaxed);
+    if (heap != NULL && heap->magazines != NULL && look_at_magazines != NULL)
+        look_at_magazines(heap);
+    if (heap != NULL && look_after(heap, now, (uint64_t)decay_time))
+        trim(heap);
+    huge_give_back_old(now);
+    return true;
+}

@@ -1,0 +1,47 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Mappings of freed blocks, kept for other blocks: a program whose long blocks come and go would
+ * have the kernel zero all their pages each time. How many may be kept and for how long is
+ * large.c's affair.
+ *
+ * No lock. Each slot is empty or has one mapping, which belongs to whoever takes it out of the slot
+ * by compare-and-swap; so the child of a fork finds every slot in order, and misses the mappings
+ * that the parent's other threads had in hand. Records of mappings are never given back, so a
+ * record that another thread takes meanwhile may still be looked at; what is in it is looked at
+ * only by whoever took it.
+ */
+#ifndef MPLACE_CIA_HUGE_CACHE_H
+#define MPLACE_CIA_HUGE_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct huge;
+
+enum { HUGE_CACHE_SLOTS = 64 };
+
+/* Keeps a mapping that has no block any more. False: there is no empty slot. */
+bool huge_cache_put(struct huge *huge);
+
+/*
+ * A mapping of the memory node for a block that needs so much: the shortest one that is long
+ * enough, else the longest; the caller cuts it or lets it grow. NULL when there is none worth it.
+ */
+struct huge *huge_cache_take(size_t bytes, uint8_t node);
+
+/*
+ * A mapping of the same node that, as far as its slot's hints say, ends where this one begins or
+ * begins where it ends; NULL: there is none. Look whether it is true.
+ */
+bool huge_cache_are_beside(const struct huge *one, const struct huge *other);
+struct huge *huge_cache_take_beside(const struct huge *huge);
+
+/* The mapping that has been kept for longest, if that is since this time or longer. */
+struct huge *huge_cache_take_oldest(uint64_t time);
+
+/* Bytes of all of them; roughly while others put and take. */
+size_t huge_cache_bytes(void);
+
+#endif

@@ -1,0 +1,402 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Memory that nobody uses goes back in its time: little by little, from the sub-heap that the
+ * program works in and from those that nobody comes by. Time is what the test says.
+ */
+#include "cia_malloc/decay.h"
+#include "cia_malloc/housekeeping.h"
+
+#include "cia_clock.h"
+#include "cia_fixture.h"
+#include "run_suite.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { TIME = DECAY_DEFAULT, STEP = TIME / DECAY_STEPS };
+
+START_TEST(what_came_at_one_moment_is_due_in_equal_parts)
+{
+    enum { PAGES = 1600, PART = PAGES / DECAY_STEPS };
+    struct decay decay = {0};
+    uint32_t left = PAGES;
+
+    ck_assert_uint_eq(decay_due(&decay, 0, 0), 0);
+    for (uint32_t step = 1; step <= DECAY_STEPS; step++) {
+        uint32_t due = decay_due(&decay, (uint64_t)step * STEP, left);
+
+        ck_assert_uint_eq(due, PART);
+        ck_assert_uint_eq(decay_due(&decay, (uint64_t)step * STEP + STEP - 1, left), PART);
+        decay_gave_back(&decay, due);
+        left -= due;
+        ck_assert_uint_eq(decay_due(&decay, (uint64_t)step * STEP, left), 0);
+    }
+    ck_assert_uint_eq(left, 0);
+}
+END_TEST
+
+START_TEST(what_was_not_given_back_stays_due)
+{
+    struct decay decay = {0};
+
+    decay_due(&decay, 0, 160);
+    ck_assert_uint_eq(decay_due(&decay, STEP, 160), 10);
+    decay_gave_back(&decay, 4);
+    ck_assert_uint_eq(decay_due(&decay, STEP, 156), 6);
+    ck_assert_uint_eq(decay_due(&decay, 2 * STEP, 156), 16);
+}
+END_TEST
+
+START_TEST(pages_in_use_again_are_not_due)
+{
+    struct decay decay = {0};
+
+    decay_due(&decay, STEP, 160);
+    ck_assert_uint_eq(decay_due(&decay, 8 * STEP, 80), 0); /* half of them may still be kept */
+    ck_assert_uint_eq(decay_due(&decay, 15 * STEP, 0), 0);
+    /* Those that come now have their time before them. */
+    ck_assert_uint_eq(decay_due(&decay, 16 * STEP, 160), 10);
+}
+END_TEST
+
+START_TEST(pages_that_nobody_looked_at_for_the_decay_time_are_due_at_once)
+{
+    struct decay decay = {0};
+
+    decay_due(&decay, 1000 * TIME, 0);
+    /* They came at the time of the last look, or soon after. */
+    ck_assert_uint_eq(decay_due(&decay, (uint64_t)1001 * TIME, 500), 500);
+}
+END_TEST
+
+/* In a block of many pages, how many are populated. */
+static size_t resident_pages_of(char *block, size_t bytes)
+{
+    unsigned char resident[4096];
+    char *begin = (char *)(((uintptr_t)block + PAGE_BYTES - 1) & ~(uintptr_t)(PAGE_BYTES - 1));
+    size_t pages = (bytes - (size_t)(begin - block)) / PAGE_BYTES, count = 0;
+
+    if (mincore(begin, pages * PAGE_BYTES, resident) != 0)
+        return 0; /* not even mapped */
+    for (size_t i = 0; i < pages; i++)
+        count += resident[i] & 1;
+    return count;
+}
+
+static size_t dirty_bytes(void)
+{
+    struct cia_totals totals;
+
+    cia_totals_read(&totals);
+    return totals.dirty_bytes;
+}
+
+/* Blocks that are a run each, of one chunk. */
+enum { RUNS = 8, RUN_BYTES = 400000 };
+
+static void take_runs(char *runs[RUNS])
+{
+    for (int i = 0; i < RUNS; i++)
+        memset(runs[i] = cia_allocate(RUN_BYTES), 1, RUN_BYTES);
+}
+
+static void free_runs(char *const runs[RUNS])
+{
+    for (int i = 0; i < RUNS; i++)
+        cia_free(runs[i]);
+}
+
+static size_t resident_pages_of_runs(char *const runs[RUNS])
+{
+    size_t pages = 0;
+
+    for (int i = 0; i < RUNS; i++)
+        pages += resident_pages_of(runs[i], RUN_BYTES);
+    return pages;
+}
+
+/* What a program does that goes on: a run comes and goes. */
+static void go_on(void)
+{
+    cia_free(cia_allocate(70000));
+}
+
+START_TEST(freed_pages_go_back_little_by_little_while_the_program_goes_on)
+{
+    char *runs[RUNS];
+
+    stay_on_cpu(sched_getcpu());
+    take_runs(runs);
+    size_t all = resident_pages_of_runs(runs), before = all;
+    free_runs(runs);
+    ck_assert_uint_ge(dirty_bytes(), RUNS * RUN_BYTES);
+    for (int step = 0; step < DECAY_STEPS; step++) {
+        clock_milliseconds += STEP;
+        go_on();
+        size_t now = resident_pages_of_runs(runs);
+        ck_assert_uint_le(now, before);
+        before = now;
+        if (step == DECAY_STEPS / 2)
+            ck_assert(now > all / 4 && now < all * 3 / 4);
+    }
+    ck_assert_uint_le(dirty_bytes(), 80000 + 2 * PAGE_BYTES);
+    ck_assert_uint_le(resident_pages_of_runs(runs), 22);
+}
+END_TEST
+
+START_TEST(freed_pages_go_back_while_the_program_only_frees)
+{
+    char *runs[RUNS], *more[DECAY_STEPS];
+
+    stay_on_cpu(sched_getcpu());
+    take_runs(runs);
+    for (int i = 0; i < DECAY_STEPS; i++)
+        more[i] = cia_allocate(70000);
+    free_runs(runs);
+    for (int i = 0; i < DECAY_STEPS; i++) {
+        clock_milliseconds += STEP;
+        cia_free(more[i]);
+    }
+    ck_assert_uint_lt(dirty_bytes(), RUNS * RUN_BYTES * 2 / 3); /* the last ones, mostly */
+}
+END_TEST
+
+START_TEST(pages_that_are_wanted_again_in_time_stay)
+{
+    char *runs[RUNS];
+
+    stay_on_cpu(sched_getcpu());
+    for (int round = 0; round < 40; round++) {
+        take_runs(runs);
+        free_runs(runs);
+        if (round > 20)
+            ck_assert_uint_gt(dirty_bytes(), RUNS * RUN_BYTES / 2);
+        clock_milliseconds += STEP;
+    }
+}
+END_TEST
+
+START_TEST(with_a_decay_time_of_never_pages_stay_until_a_trim)
+{
+    char *runs[RUNS];
+
+    setenv("CIA_DECAY_MS", "-1", 1);
+    stay_on_cpu(sched_getcpu());
+    take_runs(runs);
+    free_runs(runs);
+    size_t dirty = dirty_bytes();
+    for (int i = 0; i < 20; i++) {
+        clock_milliseconds += TIME;
+        go_on();
+        housekeeping_tick(NULL);
+    }
+    ck_assert_uint_eq(dirty_bytes(), dirty);
+    cia_trim();
+    ck_assert_uint_eq(dirty_bytes(), 0);
+}
+END_TEST
+
+START_TEST(with_a_decay_time_of_0_pages_go_back_when_they_are_freed)
+{
+    char *runs[RUNS];
+
+    setenv("CIA_DECAY_MS", "0", 1);
+    stay_on_cpu(sched_getcpu());
+    take_runs(runs);
+    free_runs(runs);
+    ck_assert_uint_eq(dirty_bytes(), 0);
+    ck_assert_uint_eq(resident_pages_of_runs(runs), 0);
+}
+END_TEST
+
+START_TEST(a_call_gives_no_more_than_4_MiB_back)
+{
+    enum { COUNT = 120 };
+    static char *blocks[COUNT];
+
+    setenv("CIA_HUGE_PAGES", "0", 1); /* such pages go back in one piece or not at all */
+    stay_on_cpu(sched_getcpu());
+    for (int i = 0; i < COUNT; i++)
+        memset(blocks[i] = cia_allocate(RUN_BYTES), 1, RUN_BYTES);
+    for (int i = 0; i < COUNT; i += 2)
+        cia_free(blocks[i]);
+    struct subheap *heap = heap_here();
+    clock_milliseconds += 2 * TIME;
+    for (uint32_t before = heap->pages.dirty_pages; before > 0;) {
+        ck_assert(subheap_try_lock(heap));
+        page_heap_decay(&heap->pages, clock_milliseconds);
+        subheap_unlock(heap);
+        ck_assert_uint_lt(heap->pages.dirty_pages, before);
+        ck_assert_uint_le(before - heap->pages.dirty_pages, CHUNK_PAGES);
+        before = heap->pages.dirty_pages;
+    }
+}
+END_TEST
+
+/* Makes another sub-heap and returns it; runs of it are in use, freed, and wait in its inbox. */
+static struct subheap *leave_a_sub_heap(char *runs[RUNS], bool in_inbox)
+{
+    stay_on_cpu(sched_getcpu());
+    cia_free(cia_allocate(1));
+    struct subheap *heap = heap_here();
+
+    ck_assert(subheap_try_lock(heap));
+    take_runs(runs);
+    struct subheap *other = ((struct chunk *)page_source_owner(runs[0]))->owner;
+    ck_assert_ptr_ne(other, heap);
+    if (in_inbox) {
+        subheap_unlock(heap);
+        free_runs(runs);
+        ck_assert_ptr_nonnull(atomic_load(&other->inbox));
+    } else {
+        free_runs(runs);
+        ck_assert(subheap_try_lock(other));
+        subheap_drain(other);
+        subheap_unlock(other);
+        subheap_unlock(heap);
+    }
+    return other;
+}
+
+START_TEST(a_sub_heap_that_nobody_comes_by_gives_its_pages_back)
+{
+    for (int in_inbox = 0; in_inbox < 2; in_inbox++) {
+        char *runs[RUNS];
+        struct subheap *other = leave_a_sub_heap(runs, in_inbox != 0);
+
+        size_t all = resident_pages_of_runs(runs);
+        for (int i = 0; i < 4 * DECAY_STEPS; i++) {
+            clock_milliseconds += STEP;
+            housekeeping_tick(NULL);
+            if (i == 4)
+                ck_assert_ptr_null(atomic_load(&other->inbox));
+            if (i == DECAY_STEPS * 3 / 4) {
+                ck_assert_uint_gt(resident_pages_of_runs(runs), all / 10);
+                ck_assert_uint_lt(resident_pages_of_runs(runs), all * 3 / 4);
+            }
+        }
+        ck_assert_uint_eq(other->pages.dirty_pages, 0);
+        ck_assert_uint_eq(resident_pages_of_runs(runs), 0);
+    }
+}
+END_TEST
+
+static void let_time_pass(void)
+{
+    for (int i = 0; i < 4 * DECAY_STEPS; i++) {
+        clock_milliseconds += STEP;
+        housekeeping_tick(NULL);
+    }
+}
+
+START_TEST(a_sub_heap_that_nobody_comes_by_gives_its_idle_runs_back)
+{
+    enum { COUNT = 100 };
+    void *blocks[COUNT];
+
+    stay_on_cpu(sched_getcpu());
+    cia_free(cia_allocate(1));
+    struct subheap *heap = heap_here();
+    ck_assert(subheap_try_lock(heap));
+    for (int i = 0; i < COUNT; i++)
+        blocks[i] = cia_allocate(60); /* one short run, which its class keeps */
+    struct subheap *other = ((struct chunk *)page_source_owner(blocks[COUNT - 1]))->owner;
+    subheap_unlock(heap);
+    let_time_pass();
+    ck_assert_uint_gt(other->pages.used_pages, 0);
+    /* Freed from here, after it was trimmed; the run would be kept for its next malloc. */
+    for (int i = 0; i < COUNT; i++)
+        cia_free(blocks[i]);
+    supply_empty_magazines();
+    let_time_pass();
+    ck_assert_uint_eq(other->pages.used_pages, 0);
+    ck_assert_uint_eq(other->pages.dirty_pages, 0);
+}
+END_TEST
+
+START_TEST(a_sub_heap_that_somebody_holds_is_passed_by)
+{
+    char *runs[RUNS];
+    struct subheap *other = leave_a_sub_heap(runs, true);
+
+    ck_assert(subheap_try_lock(other));
+    for (int i = 0; i < 4 * DECAY_STEPS; i++) {
+        clock_milliseconds += TIME;
+        housekeeping_tick(NULL);
+    }
+    ck_assert_ptr_nonnull(atomic_load(&other->inbox));
+    subheap_unlock(other);
+}
+END_TEST
+
+START_TEST(what_waits_in_a_magazine_that_is_not_used_goes_home)
+{
+    enum { MANY = 2000, IDLE_BYTES = 300, USED_BYTES = 500 };
+    static void *waiting[MANY];
+    struct magazine *idle, *used;
+
+    stay_on_cpu(sched_getcpu());
+    for (int i = 0; i < 2 * MANY; i++) { /* both classes are in heavy use */
+        cia_free(cia_allocate(IDLE_BYTES));
+        cia_free(cia_allocate(USED_BYTES));
+    }
+    for (int i = 0; i < MANY; i++)
+        waiting[i] = cia_allocate(IDLE_BYTES);
+    for (int i = 0; i < MANY; i++)
+        cia_free(waiting[i]);
+    idle = &heap_here()->magazines->own[size_class_of(IDLE_BYTES)];
+    used = &heap_here()->magazines->own[size_class_of(USED_BYTES)];
+    ck_assert_uint_gt(magazine_waiting(idle), 1000);
+    for (int i = 0; i <= 2 * DECAY_STEPS; i++) {
+        ck_assert(i >= DECAY_STEPS || magazine_waiting(idle) > 1000);
+        ck_assert_uint_gt(magazine_waiting(used), 0);
+        cia_free(cia_allocate(USED_BYTES));
+        clock_milliseconds += STEP + 1;
+        supply_housekeeping();
+    }
+    ck_assert_uint_eq(magazine_waiting(idle), 0);
+    ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
+START_TEST(a_tick_before_its_time_does_nothing)
+{
+    stay_on_cpu(sched_getcpu());
+    cia_free(cia_allocate(1));
+    ck_assert(housekeeping_tick(NULL));
+    ck_assert(!housekeeping_tick(NULL));
+    clock_milliseconds += STEP / ALL_HEAPS;
+    ck_assert(!housekeeping_tick(NULL));
+    clock_milliseconds += STEP + 1;
+    ck_assert(housekeeping_tick(NULL));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cia decay");
+    TCase *tests = tcase_create("decay");
+
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, what_came_at_one_moment_is_due_in_equal_parts);
+    tcase_add_test(tests, what_was_not_given_back_stays_due);
+    tcase_add_test(tests, pages_in_use_again_are_not_due);
+    tcase_add_test(tests, pages_that_nobody_looked_at_for_the_decay_time_are_due_at_once);
+    tcase_add_test(tests, freed_pages_go_back_little_by_little_while_the_program_goes_on);
+    tcase_add_test(tests, freed_pages_go_back_while_the_program_only_frees);
+    tcase_add_test(tests, pages_that_are_wanted_again_in_time_stay);
+    tcase_add_test(tests, with_a_decay_time_of_never_pages_stay_until_a_trim);
+    tcase_add_test(tests, with_a_decay_time_of_0_pages_go_back_when_they_are_freed);
+    tcase_add_test(tests, a_call_gives_no_more_than_4_MiB_back);
+    tcase_add_test(tests, a_sub_heap_that_nobody_comes_by_gives_its_pages_back);
+    tcase_add_test(tests, a_sub_heap_that_nobody_comes_by_gives_its_idle_runs_back);
+    tcase_add_test(tests, a_sub_heap_that_somebody_holds_is_passed_by);
+    tcase_add_test(tests, what_waits_in_a_magazine_that_is_not_used_goes_home);
+    tcase_add_test(tests, a_tick_before_its_time_does_nothing);
+    suite_add_tcase(suite, tests);
+
+    return run_suite(suite);
+}

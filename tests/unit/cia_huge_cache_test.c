@@ -1,0 +1,484 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Mappings of long blocks are kept for other blocks, within bounds and for a time; whatever was in
+ * them, a block from one behaves as one from a fresh mapping.
+ */
+#include "base/random.h"
+#include "cia_malloc/decay.h"
+#include "cia_malloc/huge_cache.h"
+#include "cia_malloc/large.h"
+
+#include "cia_clock.h"
+#include "cia_fixture.h"
+#include "run_suite.h"
+
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MIB = 1 << 20 };
+
+static char *const addresses = (char *)((uintptr_t)1 << 40); /* never touched */
+
+static struct huge *kept(struct huge *huge, size_t base, size_t bytes, uint64_t since)
+{
+    *huge = (struct huge){.base = addresses + base, .mapped_bytes = bytes, .since = since};
+    ck_assert(huge_cache_put(huge));
+    return huge;
+}
+
+START_TEST(the_shortest_mapping_that_is_long_enough_is_chosen)
+{
+    struct huge huge[4];
+
+    kept(&huge[0], 0, 40 * MIB, 0);
+    kept(&huge[1], 100 * MIB, 12 * MIB, 0);
+    kept(&huge[2], 200 * MIB, 8 * MIB, 0);
+    kept(&huge[3], 300 * MIB, 20 * MIB, 0);
+    ck_assert_ptr_eq(huge_cache_take(10 * MIB, 0), &huge[1]);
+    ck_assert_ptr_eq(huge_cache_take(10 * MIB, 0), &huge[3]);
+    ck_assert_ptr_eq(huge_cache_take(10 * MIB, 0), &huge[0]);
+    ck_assert_ptr_eq(huge_cache_take(10 * MIB, 0), &huge[2]); /* to grow */
+    ck_assert_ptr_null(huge_cache_take(10 * MIB, 0));
+}
+END_TEST
+
+START_TEST(a_mapping_much_too_long_or_too_short_is_left_for_others)
+{
+    struct huge huge[2];
+
+    kept(&huge[0], 0, 40 * MIB, 0);
+    ck_assert_ptr_null(huge_cache_take(1 * MIB, 0));
+    ck_assert_ptr_eq(huge_cache_take(40 * MIB, 0), &huge[0]);
+    kept(&huge[1], 0, 1 * MIB, 0);
+    ck_assert_ptr_null(huge_cache_take(40 * MIB, 0));
+}
+END_TEST
+
+START_TEST(a_mapping_is_found_by_its_neighbours)
+{
+    struct huge huge[3];
+    struct huge between = {
+        .base = addresses + 8 * MIB, .mapped_bytes = 3 * MIB, .spare_bytes = 1 * MIB};
+
+    kept(&huge[0], 0, 8 * MIB, 0);
+    kept(&huge[1], 12 * MIB, 4 * MIB, 0);
+    kept(&huge[2], 20 * MIB, 4 * MIB, 0);
+    struct huge *one = huge_cache_take_beside(&between), *other = huge_cache_take_beside(&between);
+    ck_assert(one == &huge[0] || one == &huge[1]);
+    ck_assert(other == &huge[0] || other == &huge[1]);
+    ck_assert_ptr_ne(one, other);
+    ck_assert_ptr_null(huge_cache_take_beside(&between));
+}
+END_TEST
+
+START_TEST(a_mapping_serves_its_own_memory_node_only)
+{
+    struct huge huge = {.base = addresses, .mapped_bytes = 8 * MIB, .node = 1};
+    struct huge beside = {.base = addresses + 8 * MIB, .mapped_bytes = 8 * MIB, .node = 0};
+
+    ck_assert(huge_cache_put(&huge));
+    ck_assert_ptr_null(huge_cache_take(8 * MIB, 0));
+    ck_assert_ptr_null(huge_cache_take_beside(&beside));
+    ck_assert_ptr_eq(huge_cache_take(8 * MIB, 1), &huge);
+}
+END_TEST
+
+START_TEST(the_one_kept_for_longest_goes_first_and_none_before_its_time)
+{
+    struct huge huge[3];
+
+    kept(&huge[0], 0, 4 * MIB, 30);
+    kept(&huge[1], 100 * MIB, 4 * MIB, 10);
+    kept(&huge[2], 200 * MIB, 4 * MIB, 20);
+    ck_assert_ptr_null(huge_cache_take_oldest(9));
+    ck_assert_ptr_eq(huge_cache_take_oldest(25), &huge[1]);
+    ck_assert_ptr_eq(huge_cache_take_oldest(25), &huge[2]);
+    ck_assert_ptr_null(huge_cache_take_oldest(25));
+    ck_assert_uint_eq(huge_cache_bytes(), 4 * MIB);
+}
+END_TEST
+
+START_TEST(what_has_no_slot_is_refused)
+{
+    static struct huge huge[HUGE_CACHE_SLOTS + 1];
+
+    for (uint32_t i = 0; i < HUGE_CACHE_SLOTS; i++)
+        kept(&huge[i], i * (size_t)(8 * MIB), 4 * MIB, i);
+    ck_assert(!huge_cache_put(&huge[HUGE_CACHE_SLOTS]));
+    ck_assert_ptr_eq(huge_cache_take_oldest(UINT64_MAX), &huge[0]);
+    ck_assert(huge_cache_put(&huge[HUGE_CACHE_SLOTS]));
+}
+END_TEST
+
+static size_t mapped_bytes(void)
+{
+    return page_source_mapped_bytes();
+}
+
+START_TEST(blocks_that_come_and_go_map_nothing_new)
+{
+    stay_on_cpu(sched_getcpu());
+    for (size_t bytes = 600000; bytes < 50 * MIB; bytes *= 3) {
+        cia_free(memset(cia_allocate(bytes), 1, bytes));
+        size_t mapped = mapped_bytes();
+        char *base = NULL;
+
+        for (int i = 0; i < 50; i++) {
+            char *block = cia_allocate(bytes);
+            char *begin = (char *)((uintptr_t)block & ~(uintptr_t)(CHUNK_BYTES - 1));
+
+            ck_assert(base == NULL || begin == base);
+            base = begin;
+            ck_assert_uint_le(mapped_bytes(), mapped + CHUNK_BYTES);
+            cia_free(block);
+        }
+        cia_trim();
+    }
+}
+END_TEST
+
+START_TEST(a_kept_mapping_serves_several_blocks_and_is_one_again_after_them)
+{
+    stay_on_cpu(sched_getcpu());
+    cia_free(memset(cia_allocate(39 * MIB), 1, 39 * MIB)); /* and a colour: 40 */
+    size_t mapped = mapped_bytes(), kept = huge_cache_bytes();
+    ck_assert_uint_ge(kept, 40 * MIB);
+    for (int round = 0; round < 10; round++) {
+        void *parts[3];
+
+        for (int i = 0; i < 3; i++)
+            parts[i] = cia_allocate((9 + i) * MIB);
+        for (int i = 0; i < 3; i++)
+            cia_free(parts[(i + round) % 3]);
+        ck_assert_uint_eq(huge_cache_bytes(), kept);
+        cia_free(cia_allocate(39 * MIB));
+        ck_assert_uint_eq(huge_cache_bytes(), kept);
+        ck_assert_uint_eq(mapped_bytes(), mapped);
+    }
+}
+END_TEST
+
+START_TEST(blocks_from_kept_mappings_take_the_colours_in_turn)
+{
+    enum { LENGTHS = 3 };
+    static const size_t lengths[LENGTHS] = {700000, 5000000, 9 * MIB};
+
+    stay_on_cpu(sched_getcpu());
+    for (int n = 0; n < LENGTHS; n++) {
+        uint32_t in_set[64] = {0};
+
+        for (int i = 0; i < 128; i++) {
+            char *block = cia_allocate(lengths[n]);
+
+            in_set[(uintptr_t)block / LINE_BYTES % 64]++;
+            cia_free(block);
+        }
+        for (int set = 0; set < 64; set++)
+            ck_assert_uint_eq(in_set[set], 2);
+    }
+}
+END_TEST
+
+START_TEST(calloc_reads_as_zero_whatever_was_in_the_mapping)
+{
+    uint64_t seed = 5;
+
+    for (int round = 0; round < 100; round++) {
+        size_t bytes = 600000 + random_below(&seed, 12 * MIB);
+        unsigned char *dirty = cia_allocate(bytes);
+
+        memset(dirty, 0xff, cia_usable(dirty));
+        cia_free(dirty);
+        bytes = bytes / 2 + random_below(&seed, (uint32_t)bytes); /* cut, or grown */
+        unsigned char *block = cia_allocate_zeroed(bytes);
+        size_t not_zero = block[bytes - 1] != 0;
+        for (size_t i = 0; i < bytes; i += 61)
+            not_zero += block[i] != 0;
+        ck_assert_uint_eq(not_zero, 0);
+        cia_free(block);
+    }
+}
+END_TEST
+
+START_TEST(no_more_is_kept_than_the_bound)
+{
+    enum { COUNT = 40 };
+    void *blocks[COUNT];
+
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < COUNT; i++)
+            blocks[i] = cia_allocate(9 * MIB);
+        for (int i = 0; i < COUNT; i++) {
+            struct cia_totals totals;
+
+            cia_free(blocks[i]);
+            cia_totals_read(&totals);
+            size_t in_use = totals.huge_bytes;
+            ck_assert_uint_le(huge_cache_bytes(), in_use > 64 * MIB ? in_use : 64 * MIB);
+        }
+        ck_assert_uint_gt(huge_cache_bytes(), 40 * MIB); /* nothing kept would pass as well */
+    }
+    cia_free(cia_allocate((size_t)3 << 30)); /* beyond any bound */
+    ck_assert_uint_le(huge_cache_bytes(), 64 * MIB);
+}
+END_TEST
+
+START_TEST(a_kept_mapping_goes_back_after_the_decay_time)
+{
+    size_t before = mapped_bytes();
+
+    cia_free(cia_allocate(20 * MIB));
+    clock_milliseconds += DECAY_DEFAULT - 1;
+    cia_free(cia_allocate(600000)); /* a look */
+    ck_assert_uint_gt(huge_cache_bytes(), 20 * MIB);
+    clock_milliseconds += 2;
+    huge_give_back_old(clock_milliseconds);
+    ck_assert_uint_lt(huge_cache_bytes(), 2 * MIB); /* the other one */
+    clock_milliseconds += DECAY_DEFAULT;
+    huge_give_back_old(clock_milliseconds);
+    ck_assert_uint_eq(huge_cache_bytes(), 0);
+    ck_assert_uint_lt(mapped_bytes(),
+                      before + 6 * MIB); /* the first chunk and what belongs to it */
+}
+END_TEST
+
+START_TEST(with_a_decay_time_of_0_nothing_is_kept)
+{
+    setenv("CIA_DECAY_MS", "0", 1);
+    cia_free(cia_allocate(1));
+    size_t before = mapped_bytes();
+    cia_free(cia_allocate(20 * MIB));
+    ck_assert_uint_eq(huge_cache_bytes(), 0);
+    ck_assert_uint_lt(mapped_bytes(), before + MIB);
+}
+END_TEST
+
+START_TEST(trim_gives_all_kept_mappings_back_at_once)
+{
+    cia_free(cia_allocate(1));
+    size_t before = mapped_bytes();
+    cia_free(cia_allocate(20 * MIB));
+    cia_free(cia_allocate(30 * MIB));
+    ck_assert_uint_gt(huge_cache_bytes(), 29 * MIB);
+    ck_assert(cia_trim());
+    ck_assert_uint_eq(huge_cache_bytes(), 0);
+    ck_assert_uint_lt(mapped_bytes(), before + MIB);
+}
+END_TEST
+
+/* A sanitizer needs more address space than a limit would leave, and does not follow mremap. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+static void limit_address_space(size_t more)
+{
+    unsigned long total;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%lu", &total), 1);
+    fclose(file);
+    struct rlimit limit = {.rlim_cur = total * PAGE_BYTES + more, .rlim_max = RLIM_INFINITY};
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+START_TEST(before_memory_runs_out_kept_mappings_are_given_back)
+{
+    enum { COUNT = 6, SMALL = 30000 };
+    void *blocks[COUNT];
+
+    for (int kind = 0; kind < 2; kind++) {
+        for (int i = 0; i < COUNT; i++)
+            blocks[i] = cia_allocate(9 * MIB);
+        for (int i = 0; i < COUNT; i++)
+            cia_free(blocks[i]);
+        ck_assert_uint_gt(huge_cache_bytes(), 50 * MIB);
+        limit_address_space(kind == 0 ? 40 * MIB : 12 * MIB);
+        if (kind == 0) { /* none of those will do, nor is there as much as this besides */
+            void *block = cia_allocate_aligned(8 * MIB, 80 * MIB);
+
+            ck_assert_ptr_nonnull(block);
+            cia_free(block);
+        } else {
+            static void *small[SMALL];
+
+            for (int i = 0; i < SMALL; i++)
+                ck_assert_ptr_nonnull(small[i] = cia_allocate(1000));
+        }
+        struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
+        setrlimit(RLIMIT_AS, &none);
+    }
+}
+END_TEST
+
+START_TEST(a_block_from_a_kept_mapping_grows_without_a_copy)
+{
+    enum { FIRST = 3 * MIB, GREATEST = 64 * MIB };
+
+    stay_on_cpu(sched_getcpu());
+    cia_free(memset(cia_allocate(FIRST), 1, FIRST));
+    char *block = cia_allocate(FIRST);
+    struct rusage before, after;
+
+    memset(block, 7, FIRST);
+    getrusage(RUSAGE_SELF, &before);
+    for (size_t bytes = FIRST; bytes < GREATEST; bytes += MIB)
+        ck_assert_ptr_nonnull(block = cia_reallocate(block, bytes));
+    getrusage(RUSAGE_SELF, &after);
+    /* A copy would have touched each page of it. */
+    ck_assert_int_lt(after.ru_minflt - before.ru_minflt, FIRST / PAGE_BYTES);
+    for (size_t i = 0; i < FIRST; i += 100)
+        ck_assert_int_eq(block[i], 7);
+    cia_free(block);
+}
+END_TEST
+#endif
+
+/* Each block says whose it is at its ends and in between. */
+static void mark(uint64_t *block, size_t bytes, uint64_t value)
+{
+    for (size_t i = 0; i < bytes / 8; i += 1 + bytes / 8 / 37)
+        block[i] = value;
+    block[bytes / 8 - 1] = value;
+}
+
+static bool is_marked(const uint64_t *block, size_t bytes, uint64_t value)
+{
+    for (size_t i = 0; i < bytes / 8; i += 1 + bytes / 8 / 37) {
+        if (block[i] != value)
+            return false;
+    }
+    return block[bytes / 8 - 1] == value;
+}
+
+static void *churn(void *argument)
+{
+    enum { BLOCKS = 6, STEPS = 2000 };
+    uint64_t seed = (uint64_t)(uintptr_t)argument, *blocks[BLOCKS] = {NULL};
+    size_t bytes[BLOCKS] = {0};
+
+    for (uint64_t step = 1; step <= STEPS; step++) {
+        uint32_t i = random_below(&seed, BLOCKS);
+        uint64_t value = (uint64_t)(uintptr_t)argument * 1000 + i;
+
+        if (blocks[i] != NULL && !is_marked(blocks[i], bytes[i], value))
+            return "a block was changed by another";
+        if (step % 8 == 0) {
+            clock_milliseconds += 100;
+            huge_give_back_old(clock_milliseconds);
+        }
+        cia_free(blocks[i] != NULL ? blocks[i] : cia_allocate(1));
+        bytes[i] = (560000 + random_below(&seed, 14 * MIB)) & ~(size_t)7;
+        blocks[i] = cia_allocate(bytes[i]);
+        if (blocks[i] == NULL)
+            return "out of memory";
+        mark(blocks[i], bytes[i], value);
+    }
+    for (int i = 0; i < BLOCKS; i++) {
+        if (blocks[i] != NULL)
+            cia_free(blocks[i]);
+    }
+    return NULL;
+}
+
+START_TEST(blocks_of_many_threads_never_share_a_mapping)
+{
+    pthread_t threads[EXCHANGERS];
+
+    start_exchangers(threads, churn);
+    for (int i = 0; i < EXCHANGERS; i++) {
+        void *complaint;
+
+        pthread_join(threads[i], &complaint);
+        ck_assert_msg(complaint == NULL, "%s", (const char *)complaint);
+    }
+    ck_assert_uint_eq(live_blocks(), 0);
+    cia_trim();
+    ck_assert_uint_eq(huge_cache_bytes(), 0);
+}
+END_TEST
+
+static atomic_bool forked_enough;
+
+static void *come_and_go(void *argument)
+{
+    (void)argument;
+    while (!atomic_load(&forked_enough))
+        cia_free(cia_allocate(9 * MIB));
+    return NULL;
+}
+
+START_TEST(the_child_of_a_fork_uses_what_is_kept)
+{
+    pthread_t thread;
+
+    heap_table_register_fork();
+    ck_assert_int_eq(pthread_create(&thread, NULL, come_and_go, NULL), 0);
+    for (int i = 0; i < 50; i++) {
+        pid_t child = fork();
+        int status;
+
+        if (child == 0) {
+            for (int round = 0; round < 20; round++) {
+                char *block = cia_allocate(9 * MIB);
+
+                if (block == NULL)
+                    _exit(1);
+                block[0] = block[9 * MIB - 1] = 1;
+                cia_free(block);
+            }
+            _exit(0);
+        }
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert_int_eq(status, 0);
+    }
+    atomic_store(&forked_enough, true);
+    pthread_join(thread, NULL);
+}
+END_TEST
+
+START_TEST(freeing_a_block_whose_mapping_is_kept_aborts)
+{
+    void *block = cia_allocate(9 * MIB);
+
+    cia_free(block);
+    cia_free(block);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cia huge cache");
+    TCase *tests = tcase_create("huge cache");
+
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, the_shortest_mapping_that_is_long_enough_is_chosen);
+    tcase_add_test(tests, a_mapping_much_too_long_or_too_short_is_left_for_others);
+    tcase_add_test(tests, a_mapping_is_found_by_its_neighbours);
+    tcase_add_test(tests, a_mapping_serves_its_own_memory_node_only);
+    tcase_add_test(tests, the_one_kept_for_longest_goes_first_and_none_before_its_time);
+    tcase_add_test(tests, what_has_no_slot_is_refused);
+    tcase_add_test(tests, blocks_that_come_and_go_map_nothing_new);
+    tcase_add_test(tests, a_kept_mapping_serves_several_blocks_and_is_one_again_after_them);
+    tcase_add_test(tests, blocks_from_kept_mappings_take_the_colours_in_turn);
+    tcase_add_test(tests, calloc_reads_as_zero_whatever_was_in_the_mapping);
+    tcase_add_test(tests, no_more_is_kept_than_the_bound);
+    tcase_add_test(tests, a_kept_mapping_goes_back_after_the_decay_time);
+    tcase_add_test(tests, with_a_decay_time_of_0_nothing_is_kept);
+    tcase_add_test(tests, trim_gives_all_kept_mappings_back_at_once);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    tcase_add_test(tests, before_memory_runs_out_kept_mappings_are_given_back);
+    tcase_add_test(tests, a_block_from_a_kept_mapping_grows_without_a_copy);
+#endif
+    tcase_add_test(tests, blocks_of_many_threads_never_share_a_mapping);
+    tcase_add_test(tests, the_child_of_a_fork_uses_what_is_kept);
+    tcase_add_test_raise_signal(tests, freeing_a_block_whose_mapping_is_kept_aborts, SIGABRT);
+    suite_add_tcase(suite, tests);
+
+    return run_suite(suite);
+}

@@ -1,0 +1,347 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * For which memory huge pages are asked, and when they are split. What the allocator asks the
+ * kernel is what is looked at: the program has its own madvise, which keeps a record and goes on to
+ * the kernel, and its own answer to whether the kernel gives huge pages.
+ */
+#include "cia_malloc/decay.h"
+
+#include "cia_clock.h"
+#include "cia_fixture.h"
+#include "run_suite.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    MIB = 1 << 20,
+    HUGE_PAGE = 2 * MIB,
+    JOIN = 25,         /* MADV_COLLAPSE */
+    RUN_BYTES = 98304, /* 24 pages and one for the colour: a run each */
+    MOST_ADVICE = 4096,
+};
+
+static struct advice {
+    char *address;
+    size_t bytes;
+    int advice;
+} advice_given[MOST_ADVICE];
+static size_t advice_count;
+
+int madvise(void *address, size_t bytes, int advice)
+{
+    if (advice_count < MOST_ADVICE)
+        advice_given[advice_count++] = (struct advice){address, bytes, advice};
+    return (int)syscall(SYS_madvise, address, bytes, advice);
+}
+
+static const char *mode = "always [madvise] never\n";
+
+/* The one file that is read by a system call of the allocator's own; everything else is passed on.
+ */
+long syscall(long number, ...)
+{
+    va_list list;
+    long a, b, c, d, e, f, result;
+
+    va_start(list, number);
+    a = va_arg(list, long);
+    b = va_arg(list, long);
+    c = va_arg(list, long);
+    d = va_arg(list, long);
+    e = va_arg(list, long);
+    f = va_arg(list, long);
+    va_end(list);
+    if (number == SYS_openat && strstr((const char *)b, "transparent_hugepage") != NULL) {
+        int ends[2];
+
+        if (pipe(ends) != 0 || write(ends[1], mode, strlen(mode)) < 0)
+            return -1;
+        close(ends[1]);
+        return ends[0];
+    }
+    register long fourth __asm__("r10") = d;
+    register long fifth __asm__("r8") = e;
+    register long sixth __asm__("r9") = f;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
+                     : "rcx", "r11", "memory");
+    if (result >= 0 || result < -4095)
+        return result;
+    errno = (int)-result;
+    return -1;
+}
+
+/* How many bytes this was asked for, in all. */
+static size_t bytes_asked(int advice)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < advice_count; i++)
+        bytes += advice_given[i].advice == advice ? advice_given[i].bytes : 0;
+    return bytes;
+}
+
+/* The last word about huge pages for the address, or 0. */
+static int wish_for(const void *address)
+{
+    int wish = 0;
+
+    for (size_t i = 0; i < advice_count; i++) {
+        const struct advice *given = &advice_given[i];
+        bool about = given->advice == MADV_HUGEPAGE || given->advice == MADV_NOHUGEPAGE;
+
+        if (about && (uintptr_t)address - (uintptr_t)given->address < given->bytes)
+            wish = given->advice;
+    }
+    return wish;
+}
+
+static char *half_of(const void *address)
+{
+    return (char *)((uintptr_t)address & ~(uintptr_t)(HUGE_PAGE - 1));
+}
+
+enum { MOST_RUNS = 400 };
+static char *runs[MOST_RUNS];
+static int run_count;
+
+static void take_runs(size_t bytes)
+{
+    for (size_t taken = 0; taken < bytes; taken += RUN_BYTES + PAGE_BYTES) {
+        ck_assert_int_lt(run_count, MOST_RUNS);
+        runs[run_count] = cia_allocate(RUN_BYTES);
+        memset(runs[run_count++], 1, RUN_BYTES);
+    }
+}
+
+static size_t purged_in_half(const char *half)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < advice_count; i++) {
+        if (advice_given[i].advice == MADV_DONTNEED && half_of(advice_given[i].address) == half)
+            bytes += advice_given[i].bytes;
+    }
+    return bytes;
+}
+
+/* Frees some of so many that follow each other in a half. */
+static void free_some_in(const char *half, int freed, int of)
+{
+    int n = 0;
+
+    for (int i = 0; i < run_count; i++) {
+        if (runs[i] != NULL && half_of(runs[i]) == half && half_of(runs[i] + RUN_BYTES) == half &&
+            n++ % of < freed) {
+            cia_free(runs[i]);
+            runs[i] = NULL;
+        }
+    }
+}
+
+START_TEST(a_small_program_asks_for_none_and_gets_none)
+{
+    stay_on_cpu(sched_getcpu());
+    take_runs(7 * MIB);
+    ck_assert_uint_eq(bytes_asked(MADV_HUGEPAGE), 0);
+    ck_assert_uint_eq(bytes_asked(JOIN), 0);
+    /* Where the kernel gives them unasked. */
+    for (int i = 0; i < run_count; i++)
+        ck_assert_int_eq(wish_for(runs[i]), MADV_NOHUGEPAGE);
+}
+END_TEST
+
+START_TEST(a_program_that_has_grown_asks_for_them_where_it_is_full)
+{
+    stay_on_cpu(sched_getcpu());
+    take_runs(24 * MIB);
+    /* All but a half that is not full: the one where it crossed the threshold at most. */
+    size_t without = 0;
+    for (int i = 0; i < run_count; i++)
+        without += wish_for(runs[i]) != MADV_HUGEPAGE;
+    ck_assert_uint_le(without, HUGE_PAGE / RUN_BYTES);
+    ck_assert_uint_ge(bytes_asked(JOIN), 16 * MIB);
+}
+END_TEST
+
+START_TEST(a_half_that_is_not_full_stays_as_it_is)
+{
+    void *others[50];
+
+    stay_on_cpu(sched_getcpu());
+    take_runs(7 * MIB);
+    char *half = half_of(runs[run_count / 2]);
+    free_some_in(half, 1, 2);
+    for (int i = 0; i < 50; i++) /* too long for the holes */
+        others[i] = cia_allocate(4 * RUN_BYTES);
+    ck_assert_uint_gt(bytes_asked(JOIN), 0);
+    ck_assert_int_eq(wish_for(half), MADV_NOHUGEPAGE);
+    for (int i = 0; i < 50; i++)
+        cia_free(others[i]);
+}
+END_TEST
+
+START_TEST(a_call_joins_one_chunk_at_most)
+{
+    size_t before = 0;
+
+    stay_on_cpu(sched_getcpu());
+    for (int i = 0; i < 160; i++) {
+        take_runs(1);
+        ck_assert_uint_le(bytes_asked(JOIN) - before, CHUNK_BYTES + HUGE_PAGE);
+        before = bytes_asked(JOIN);
+    }
+    ck_assert_uint_gt(before, 0);
+}
+END_TEST
+
+START_TEST(with_0_none_are_asked_for)
+{
+    setenv("CIA_HUGE_PAGES", "0", 1);
+    stay_on_cpu(sched_getcpu());
+    take_runs(30 * MIB);
+    ck_assert_uint_eq(bytes_asked(MADV_HUGEPAGE) + bytes_asked(JOIN), 0);
+    ck_assert_int_eq(wish_for(runs[0]), MADV_NOHUGEPAGE);
+}
+END_TEST
+
+START_TEST(with_1_they_are_asked_for_from_the_first_chunk_on)
+{
+    setenv("CIA_HUGE_PAGES", "1", 1);
+    stay_on_cpu(sched_getcpu());
+    take_runs(1);
+    ck_assert_int_eq(wish_for(runs[0]), MADV_HUGEPAGE);
+    ck_assert_uint_eq(bytes_asked(MADV_HUGEPAGE), CHUNK_BYTES);
+}
+END_TEST
+
+START_TEST(a_kernel_that_gives_none_is_not_asked)
+{
+    static const char *const modes[] = {"always madvise [never]\n", ""};
+
+    mode = modes[_i];
+    stay_on_cpu(sched_getcpu());
+    take_runs(24 * MIB);
+    ck_assert_uint_eq(bytes_asked(MADV_HUGEPAGE) + bytes_asked(JOIN), 0);
+}
+END_TEST
+
+START_TEST(many_sub_heaps_with_a_little_each_ask_for_none)
+{
+    enum { HEAPS = 16 };
+    struct subheap *held[HEAPS];
+
+    stay_on_cpu(sched_getcpu());
+    for (int i = 0; i < HEAPS; i++) {
+        take_runs(3 * MIB / 2);
+        held[i] = ((struct chunk *)page_source_owner(runs[run_count - 1]))->owner;
+        ck_assert(subheap_try_lock(held[i])); /* the next ones come from another */
+    }
+    ck_assert_uint_gt(page_heap_used_bytes(), 8 * MIB);
+    ck_assert_uint_eq(bytes_asked(MADV_HUGEPAGE) + bytes_asked(JOIN), 0);
+    for (int i = 0; i < HEAPS; i++)
+        subheap_unlock(held[i]);
+}
+END_TEST
+
+static void let_time_pass(void)
+{
+    struct subheap *heap = heap_here();
+
+    for (int i = 0; i < 2 * DECAY_STEPS; i++) {
+        clock_milliseconds += DECAY_DEFAULT / DECAY_STEPS;
+        ck_assert(subheap_try_lock(heap));
+        page_heap_decay(&heap->pages, clock_milliseconds);
+        subheap_unlock(heap);
+    }
+}
+
+/* One that is full, of a heap that has huge pages. */
+static char *a_half_of_many(void)
+{
+    setenv("CIA_HUGE_PAGES", "1", 1);
+    stay_on_cpu(sched_getcpu());
+    take_runs(16 * MIB);
+    return half_of(runs[run_count / 2]);
+}
+
+START_TEST(a_huge_page_is_split_only_when_half_of_it_is_free)
+{
+    char *half = a_half_of_many();
+
+    free_some_in(half, 1, 4);
+    let_time_pass();
+    ck_assert_uint_eq(purged_in_half(half), 0);
+    ck_assert_int_eq(wish_for(half), MADV_HUGEPAGE);
+    free_some_in(half, 2, 3);
+    let_time_pass();
+    ck_assert_uint_gt(purged_in_half(half), HUGE_PAGE / 2);
+    /* Else the kernel would join it again and fill in what went back. */
+    ck_assert_int_eq(wish_for(half), MADV_NOHUGEPAGE);
+    /* Full again, it is worth one again. */
+    take_runs(16 * MIB);
+    ck_assert_int_eq(wish_for(half), MADV_HUGEPAGE);
+}
+END_TEST
+
+START_TEST(a_trim_gives_back_every_free_page_of_huge_pages)
+{
+    char *half = a_half_of_many();
+
+    free_some_in(half, 1, 4);
+    cia_trim();
+    ck_assert_uint_gt(purged_in_half(half), HUGE_PAGE / 8);
+    ck_assert_int_eq(wish_for(half), MADV_HUGEPAGE); /* most of it is in use */
+}
+END_TEST
+
+START_TEST(a_huge_page_without_a_run_goes_back_in_one_piece)
+{
+    setenv("CIA_HUGE_PAGES", "1", 1);
+    stay_on_cpu(sched_getcpu());
+    take_runs(3 * MIB);
+    size_t before = advice_count;
+
+    for (int i = 0; i < run_count; i++)
+        cia_free(runs[i]);
+    let_time_pass();
+    /* The only chunk there is stays, its pages do not. */
+    ck_assert_uint_ge(advice_count, before + 2);
+    for (size_t i = before; i < advice_count; i++) {
+        ck_assert_int_eq(advice_given[i].advice, MADV_DONTNEED);
+        ck_assert_uint_eq(advice_given[i].bytes, HUGE_PAGE);
+        ck_assert_ptr_eq(half_of(advice_given[i].address), advice_given[i].address);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cia huge pages");
+    TCase *tests = tcase_create("huge pages");
+
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, a_small_program_asks_for_none_and_gets_none);
+    tcase_add_test(tests, a_program_that_has_grown_asks_for_them_where_it_is_full);
+    tcase_add_test(tests, a_half_that_is_not_full_stays_as_it_is);
+    tcase_add_test(tests, a_call_joins_one_chunk_at_most);
+    tcase_add_test(tests, with_0_none_are_asked_for);
+    tcase_add_test(tests, with_1_they_are_asked_for_from_the_first_chunk_on);
+    tcase_add_loop_test(tests, a_kernel_that_gives_none_is_not_asked, 0, 2);
+    tcase_add_test(tests, many_sub_heaps_with_a_little_each_ask_for_none);
+    tcase_add_test(tests, a_huge_page_is_split_only_when_half_of_it_is_free);
+    tcase_add_test(tests, a_trim_gives_back_every_free_page_of_huge_pages);
+    tcase_add_test(tests, a_huge_page_without_a_run_goes_back_in_one_piece);
+    suite_add_tcase(suite, tests);
+
+    return run_suite(suite);
+}
