@@ -129,9 +129,20 @@ static void record_put(struct huge *record)
                                                   memory_order_release, memory_order_relaxed));
 }
 
+/*
+ * Where in its mapping a block begins, by its colour. All mappings begin at a multiple of 4 MiB, and
+ * pages that lie a power of two apart share a set of the TLB and of the L2: so the page is taken in
+ * turn as well. The pages before it are never touched. (128 buffers read in step, 4 MiB less a line
+ * apart: 10.7 ns a line; 4 MiB and a page and a line: 3.2.)
+ */
 static size_t offset_of_colour(uint32_t colour, size_t alignment)
 {
-    return alignment <= LINE_BYTES ? (size_t)colour * LINE_BYTES : 0;
+    enum { PAGES_IN_TURN = 32 }; /* 128 KiB of addresses */
+    size_t page = (size_t)(colour % PAGES_IN_TURN) * PAGE_BYTES;
+
+    if (alignment <= LINE_BYTES)
+        return page + (size_t)colour * LINE_BYTES;
+    return alignment <= PAGE_BYTES ? page : 0;
 }
 
 /* The record has its mapping: the block begins so far behind that, and is live. */
