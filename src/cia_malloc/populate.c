@@ -58,6 +58,14 @@ static uint32_t pages_ahead(const struct span *span, struct range range, uint64_
     return ahead < most ? (uint32_t)ahead : most;
 }
 
+/* Of a long block the first page and the last, which begin and end other blocks too. */
+static void populate_ends(struct chunk *chunk, struct range range)
+{
+    chunk_populate(chunk, range.first, 1, 0);
+    chunk_populate(chunk, range.first + range.pages - 1, 1, 0);
+    chunk_touch(chunk, range.first, range.pages);
+}
+
 void populate_blocks(const struct span *span, uint64_t bits, uint64_t live_bytes)
 {
     uint64_t numbers = numbers_of(span, bits);
@@ -71,12 +79,12 @@ void populate_blocks(const struct span *span, uint64_t bits, uint64_t live_bytes
 
         if (__builtin_expect(block_bytes_of(span) > WHOLE_BYTES + LINE_BYTES, 0)) {
             count = 1;
-            range = pages_of(span, number, count);
-            chunk_populate(span->chunk, range.first, 1, 0);
-            chunk_touch(span->chunk, range.first, range.pages);
+            populate_ends(span->chunk, pages_of(span, number, count));
         } else {
+            bool all = count == 64 || numbers >> number >> count == 0; /* no other stretch */
+
             chunk_populate(span->chunk, range.first, range.pages,
-                           pages_ahead(span, range, live_bytes));
+                           all ? pages_ahead(span, range, live_bytes) : 0);
         }
         numbers &= ~(~(uint64_t)0 >> (64 - count) << number);
     }

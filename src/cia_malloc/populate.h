@@ -8,8 +8,8 @@
  *     invariant    pages of a block that is or was handed out are touched, as struct chunk says
  *     invariant    a block's bit in span.untouched  =>  it reads as zero
  *
- * Blocks of up to 16 KiB are populated whole; of longer ones the first page, and the rest is the
- * program's to touch.
+ * Blocks of up to 16 KiB are populated whole; of longer ones the first page and the last, and the
+ * rest is the program's to touch.
  */
 #ifndef MPLACE_CIA_POPULATE_H
 #define MPLACE_CIA_POPULATE_H
