@@ -243,7 +243,7 @@ int main(int argc, char **argv)
 {
     struct sigaction action = {.sa_sigaction = on_breakpoint, .sa_flags = SA_SIGINFO};
     static unsigned char *places[PLACES_MOST];
-    static const size_t sizes[] = {64, 200, 1000, 3000, 9000};
+    static const size_t sizes[] = {16, 32, 64, 200, 1000, 3000, 9000};
     unsigned long offset, hits = 0;
     size_t place_count = 0;
     Dl_info library;

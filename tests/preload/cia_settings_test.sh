@@ -68,6 +68,14 @@ for value in -2 86400001 - 1s 99999999999999999999; do
 done
 under CIA_STATS=1
 grep -q '^ *AnonHugePages *[0-9]* bytes' "$work/err" || fail "CIA_STATS=1 names no huge pages"
+under CIA_TINY=1 CIA_STATS=1
+grep -q '^ *16 *[1-9]' "$work/err" || fail "CIA_TINY=1 served no block of 16 B: $(<"$work/err")"
+[[ $(tr '\n' ' ' <"$work/out") == "a b c " ]] || fail "CIA_TINY=1 changed the output"
+under CIA_STATS=1
+! grep -q '^ *\(16\|32\) *[1-9]' "$work/err" || fail "blocks of less than a line unasked"
+under CIA_TINY=2
+[[ $(<"$work/err") == "mplace: CIA_TINY=2 is not allowed (0|1); using 0" ]] ||
+    fail "a bad CIA_TINY got: $(<"$work/err")"
 # Where the kernel grants them on request, a chunk in use is backed by them.
 if grep -q '\[madvise\]\|\[always\]' /sys/kernel/mm/transparent_hugepage/enabled 2>/dev/null; then
     huge_kib() {

@@ -1,12 +1,13 @@
-# The malloc family as glibc promises it: each program without a library, under cia, and, where it
-# runs threads, under cia + ttstle. The program is the same; only what serves it differs.
+# The malloc family as glibc promises it: each program without a library, under cia, under cia with
+# tiny blocks, by sequences and under locks, and, where it runs threads, under cia + ttstle. The
+# program is the same; only what serves it differs.
 add_library(malloc_plugin MODULE malloc_plugin.c)
 target_compile_options(malloc_plugin PRIVATE -fno-builtin)
 set_target_properties(malloc_plugin PROPERTIES PREFIX "" C_VISIBILITY_PRESET default
                       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/plugins)
 
 function(mplace_malloc_test claim program threaded)
-    set(runs glibc cia)
+    set(runs glibc cia cia.tiny cia.tiny.locks)
     if(threaded)
         list(APPEND runs cia+ttstle)
     endif()
@@ -14,14 +15,22 @@ function(mplace_malloc_test claim program threaded)
         set(name preload.malloc.${claim}.${run})
         if(run STREQUAL "glibc")
             set(preload "")
-        elseif(run STREQUAL "cia")
-            set(preload $<TARGET_FILE:cia_malloc>)
-        else()
+        elseif(run STREQUAL "cia+ttstle")
             set(preload $<TARGET_FILE:cia_malloc>:$<TARGET_FILE:ttstle_lock>)
+        else()
+            set(preload $<TARGET_FILE:cia_malloc>)
+        endif()
+        set(settings CIA_TINY=0)
+        if(run MATCHES tiny)
+            set(settings CIA_TINY=1)
+        endif()
+        if(run MATCHES locks)
+            list(APPEND settings CIA_RSEQ=0)
         endif()
         add_test(NAME ${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/malloc_test.sh "${preload}"
                                       $<TARGET_FILE:${program}> ${ARGN})
-        set_tests_properties(${name} PROPERTIES LABELS preload TIMEOUT 60 SKIP_RETURN_CODE 77)
+        set_tests_properties(${name} PROPERTIES LABELS preload TIMEOUT 60 SKIP_RETURN_CODE 77
+                                                ENVIRONMENT "${settings}")
     endforeach()
 endfunction()
 
