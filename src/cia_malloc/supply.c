@@ -451,6 +451,17 @@ static void empty(const struct grip *grip, struct subheap *held)
         ;
 }
 
+/* The magazine of that index, which the caller has alone. */
+static void empty_magazine(struct magazines *magazines, unsigned index, struct subheap *held)
+{
+    struct grip grip = {.held = &magazines->own[index]};
+
+    if (index < TINY_MAGAZINES)
+        empty(&grip, held);
+    else
+        tiny_empty_magazine(magazines, index - TINY_MAGAZINES, held);
+}
+
 /* Of one sub-heap's CPU: what waits in classes that were not used for a decay time. */
 static void unload_idle(struct subheap *heap)
 {
@@ -459,18 +470,15 @@ static void unload_idle(struct subheap *heap)
     uint64_t idle = 0;
     bool by_sequences = magazines_use_sequences();
 
-    for (unsigned i = 0; i < MAGAZINE_CLASSES; i++)
+    for (unsigned i = 0; i < ALL_MAGAZINES; i++)
         idle |= (uint64_t)magazine_look(magazines, i, DECAY_STEPS) << i;
     if (idle == 0)
         return;
     if (by_sequences ? !magazines_withdraw(&withdrawn) : !subheap_try_lock(heap))
         return;
-    for (; idle != 0; idle &= idle - 1) {
-        struct grip grip = {.held = &magazines->own[__builtin_ctzll(idle)]};
-
-        /* One that was used since it was looked at is emptied all the same. */
-        empty(&grip, by_sequences ? NULL : heap);
-    }
+    /* One that was used since it was looked at is emptied all the same. */
+    for (; idle != 0; idle &= idle - 1)
+        empty_magazine(magazines, (unsigned)__builtin_ctzll(idle), by_sequences ? NULL : heap);
     if (by_sequences)
         magazines_return(&withdrawn);
     else
@@ -484,12 +492,8 @@ void supply_housekeeping(void)
 
 static void empty_all(struct magazines *magazines, struct subheap *held)
 {
-    for (unsigned i = 0; i < MAGAZINE_CLASSES; i++) {
-        struct grip grip = {.held = &magazines->own[i]};
-
-        empty(&grip, held);
-    }
-    tiny_empty_magazines(magazines, held);
+    for (unsigned i = 0; i < ALL_MAGAZINES; i++)
+        empty_magazine(magazines, i, held);
 }
 
 void supply_empty_magazines(void)
@@ -512,8 +516,8 @@ void supply_empty_magazines(void)
 
             empty(&grip, NULL);
         }
-        if (magazine_area_is_usable(area))
-            tiny_empty_magazines_here(area);
+        for (unsigned i = 0; magazine_area_is_usable(area) && i < TINY_CLASSES; i++)
+            tiny_empty_magazine_here(area, i);
     } else {
         struct subheap *heap;
 

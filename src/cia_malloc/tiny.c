@@ -8,6 +8,7 @@
 #include "cia_malloc/heap_table.h"
 #include "cia_malloc/magazine_held.h"
 #include "cia_malloc/magazine_sequences.h"
+#include "cia_malloc/supply.h"
 
 enum { LOAD_BLOCKS = 32 }; /* at once into a magazine; at most 16 lines ahead of their use */
 
@@ -207,8 +208,10 @@ void *tiny_allocate(size_t bytes)
 
     if (__builtin_expect(magazine_area_is_usable(area), 1))
         found = take_waiting(area, offset_of(tiny));
-    if (__builtin_expect(found == 0, 0))
+    if (__builtin_expect(found == 0, 0)) {
         found = supply(tiny, area);
+        supply_housekeeping();
+    }
     void *block = (void *)found;
     if (__builtin_expect(block != NULL, 1))
         *tiny_mark(block) = 0;
@@ -258,6 +261,7 @@ static bool push_elsewhere(ptrdiff_t area, const struct page_info *info, void *b
         if (count == 0)
             return false; /* the class is not in heavy use here */
         send_all(NULL, info->size_class - CLASS_TINY, blocks, count);
+        supply_housekeeping();
     }
     return push(area, info->magazine, info->tiny_cpu, block);
 }
@@ -313,27 +317,22 @@ size_t tiny_usable(const struct page_info *info, const void *block)
     return tiny_bytes(info->size_class - CLASS_TINY);
 }
 
-void tiny_empty_magazines(struct magazines *magazines, struct subheap *held)
+void tiny_empty_magazine(struct magazines *magazines, unsigned tiny, struct subheap *held)
 {
     char *blocks[MAGAZINE_LEVEL_MOST];
+    struct magazine *magazine = &magazines->own[TINY_MAGAZINES + tiny];
 
-    for (unsigned tiny = 0; tiny < TINY_CLASSES; tiny++) {
-        struct magazine *magazine = &magazines->own[TINY_MAGAZINES + tiny];
-
-        do
-            send_all(held, tiny, blocks, magazine_unload_held(magazine, 0, blocks));
-        while (magazine_open_box_held(magazine));
-    }
+    do
+        send_all(held, tiny, blocks, magazine_unload_held(magazine, 0, blocks));
+    while (magazine_open_box_held(magazine));
 }
 
-void tiny_empty_magazines_here(ptrdiff_t area)
+void tiny_empty_magazine_here(ptrdiff_t area, unsigned tiny)
 {
     char *blocks[MAGAZINE_LEVEL_MOST];
+    uint32_t offset = offset_of(tiny);
 
-    for (unsigned tiny = 0; tiny < TINY_CLASSES; tiny++) {
-        do
-            send_all(NULL, tiny, blocks,
-                     magazine_unload(area, offset_of(tiny), MAGAZINE_TAKE, 0, blocks));
-        while (magazine_open_box(area, offset_of(tiny), MAGAZINE_TAKE));
-    }
+    do
+        send_all(NULL, tiny, blocks, magazine_unload(area, offset, MAGAZINE_TAKE, 0, blocks));
+    while (magazine_open_box(area, offset, MAGAZINE_TAKE));
 }

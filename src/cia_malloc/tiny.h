@@ -45,12 +45,12 @@ void tiny_free(const struct page_info *info, void *block);
 size_t tiny_usable(const struct page_info *info, const void *block);
 
 /*
- * Gives back what waits in the tiny magazines, that the caller has alone. held: a sub-heap whose
- * lock the caller has, or NULL.
+ * Gives back what waits in a tiny magazine, that the caller has alone. held: a sub-heap whose lock
+ * the caller has, or NULL.
  */
-void tiny_empty_magazines(struct magazines *magazines, struct subheap *held);
+void tiny_empty_magazine(struct magazines *magazines, unsigned tiny, struct subheap *held);
 
 /* The same for this CPU's, by sequences. */
-void tiny_empty_magazines_here(ptrdiff_t area);
+void tiny_empty_magazine_here(ptrdiff_t area, unsigned tiny);
 
 #endif
