@@ -11,3 +11,10 @@ foreach(name cia_size_class_test cia_placement_test cia_subheap_test cia_magazin
 endforeach()
 mplace_unit_test(cia_memory_nodes_test cia_memory_nodes_test.c)
 target_link_libraries(cia_memory_nodes_test PRIVATE cia_objects)
+# ThreadSanitizer delivers a signal where that suits it.
+if(NOT "${MPLACE_SANITIZE}" MATCHES thread)
+    mplace_unit_test(cia_stopped_test cia_stopped_test.c)
+    target_link_libraries(cia_stopped_test PRIVATE cia_objects)
+    add_test(NAME unit.cia_stopped_test.under_locks COMMAND cia_stopped_test)
+    set_tests_properties(unit.cia_stopped_test.under_locks PROPERTIES LABELS unit TIMEOUT ${MPLACE_UNIT_TIMEOUT} ENVIRONMENT CIA_RSEQ=0)
+endif()
