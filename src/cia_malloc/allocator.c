@@ -101,7 +101,9 @@ void *cia_allocate_slow(size_t bytes)
     bool zeroed;
     void *block;
 
-    if (__builtin_expect(tiny_serves(bytes), 0) && (block = tiny_allocate(bytes)) != NULL)
+    if (__builtin_expect(tiny_is_on() && bytes <= LINE_BYTES, 0) &&
+        ((block = tiny_pop(bytes)) != NULL ||
+         (bytes <= TINY_LARGEST && (block = tiny_allocate(bytes)) != NULL)))
         return block;
     if (bytes <= MAGAZINE_LARGEST && !magazines_use_sequences()) {
         uintptr_t popped = supply_pop_under_lock(size_class_of(bytes));

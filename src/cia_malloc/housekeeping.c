@@ -53,7 +53,8 @@ static bool look_after(struct subheap *heap, uint64_t now, uint64_t decay_time)
 
     if (!subheap_try_lock(heap))
         return false;
-    if (atomic_load_explicit(&heap->inbox, memory_order_relaxed) != NULL)
+    if (atomic_load_explicit(&heap->inbox, memory_order_relaxed) != NULL ||
+        atomic_load_explicit(&heap->tiny.inbox, memory_order_relaxed) != 0)
         heap->pages.trimmed_at = 0; /* a run that is kept for the next malloc may be idle by that */
     subheap_drain(heap);
     page_heap_decay(&heap->pages, now);

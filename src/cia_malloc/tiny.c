@@ -35,7 +35,7 @@ static uint32_t offset_of(unsigned tiny)
  * level is full, or the CPU has no magazine for it. As magazine_push, without colours: what is
  * compared in their place is the CPU.
  */
-static bool push(ptrdiff_t area, uint32_t offset, uint32_t cpu, void *block)
+static inline bool push(ptrdiff_t area, uint32_t offset, uint32_t cpu, void *block)
 {
     __asm__ goto(RSEQ_BEGIN("%%r8") /* */
                  "cmpl %k[cpu], %%fs:4(%[area])\n\t"
@@ -197,7 +197,21 @@ static __attribute__((noinline)) uintptr_t supply(unsigned tiny, ptrdiff_t area)
             send_all(heap, tiny, blocks + 1, count - 1);
         subheap_unlock(heap);
     }
+    supply_housekeeping();
     return count > 0 ? (uintptr_t)blocks[0] : 0;
+}
+
+void *tiny_pop(size_t bytes)
+{
+    ptrdiff_t area = magazine_area;
+    uint32_t offset = bytes <= TINY_LARGEST ? offset_of(bytes > TINY_LEAST) : magazine_offset(0, 0);
+
+    if (__builtin_expect(!magazine_area_is_usable(area), 0))
+        return NULL;
+    void *block = magazine_block(magazine_pop(area, offset));
+    if (__builtin_expect(block != NULL, 1) && bytes <= TINY_LARGEST)
+        *tiny_mark(block) = 0;
+    return block;
 }
 
 void *tiny_allocate(size_t bytes)
@@ -208,10 +222,8 @@ void *tiny_allocate(size_t bytes)
 
     if (__builtin_expect(magazine_area_is_usable(area), 1))
         found = take_waiting(area, offset_of(tiny));
-    if (__builtin_expect(found == 0, 0)) {
+    if (__builtin_expect(found == 0, 0))
         found = supply(tiny, area);
-        supply_housekeeping();
-    }
     void *block = (void *)found;
     if (__builtin_expect(block != NULL, 1))
         *tiny_mark(block) = 0;
@@ -295,20 +307,30 @@ static void free_under_lock(const struct page_info *info, void *block)
     subheap_unlock(heap);
 }
 
-void tiny_free(const struct page_info *info, void *block)
+/* What the active level of this CPU's magazine did not take, or was not asked to. */
+static __attribute__((noinline)) void free_elsewhere(const struct page_info *info, void *block)
 {
     ptrdiff_t area = magazine_area_here();
 
-    check_start(info, block);
-    if (__builtin_expect(*tiny_mark(block) == TINY_FREE_MARK, 0))
-        check_not_free(info, block);
-    *tiny_mark(block) = TINY_FREE_MARK;
     if (!magazines_use_sequences())
         free_under_lock(info, block);
     else if (!magazine_area_is_usable(area) || info->tiny_cpu != current_cpu() ||
              (!push(area, info->magazine, info->tiny_cpu, block) &&
               !push_elsewhere(area, info, block)))
         send_block(NULL, info, block);
+}
+
+void tiny_free(const struct page_info *info, void *block)
+{
+    ptrdiff_t area = magazine_area;
+
+    check_start(info, block);
+    if (__builtin_expect(*tiny_mark(block) == TINY_FREE_MARK, 0))
+        check_not_free(info, block);
+    *tiny_mark(block) = TINY_FREE_MARK;
+    if (__builtin_expect(!magazine_area_is_usable(area), 0) ||
+        __builtin_expect(!push(area, info->magazine, info->tiny_cpu, block), 0))
+        free_elsewhere(info, block);
 }
 
 size_t tiny_usable(const struct page_info *info, const void *block)

@@ -29,11 +29,23 @@ extern atomic_bool tiny_blocks;
 /* Once, after magazines_choose, and idempotent. */
 void tiny_choose(bool wanted);
 
+static inline bool tiny_is_on(void)
+{
+    return atomic_load_explicit(&tiny_blocks, memory_order_relaxed);
+}
+
 /* Whether a request is to be served here. */
 static inline bool tiny_serves(size_t bytes)
 {
-    return bytes <= TINY_LARGEST && atomic_load_explicit(&tiny_blocks, memory_order_relaxed);
+    return bytes <= TINY_LARGEST && tiny_is_on();
 }
+
+/*
+ * By sequences, with tiny blocks, for requests of up to a line: the newest block that waits, or
+ * NULL. Those of more than TINY_LARGEST are served here as well, because the fast path of malloc
+ * has no other place for them.
+ */
+void *tiny_pop(size_t bytes);
 
 /* A block for such a request; NULL when out of memory. Its contents are what they are. */
 void *tiny_allocate(size_t bytes);

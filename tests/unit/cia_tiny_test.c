@@ -5,7 +5,10 @@
  * handed out twice when threads move, free for each other, fork, or trim.
  */
 #include "base/random.h"
+#include "cia_malloc/decay.h"
+#include "cia_malloc/housekeeping.h"
 
+#include "cia_clock.h"
 #include "cia_fixture.h"
 #include "run_suite.h"
 
@@ -153,7 +156,7 @@ START_TEST(a_trim_gives_all_pages_back)
 }
 END_TEST
 
-/* A block of one line under its own CPU's sub-heap; every block of the line belongs there. */
+/* The CPU whose sub-heap has the block's line. */
 static uint32_t owner_of(const void *block)
 {
     return ((struct chunk *)page_source_owner(block))->owner->number;
@@ -190,7 +193,28 @@ START_TEST(a_line_is_one_cpus_whoever_frees)
 }
 END_TEST
 
-/* Each thread writes its number all over its blocks, and finds it there when it frees them. */
+START_TEST(what_waits_unused_goes_home)
+{
+    struct magazine *magazine;
+
+    stay_on_cpu(sched_getcpu());
+    for (int i = 0; i < MANY; i++)
+        blocks[i] = cia_allocate(16);
+    for (int i = 0; i < MANY; i++)
+        cia_free(blocks[i]);
+    magazine = &heap_here()->magazines->own[TINY_MAGAZINES];
+    ck_assert_uint_gt(magazine_waiting(magazine), 1000);
+    for (int i = 0; i <= 2 * DECAY_STEPS; i++) {
+        ck_assert(i >= DECAY_STEPS || magazine_waiting(magazine) > 1000);
+        clock_milliseconds += DECAY_DEFAULT / DECAY_STEPS + 1;
+        supply_housekeeping();
+    }
+    ck_assert_uint_eq(magazine_waiting(magazine), 0);
+    ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
+/* Blocks go from thread to thread; each knows its address and its length. */
 static void *_Atomic slots[64];
 
 static void *exchange(void *argument)
@@ -335,6 +359,7 @@ int main(void)
     tcase_add_test(tests, zeroed_blocks_read_as_zero);
     tcase_add_test(tests, every_malloc_is_counted_and_what_waits_is_not_live);
     tcase_add_test(tests, a_trim_gives_all_pages_back);
+    tcase_add_test(tests, what_waits_unused_goes_home);
     tcase_add_test(tests, a_line_is_one_cpus_whoever_frees);
     tcase_add_test(tests, threads_that_move_trim_and_free_for_each_other_lose_nothing);
     tcase_add_test(tests, what_another_thread_frees_comes_back);
