@@ -104,6 +104,14 @@ static void enter(uint32_t cpu, struct magazines *magazines)
     atomic_store_explicit(&magazine_to_put[cpu], magazines->region, memory_order_release);
 }
 
+/* A free inside a transaction would abort it where the stack first reaches a page. */
+static void touch(struct magazine_store *store)
+{
+    for (size_t at = 0; at < sizeof *store; at += PAGE_BYTES)
+        *((volatile char *)store + at) = 0;
+    *((volatile char *)(store + 1) - 1) = 0;
+}
+
 void magazine_open(struct magazines *magazines, unsigned size_class)
 {
     struct magazine *magazine = &magazines->own[size_class];
@@ -111,6 +119,7 @@ void magazine_open(struct magazines *magazines, unsigned size_class)
 
     magazine->limit = limit_of(size_class);
     magazine->store = &magazines->store[size_class];
+    touch(magazine->store);
     /* Release: a sequence that finds the ceiling finds the others. */
     atomic_store_explicit(&magazine->bounds, bounds.word, memory_order_release);
 }

@@ -39,7 +39,7 @@ static _Atomic uint32_t huge_mode = HUGE_AUTO;
  * Pages in runs of all sub-heaps. Each sub-heap adds what it has changed by when that is a MiB, so
  * that CPUs at work do not write a common line.
  */
-static atomic_size_t used_pages_published;
+static _Alignas(LINE_BYTES) atomic_size_t used_pages_published;
 
 void page_heap_read_setting(void)
 {
