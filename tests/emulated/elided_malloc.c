@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * malloc and free inside elided sections, once the allocator has all the memory that is needed.
+ * malloc and free inside elided sections: once the allocator has all the memory that is needed, and
+ * while it grows.
  *
  *   usage: elided_malloc HOW THREADS KEYS SIZE OPERATIONS SEED
  *
@@ -10,7 +11,12 @@
  * under a mutex that is never elided, so that no transaction is counted: the tree is filled, by all
  * threads, and half emptied, so that each thread's part of the allocator has seen more blocks than
  * it will hold, and any thread frees what any other allocated. Then the same under a mutex that is
- * elided; each thread does so many operations. Afterwards it prints where everything lies that a
+ * elided; each thread does so many operations.
+ *
+ * Or HOW is "grow": after some nodes that are inserted under the other mutex, all operations
+ * insert.
+ *
+ * Afterwards it prints where everything lies that a
  * transaction of the program itself may write, and the allocator not:
  *
  *   data NAME ADDRESS BYTES      the mutex, the tree's root, its count
@@ -44,7 +50,7 @@ static struct shared {
     alignas(AVL_SECTOR) pthread_barrier_t phase;
 } shared = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-static bool alternate;
+static enum { ALTERNATE, RANDOM, GROW } how;
 static uint32_t threads, keys;
 static size_t size;
 static uint64_t operations;
@@ -125,7 +131,9 @@ static void churn(struct worker *worker, pthread_mutex_t *mutex)
     worker->sections = worker->frees = worker->remote = 0;
     for (; worker->sections < operations; worker->sections++) {
         uint32_t key = (uint32_t)random_below(&worker->random, keys);
-        bool removes = alternate ? worker->removes_next : random_below(&worker->random, 2) == 0;
+        bool removes = how == ALTERNATE ? worker->removes_next
+                       : how == RANDOM  ? random_below(&worker->random, 2) == 0
+                                        : false;
         bool done = removes ? remove_key(worker, mutex, key) : insert(worker, mutex, key);
 
         worker->removes_next ^= done;
@@ -143,11 +151,21 @@ static void stay_on(uint32_t cpu)
     pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
+enum { FIRST_NODES = 16 }; /* of each thread */
+
 static void *work(void *argument)
 {
     struct worker *worker = argument;
 
     stay_on(worker->number);
+    if (how == GROW) {
+        for (int i = 0; i < FIRST_NODES; i++)
+            insert(worker, &shared.plain, (uint32_t)random_below(&worker->random, keys));
+        pthread_barrier_wait(&shared.phase);
+        churn(worker, &shared.mutex);
+        pthread_barrier_wait(&shared.phase);
+        return NULL;
+    }
     for (uint32_t key = worker->number; key < keys; key += threads)
         insert(worker, &shared.plain, key);
     pthread_barrier_wait(&shared.phase);
@@ -211,9 +229,14 @@ int main(int argc, char **argv)
     struct worker *workers;
     uint64_t seed;
 
-    if (argc != 7 || (strcmp(argv[1], "alternate") != 0 && strcmp(argv[1], "random") != 0))
-        end("usage: elided_malloc alternate|random THREADS KEYS SIZE OPERATIONS SEED");
-    alternate = strcmp(argv[1], "alternate") == 0;
+    if (argc == 7 && strcmp(argv[1], "alternate") == 0)
+        how = ALTERNATE;
+    else if (argc == 7 && strcmp(argv[1], "random") == 0)
+        how = RANDOM;
+    else if (argc == 7 && strcmp(argv[1], "grow") == 0)
+        how = GROW;
+    else
+        end("usage: elided_malloc alternate|random|grow THREADS KEYS SIZE OPERATIONS SEED");
     threads = (uint32_t)number(argv[2], 1, 64);
     keys = (uint32_t)number(argv[3], threads, 1 << 20);
     size = number(argv[4], sizeof(struct node), 1 << 20);

@@ -11,7 +11,11 @@
 # CPU's stock of blocks runs out or over now and then, and others must be asked: their words may
 # then be in conflict once in 1000 sections.
 #
-#   usage: elided_malloc.py PROGRAM LOCK_LIBRARY ALLOCATOR alternate|random CPUS KEYS SIZE
+# And while all threads allocate and none frees ("grow"): a section aborts where the allocator gets
+# pages from the kernel, and that is once a batch of them; no section aborts because it is the first
+# to touch its node, and none for a word of another CPU's.
+#
+#   usage: elided_malloc.py PROGRAM LOCK_LIBRARY ALLOCATOR alternate|random|grow CPUS KEYS SIZE
 #          OPERATIONS SEED
 import bisect
 import collections
@@ -22,20 +26,22 @@ import sys
 import tempfile
 
 LINE = 64
-THREADS = 4
 
 if len(sys.argv) != 10:
-    sys.exit("usage: elided_malloc.py PROGRAM LOCK_LIBRARY ALLOCATOR alternate|random CPUS KEYS "
-             "SIZE OPERATIONS SEED")
+    sys.exit("usage: elided_malloc.py PROGRAM LOCK_LIBRARY ALLOCATOR alternate|random|grow CPUS "
+             "KEYS SIZE OPERATIONS SEED")
 program, lock, allocator, how, cpus, keys, size, operations, seed = sys.argv[1:]
+THREADS = int(cpus)
 
 
 def run():
     """Runs the program; returns what it printed and the emulator's report."""
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "report.json")
+        # Without decay, which reads a clock once in a batch: a processor does that without a system
+        # call, but valgrind hides how, and each would abort.
         environment = dict(os.environ, LD_PRELOAD=f"{lock}:{allocator}", TTSTLE_POLICY="paper",
-                           MPLACE_HTM="emulated")
+                           MPLACE_HTM="emulated", CIA_DECAY_MS="-1")
         result = subprocess.run(
             ["valgrind", "-q", "--tool=rtmgrind", "--heap=no", "--l1d=icelake", f"--cpus={cpus}",
              f"--seed={seed}", "--top=8192", f"--rtm-out={path}",
@@ -71,9 +77,68 @@ class Owners:
         return name if start + length > end - LINE else None
 
 
+def function_of(instruction):
+    """Of "address: function (file:line)"."""
+    return instruction.split(": ")[1].split(" ")[0] if instruction else ""
+
+
+def grows(report, owners, sections):
+    """The verdict on a program that only allocates."""
+    counts = collections.Counter()
+    strange = []
+    # Nodes that follow each other lie as far apart as blocks of the class: most distances are that.
+    starts = [start for start, _, name in owners.ranges if name == "node"]
+    block = collections.Counter(b - a for a, b in zip(starts, starts[1:])).most_common(1)[0][0]
+    for abort in report["aborts"]:
+        owner, function = owners.of(abort["data"]), function_of(abort.get("instruction"))
+        if abort["cause"] == "conflict":
+            kind = "conflicts" if owner else "conflicts on words of the allocator"
+        elif abort["cause"] == "explicit":
+            kind = "found the lock taken"
+        elif abort["cause"] == "page_fault" and owner == "node":
+            populates = function == "page_source_populate"
+            kind = "batches" if populates else "first touches of a node"
+        elif abort["cause"] == "page_fault":
+            kind = "pages of the allocator's own"
+        # As above: when a run is carved.
+        elif abort["cause"] == "system_call" and function.startswith("clock_gettime"):
+            kind = "clock"
+        elif abort["cause"] == "system_call" and function in ("madvise", "mmap", "mmap64"):
+            kind = "batches"
+        elif abort["cause"] == "shootdown": # by another thread's mmap
+            kind = "changes of the address space"
+        else:
+            kind = "others"
+        counts[kind] += abort["count"]
+        if kind in ("conflicts on words of the allocator", "first touches of a node", "others"):
+            strange.append((abort["count"], abort["cause"], owner, hex(abort["data"]),
+                            abort.get("instruction"), abort.get("requester")))
+    pages = len(starts) * block // 4096
+    print(f"grow, {cpus} CPUs, {size} bytes, seed {seed}: {sections} sections, {len(starts)} nodes "
+          f"of {block} bytes on {pages} pages; aborts {dict(counts)}, unlisted "
+          f"{report['unlisted_aborts']}")
+    for count, *what in sorted(strange, key=lambda entry: -entry[0])[:10]:
+        print(f"  {count} times", *what)
+    # What the CPUs tell each other about the process's pages, once a MiB at most.
+    if counts["conflicts on words of the allocator"] > pages / 256:
+        sys.exit("elided_malloc.py: conflicts on words of the allocator")
+    if (counts["first touches of a node"] + counts["others"] + report["unlisted_aborts"]) != 0:
+        sys.exit("elided_malloc.py: a growing allocator aborts what it need not")
+    # Each CPU begins with a page, and what is ahead grows with what is there.
+    if counts["batches"] > 8 * THREADS + pages / 4:
+        sys.exit("elided_malloc.py: more than one abort for four pages")
+    if counts["pages of the allocator's own"] > 8 * THREADS:
+        sys.exit("elided_malloc.py: too many aborts for the allocator's own pages")
+    if len(starts) * 10 < sections * 9 or counts["batches"] == 0:
+        sys.exit("elided_malloc.py: the allocator hardly grew: nothing was shown")
+    sys.exit(0)
+
+
 said, report = run()
 numbers = {words[0]: int(words[1]) for words in map(str.split, said) if len(words) == 2}
 owners = Owners(said)
+if how == "grow":
+    grows(report, owners, numbers["sections"])
 conflicts = collections.Counter()  # by what they were on; None: the allocator's words
 others = 0
 strange = []
