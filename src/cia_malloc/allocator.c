@@ -229,11 +229,19 @@ void cia_free_slow(void *address)
     if (__builtin_expect(info != NULL && (uintptr_t)address % LINE_BYTES == 0 &&
                              page_info_starts_line(info, address),
                          1)) {
-        /* The fast path tried the active level, if the area was known. */
-        if (__builtin_expect(magazine_area_is_usable(magazine_area), 1)
-                ? supply_put_elsewhere(magazine_area, info, address)
-                : !magazines_use_sequences() && supply_push_under_lock(info, address))
-            return;
+        ptrdiff_t area = magazine_area;
+
+        if (!magazines_use_sequences()) {
+            if (supply_push_under_lock(info, address))
+                return;
+        } else {
+            /* The fast path tried the active level, if the area was known: a thread that only frees
+               comes by here first. */
+            if (__builtin_expect(area == MAGAZINE_AREA_UNKNOWN, 0))
+                area = magazine_area_here();
+            if (magazine_area_is_usable(area) && supply_put_elsewhere(area, info, address))
+                return;
+        }
     }
     give_back(address);
 }

@@ -115,8 +115,11 @@ static void touch(struct magazine_store *store)
 void magazine_open(struct magazines *magazines, unsigned size_class)
 {
     struct magazine *magazine = &magazines->own[size_class];
-    union magazine_bounds bounds = {.ceiling = (uint16_t)ceiling_of(size_class)};
+    uint32_t most = ceiling_of(size_class);
+    union magazine_bounds bounds = {
+        .ceiling = (uint16_t)(most < MAGAZINE_FIRST_CEILING ? most : MAGAZINE_FIRST_CEILING)};
 
+    magazine->ceiling_most = most;
     magazine->limit = limit_of(size_class);
     magazine->store = &magazines->store[size_class];
     touch(magazine->store);
@@ -198,7 +201,8 @@ bool magazine_has_lately(const struct magazine *magazine, const void *block)
     uint32_t colour = magazine_colour(block);
 
     /* Places below the count held blocks that waited when it was read, and have been written only
-       with blocks that wait since, or are in another thread's hands: the caller's is none of them. */
+       with blocks that wait since, or are in another thread's hands: the caller's is none of them.
+     */
     return ((atomic_load_explicit(&magazine->colours[0], memory_order_relaxed) >> colour & 1) !=
                 0 &&
             is_among_last(magazine->store->stack, top, block)) ||

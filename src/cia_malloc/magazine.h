@@ -15,11 +15,11 @@
  * Placement. A stack of whatever the program freed last could have one colour. Here the two levels
  * give at most two blocks of a colour. A box has one block of each of at least half of the colours,
  * or at most two of each and at least three quarters of 64 in all: so N blocks from boxes put at
- * most 2.7 times the even share into a set, whatever the program freed, and nearly the even share if
- * that was everything or at random. What comes after them is what the class heap, which keeps count, finds due; to it a
- * block that waits here is live. Blocks never used are loaded in the class heap's order and come
- * out in it: the rule for them, at most ceil(N / C) + 1 of any N in a row, is as exact as without
- * magazines.
+ * most 2.7 times the even share into a set, whatever the program freed, and nearly the even share
+ * if that was everything or at random. What comes after them is what the class heap, which keeps
+ * count, finds due; to it a block that waits here is live. Blocks never used are loaded in the
+ * class heap's order and come out in it: the rule for them, at most ceil(N / C) + 1 of any N in a
+ * row, is as exact as without magazines.
  *
  * A class gets its magazine when it is in heavy use on the CPU. Until then every call asks the
  * class heap, which sees all frees at once and keeps the program's blocks as even as can be.
@@ -65,6 +65,8 @@ enum {
        that come and go in turn, they would pass by the magazine all the time. A thousand blocks of
        nine lines are 563 KiB. */
     MAGAZINE_STACK_BYTES = 768 << 10,
+    MAGAZINE_FIRST_CEILING = 4 * MAGAZINE_PLACES,
+    MAGAZINE_CEILING_STEP = 2 * MAGAZINE_PLACES,
     MAGAZINE_LEVEL_BYTES = 128 << 10,
 
     MAGAZINE_TOP_BITS = 16,
@@ -91,8 +93,10 @@ struct magazine {
     /* Blocks in the stack, in the low MAGAZINE_TOP_BITS; above them, mallocs served. */
     _Alignas(LINE_BYTES) _Atomic uint64_t top;
     _Atomic uint64_t second; /* blocks in the second level */
-    /* floor: where in the stack the active level begins. ceiling: how many blocks it may hold; 0
-       if the class is not in heavy use here yet, and all is empty. boxes: how many there are. */
+    /* floor: where in the stack the active level begins. ceiling: how many blocks the stack may
+       hold; 0 if the class is not in heavy use here yet, and all is empty. It rises with every
+       load, that is when mallocs found the magazine empty: a CPU that frees what others allocate
+       hoards little. boxes: how many there are. */
     _Atomic uint64_t bounds;
     /* Of the active and of the second level. Bit c: it has a block of colour c, modulo 64. Not
        committed with the count: after a sequence that was interrupted in its last instructions a
@@ -101,7 +105,7 @@ struct magazine {
     _Atomic uint64_t colours[2];
     struct magazine_store *store; /* constant, from when there is a ceiling */
     uint64_t limit;               /* blocks of the second level at most; constant likewise */
-    uint64_t unused;
+    uint64_t ceiling_most;        /* constant likewise */
 };
 
 union magazine_bounds {
@@ -133,7 +137,7 @@ struct magazines {
     struct magazine_note note[ALL_MAGAZINES];
     uint32_t uses[ALL_MAGAZINES]; /* until there is a limit; under the sub-heap's lock */
     _Alignas(LINE_BYTES) struct magazine_store store[ALL_MAGAZINES]; /* populated when used */
-    struct magazine_region region[];                                    /* by node */
+    struct magazine_region region[];                                 /* by node */
 };
 
 static_assert(sizeof(struct magazine) == LINE_BYTES, "the assembler relies on it");

@@ -208,4 +208,14 @@ static inline bool magazine_load_held(struct magazine *magazine,
     return true;
 }
 
+static inline void magazine_raise_ceiling_held(struct magazine *magazine)
+{
+    union magazine_bounds bounds = magazine_bounds_of(magazine);
+
+    if ((uint64_t)bounds.ceiling + MAGAZINE_CEILING_STEP > magazine->ceiling_most)
+        return;
+    bounds.ceiling = (uint16_t)(bounds.ceiling + MAGAZINE_CEILING_STEP);
+    magazine_set_word(&magazine->bounds, bounds.word);
+}
+
 #endif

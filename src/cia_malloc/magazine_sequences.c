@@ -251,10 +251,30 @@ uint32_t magazine_unload(ptrdiff_t area, uint32_t offset, enum magazine_side sid
                       : unload_second(area, offset, side, places);
 }
 
+void magazine_raise_ceiling(ptrdiff_t area, uint32_t offset)
+{
+    enum magazine_side side = MAGAZINE_TAKE;
+    uint64_t done, scratch, top;
+    char *found;
+
+    __asm__ volatile(BEGIN                           /* */
+                     "movq 16(%[found]), %[top]\n\t" /* bounds */
+                     "movzwl 18(%[found]), %k[scratch]\n\t"
+                     "addl %[step], %k[scratch]\n\t"
+                     "cmpq 56(%[found]), %[scratch]\n\t" /* ceiling_most */
+                     "ja 6f\n\t"
+                     "addq %[step_in_place], %[top]\n\t"
+                     "movq %[top], 16(%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
+                     : RESULTS
+                     : INPUTS, [step] "i"(MAGAZINE_CEILING_STEP),
+                       [step_in_place] "i"(MAGAZINE_CEILING_STEP << 16)
+                     : "memory", "cc");
+}
+
 bool magazine_load(ptrdiff_t area, uint32_t offset, char *const places[MAGAZINE_PLACES],
                    uint32_t count, uint64_t colours_of_them)
 {
-    enum magazine_side side = MAGAZINE_TAKE;
+    enum magazine_side side = MAGAZINE_PUT;
     uint64_t done, scratch, top;
     char *found, *to;
 

@@ -137,8 +137,12 @@ uint32_t magazine_unload(ptrdiff_t area, uint32_t offset, enum magazine_side sid
                          char *places[MAGAZINE_LEVEL_MOST]);
 
 /* For malloc: fills the active level, if that is empty, with so many blocks, of those colours, one
-   each. False, and nothing is put, if it is not, or there is no magazine. */
+   each. False, and nothing is put, if it is not, or there is no magazine. The offset is that of
+   the blocks' pages, as for free: on a CPU of another node there is none. */
 bool magazine_load(ptrdiff_t area, uint32_t offset, char *const places[MAGAZINE_PLACES],
                    uint32_t count, uint64_t colours_of_them);
+
+/* For malloc: a step up, if that is not above ceiling_most. */
+void magazine_raise_ceiling(ptrdiff_t area, uint32_t offset);
 
 #endif

@@ -83,21 +83,26 @@ static uint32_t grip_unload(const struct grip *grip, unsigned level,
                : magazine_unload(grip->area, grip->offset, grip->side, level, blocks);
 }
 
-static bool grip_load(const struct grip *grip, char *const blocks[MAGAZINE_PLACES], uint32_t count,
-                      uint64_t colours_of_them)
+static void grip_raise_ceiling(const struct grip *grip)
 {
-    return grip->held != NULL
-               ? magazine_load_held(grip->held, blocks, count, colours_of_them)
-               : magazine_load(grip->area, grip->offset, blocks, count, colours_of_them);
+    if (grip->held != NULL)
+        magazine_raise_ceiling_held(grip->held);
+    else
+        magazine_raise_ceiling(grip->area, grip->offset);
 }
 
-/* The sub-heap of this CPU, locked; NULL when there is none yet or another thread holds it. */
+/*
+ * The sub-heap of this CPU, locked; NULL when another thread holds it. It is made if there is none
+ * yet, for a thread that only frees: without magazines there, each block would go home alone.
+ */
 static struct subheap *lock_here(void)
 {
     struct subheap *heap =
         atomic_load_explicit(&heap_table[current_cpu() % CPU_HEAPS], memory_order_acquire);
 
-    return heap != NULL && subheap_try_lock(heap) ? heap : NULL;
+    if (__builtin_expect(heap == NULL, 0))
+        return heap_acquire();
+    return subheap_try_lock(heap) ? heap : NULL;
 }
 
 /* Blocks of one span on their way home. */
@@ -260,8 +265,10 @@ static __attribute__((noinline)) uintptr_t supply_under_lock(unsigned size_class
 
         count = load_from(heap, &load, size_class, most);
         block = count > 0 ? (uintptr_t)load.blocks[0] : 0;
-        if (count > 1)
-            (void)grip_load(&grip, load.blocks + 1, count - 1, load.colours);
+        if (count > 1) {
+            (void)magazine_load_held(grip.held, load.blocks + 1, count - 1, load.colours);
+            grip_raise_ceiling(&grip);
+        }
     }
     subheap_unlock(heap);
     if (grip.held != NULL)
@@ -283,12 +290,18 @@ static uintptr_t supply_by_sequences(const struct grip *grip, unsigned size_clas
     subheap_unlock(heap);
     if (count == 0)
         return 0;
-    /* By now this may be another CPU, or another thread's load be there. */
-    if (count > 1 && !grip_load(grip, load.blocks + 1, count - 1, load.colours)) {
+    /* By now this may be another CPU, perhaps of another node, or another thread's load be there.
+     */
+    if (count > 1 && !magazine_load(grip->area, magazine_offset(size_class, heap->pages.node),
+                                    load.blocks + 1, count - 1, load.colours)) {
         heap = lock_here();
         unload(heap, load.blocks + 1, count - 1);
         if (heap != NULL)
             subheap_unlock(heap);
+    }
+    if (most > 1) {
+        grip_raise_ceiling(grip);
+        housekeeping_tick(unload_idle);
     }
     return (uintptr_t)load.blocks[0];
 }
@@ -329,14 +342,26 @@ static bool close_even_box(const struct grip *grip, const struct magazine *now)
            grip_close_box(grip, BOX_LEAST);
 }
 
+/* As on a CPU that frees what others allocate: then blocks go home a level at a time. */
+static bool is_full_of_boxes(const struct magazine *now)
+{
+    union magazine_bounds bounds = magazine_bounds_of(now);
+
+    return bounds.boxes > 0 &&
+           (bounds.boxes >= MAGAZINE_BOXES ||
+            bounds.floor + magazine_active_blocks(now) + MAGAZINE_PLACES > bounds.ceiling);
+}
+
 /*
  * Finds a place in a magazine whose active level did not take a block: it has its colour, or as
  * many blocks as it may. now says what the two levels hold, roughly where it is worked on by
  * sequences. In this order:
  *   - in the active level, after a box was closed over a full one, or it was set aside;
  *   - in the second level;
- *   - in the active level, after a box was closed, or after the second one, if it is nearly full,
- *     went home and the active one was set aside.
+ *   - in the active level, after a box was closed; or, if there can be no more, after its blocks
+ *     went home;
+ *   - in the active level, after the second one, if it is nearly full, went home and the active one
+ *     was set aside.
  * So blocks that are freed in the order of their allocation come by here once in 64 times. Else
  * false: the block goes home alone.
  */
@@ -356,12 +381,16 @@ static bool put_elsewhere(const struct grip *grip, const struct magazine *now, s
         return true;
     if (grip_push_second(grip, address))
         return true;
-    if (!close_even_box(grip, now)) {
-        if (second * 4 < now->limit * 3)
-            return false;
-        unload_level(grip, held, 1);
-        grip_set_aside(grip);
+    if (close_even_box(grip, now))
+        return grip_push(grip, address);
+    if (is_full_of_boxes(now) && active >= BOX_LEAST) {
+        unload_level(grip, held, 0);
+        return grip_push(grip, address);
     }
+    if (second * 4 < now->limit * 3)
+        return false;
+    unload_level(grip, held, 1);
+    grip_set_aside(grip);
     return grip_push(grip, address);
 }
 

@@ -91,7 +91,9 @@ static bool add_page(struct tiny_heap *heap, unsigned tiny)
     };
     for (uint32_t word = 0; word < TINY_WORDS; word++) {
         page->tiny_free[word] = all_bits(tiny, word);
-        atomic_store_explicit(&remote->tiny_freed[word], 0, memory_order_relaxed);
+        /* Zero where nothing was written yet: then it takes no memory before the first use. */
+        if (atomic_load_explicit(&remote->tiny_freed[word], memory_order_relaxed) != 0)
+            atomic_store_explicit(&remote->tiny_freed[word], 0, memory_order_relaxed);
     }
     run.chunk->pages[run.page] = (struct page_info){
         .magazine = (uint16_t)magazine_offset(TINY_MAGAZINES + tiny, run.chunk->node),

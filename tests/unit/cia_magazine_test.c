@@ -333,6 +333,33 @@ START_TEST(fresh_blocks_come_in_the_order_of_their_addresses)
 }
 END_TEST
 
+static void *free_all_blocks(void *unused)
+{
+    stay_on_cpu(1);
+    for (int i = 0; i < MANY; i++)
+        cia_free(blocks[i]);
+    return unused;
+}
+
+/* On a CPU where nobody has allocated, too. */
+START_TEST(a_thread_that_only_frees_has_magazines_and_hoards_little)
+{
+    pthread_t thread;
+
+    stay_on_cpu(0);
+    for (int i = 0; i < MANY; i++)
+        blocks[i] = cia_allocate(BYTES);
+    ck_assert_int_eq(pthread_create(&thread, NULL, free_all_blocks, NULL), 0);
+    pthread_join(thread, NULL);
+    stay_on_cpu(1);
+    /* But not many: nobody asks for blocks there. */
+    ck_assert_uint_gt(magazine_waiting(magazine_of_class()), MAGAZINE_PLACES);
+    ck_assert_uint_le(magazine_waiting(magazine_of_class()),
+                      MAGAZINE_FIRST_CEILING + MAGAZINE_PLACES);
+    ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
 START_TEST(memory_that_was_used_is_zeroed_for_calloc_and_fresh_memory_is_zero)
 {
     open_magazine();
@@ -508,6 +535,8 @@ int main(void)
     tcase_add_test(tests, what_another_cpu_freed_leaves_the_next_blocks_even);
     tcase_add_test_raise_signal(tests, a_block_that_was_freed_lately_is_not_freed_twice, SIGABRT);
     tcase_add_test(tests, fresh_blocks_come_in_the_order_of_their_addresses);
+    if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+        tcase_add_test(tests, a_thread_that_only_frees_has_magazines_and_hoards_little);
     tcase_add_test(tests, memory_that_was_used_is_zeroed_for_calloc_and_fresh_memory_is_zero);
     tcase_add_test(tests, magazines_that_are_taken_away_again_and_again_lose_nothing);
     tcase_add_test(tests, the_child_of_a_fork_uses_the_magazines_that_it_finds);

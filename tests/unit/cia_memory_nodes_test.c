@@ -6,6 +6,7 @@
  * One test asks the kernel itself.
  */
 #include "cia_malloc/large.h"
+#include "cia_malloc/magazine_sequences.h"
 
 #include "base/memory_nodes.h"
 #include "cia_fixture.h"
@@ -296,6 +297,34 @@ START_TEST(a_block_freed_on_a_cpu_of_another_node_is_not_served_there)
 }
 END_TEST
 
+/* A thread that is moved between loading from its sub-heap and putting what is left. */
+START_TEST(blocks_loaded_for_a_node_do_not_wait_on_a_cpu_of_another)
+{
+    enum { BYTES = 500, SIZE_CLASS = 6, USES = 3000 };
+    static char *loaded[MAGAZINE_PLACES];
+
+    if (!have_two_cpus())
+        return;
+    for (int cpu = 0; cpu < 2; cpu++) {
+        stay_on_cpu(cpu);
+        for (int i = 0; i < USES; i++)
+            cia_free(cia_allocate(BYTES));
+    }
+    stay_on_cpu(0);
+    loaded[0] = cia_allocate(BYTES);
+    cia_trim();
+    if (!magazine_area_is_usable(magazine_area_here()))
+        return; /* under locks nobody can be moved away from what he holds */
+    for (int cpu = 1; cpu >= 0; cpu--) {
+        stay_on_cpu(cpu);
+        ck_assert_int_eq(magazine_load(magazine_area_here(), magazine_offset(SIZE_CLASS, 0), loaded,
+                                       1, (uint64_t)1 << magazine_colour(loaded[0])),
+                         cpu == 0);
+    }
+    ck_assert_ptr_eq(cia_allocate(BYTES), loaded[0]);
+}
+END_TEST
+
 START_TEST(a_mapping_of_its_own_is_asked_for_from_the_node_of_the_cpu)
 {
     if (!have_two_cpus())
@@ -345,6 +374,7 @@ int main(void)
     tcase_add_test(all, each_chunk_is_of_its_page_heaps_node_and_asked_for_from_it);
     tcase_add_test(all, blocks_lie_in_chunks_of_the_node_of_the_cpu_that_called_malloc);
     tcase_add_test(all, a_block_freed_on_a_cpu_of_another_node_is_not_served_there);
+    tcase_add_test(all, blocks_loaded_for_a_node_do_not_wait_on_a_cpu_of_another);
     tcase_add_test(all, a_mapping_of_its_own_is_asked_for_from_the_node_of_the_cpu);
     tcase_add_test(all, an_obstructed_thread_gets_a_block_of_its_own_node);
     suite_add_tcase(suite, all);
