@@ -8,7 +8,7 @@
 enum {
     BATCH_PAGES = (64 << 10) / PAGE_BYTES,
     /* One part of so many of what is live in the class may be ahead of it. While a class grows
-       steadily, 16 MiB of blocks of 64 to 9000 B come in 0.75 to 0.9 of the time that a fault a
+       steadily, 16 MiB of blocks of 64 to 9000 B come in 0.84 to 0.91 of the time that a fault a
        page takes. */
     AHEAD_PART = 8,
     /* A transaction that writes more than this fails for its size. With blocks of 52 KB whose ends
