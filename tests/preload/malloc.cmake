@@ -29,7 +29,7 @@ function(mplace_malloc_test claim program threaded)
         endif()
         add_test(NAME ${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/malloc_test.sh "${preload}"
                                       $<TARGET_FILE:${program}> ${ARGN})
-        set_tests_properties(${name} PROPERTIES LABELS preload TIMEOUT 60 SKIP_RETURN_CODE 77
+        set_tests_properties(${name} PROPERTIES LABELS preload TIMEOUT 120 SKIP_RETURN_CODE 77
                                                 ENVIRONMENT "${settings}")
     endforeach()
 endfunction()
