@@ -33,7 +33,7 @@ enum {
 struct span {
     union {
         struct {
-            uint64_t free; /* may be handed out; remote frees not yet drained are not in it */
+            uint64_t free;      /* may be handed out; remote frees not yet drained are not in it */
             uint64_t untouched; /* never handed out since the kernel zeroed its pages: calloc need
                                    not */
             uint64_t interior;  /* handed out from an address inside the block, for its alignment */

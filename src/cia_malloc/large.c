@@ -130,10 +130,10 @@ static void record_put(struct huge *record)
 }
 
 /*
- * Where in its mapping a block begins, by its colour. All mappings begin at a multiple of 4 MiB, and
- * pages that lie a power of two apart share a set of the TLB and of the L2: so the page is taken in
- * turn as well. The pages before it are never touched. (128 buffers read in step, 4 MiB less a line
- * apart: 10.7 ns a line; 4 MiB and a page and a line: 3.2.)
+ * Where in its mapping a block begins, by its colour. All mappings begin at a multiple of 4 MiB,
+ * and pages that lie a power of two apart share a set of the TLB and of the L2: so the page is
+ * taken in turn as well. The pages before it are never touched. (128 buffers read in step, 4 MiB
+ * less a line apart: 10.7 ns a line; 4 MiB and a page and a line: 3.2.)
  */
 static size_t offset_of_colour(uint32_t colour, size_t alignment)
 {

@@ -24,8 +24,8 @@ struct page_info {
     uint16_t magazine;  /* where that is: see magazine_offset. 0: no such blocks here */
     uint8_t size_class; /* or CLASS_LARGE, or CLASS_NONE */
     uint8_t unused;
-    uint16_t run_page;  /* first page of the run, counted in the chunk: the spans of the run are
-                           chunk->spans[run_page] on */
+    uint16_t run_page; /* first page of the run, counted in the chunk: the spans of the run are
+                          chunk->spans[run_page] on */
     union {
         struct {
             uint8_t first_line; /* first line of block 0 of the run, counted from run_page */

@@ -1,0 +1,93 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The steps on a magazine in either way, by sequences or alone: a grip says which, and which
+ * magazine. So what is done with them is written once, in supply.c. The steps themselves are
+ * described in magazine_sequences.h.
+ */
+#ifndef MPLACE_CIA_GRIP_H
+#define MPLACE_CIA_GRIP_H
+
+#include "cia_malloc/magazine_held.h"
+#include "cia_malloc/magazine_sequences.h"
+
+/* How a thread works on a magazine. */
+struct grip {
+    struct magazine
+        *held; /* that this thread has alone; NULL: by sequences, on the CPU where it is */
+    ptrdiff_t area;
+    uint32_t offset;
+    enum magazine_side side;
+};
+
+static inline struct grip grip_to_take(ptrdiff_t area, unsigned size_class)
+{
+    return (struct grip){
+        .area = area, .offset = magazine_offset(size_class, 0), .side = MAGAZINE_TAKE};
+}
+
+static inline uintptr_t grip_pop(const struct grip *grip)
+{
+    return grip->held != NULL ? magazine_pop_held(grip->held)
+                              : magazine_pop(grip->area, grip->offset);
+}
+
+static inline bool grip_push(const struct grip *grip, void *block)
+{
+    return grip->held != NULL ? magazine_push_held(grip->held, block)
+                              : magazine_push(grip->area, grip->offset, block);
+}
+
+static inline bool grip_push_second(const struct grip *grip, void *block)
+{
+    return grip->held != NULL ? magazine_push_second_held(grip->held, block)
+                              : magazine_push_second(grip->area, grip->offset, block);
+}
+
+static inline bool grip_take_second(const struct grip *grip)
+{
+    return grip->held != NULL ? magazine_take_second_held(grip->held)
+                              : magazine_take_second(grip->area, grip->offset, grip->side);
+}
+
+static inline bool grip_open_box(const struct grip *grip)
+{
+    return grip->held != NULL ? magazine_open_box_held(grip->held)
+                              : magazine_open_box(grip->area, grip->offset, grip->side);
+}
+
+static inline bool grip_set_aside(const struct grip *grip)
+{
+    return grip->held != NULL ? magazine_set_aside_held(grip->held)
+                              : magazine_set_aside(grip->area, grip->offset);
+}
+
+static inline bool grip_join(const struct grip *grip)
+{
+    return grip->held != NULL ? magazine_join_held(grip->held)
+                              : magazine_join(grip->area, grip->offset);
+}
+
+static inline bool grip_close_box(const struct grip *grip, uint32_t least)
+{
+    return grip->held != NULL ? magazine_close_box_held(grip->held, least)
+                              : magazine_close_box(grip->area, grip->offset, least);
+}
+
+static inline uint32_t grip_unload(const struct grip *grip, unsigned level,
+                                   char *blocks[MAGAZINE_LEVEL_MOST])
+{
+    return grip->held != NULL
+               ? magazine_unload_held(grip->held, level, blocks)
+               : magazine_unload(grip->area, grip->offset, grip->side, level, blocks);
+}
+
+static inline void grip_raise_ceiling(const struct grip *grip)
+{
+    if (grip->held != NULL)
+        magazine_raise_ceiling_held(grip->held);
+    else
+        magazine_raise_ceiling(grip->area, grip->offset);
+}
+
+#endif
