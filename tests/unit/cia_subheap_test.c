@@ -240,7 +240,10 @@ START_TEST(with_no_memory_left_freed_blocks_of_every_length_can_be_had_again)
         }
         setrlimit(RLIMIT_AS, &old);
         ck_assert_int_gt(count, 16);
-        ck_assert_msg(freed == 0, "%d blocks of %zu bytes not to be had again", freed, lengths[i]);
+        /* Of large ones nearly all: two that lay side by side left room for two again, but not if
+           the first of these takes a page more for its colour. */
+        ck_assert_msg(freed <= (lengths[i] > SIZE_CLASS_LARGEST ? count / 100 : 0),
+                      "%d blocks of %zu bytes not to be had again", freed, lengths[i]);
         for (int n = 0; n < count; n++)
             cia_free(blocks[n]);
     }
