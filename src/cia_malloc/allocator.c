@@ -32,7 +32,6 @@ static struct huge *huge_of(void *owner, const void *address)
 static void *allocate_large(size_t bytes, size_t alignment, bool *zeroed)
 {
     struct subheap *heap = heap_acquire();
-
     void *block = heap != NULL ? large_allocate_and_unlock(heap, bytes, alignment, zeroed) : NULL;
 
     supply_housekeeping();
@@ -132,8 +131,7 @@ static void *allocate_quietly(size_t bytes, bool *zeroed)
     uintptr_t popped = 0;
 
     if (bytes <= MAGAZINE_LARGEST && magazine_area_is_usable(magazine_area))
-        popped = magazine_pop(magazine_area,
-                              magazine_offset_by_lines[(bytes + LINE_BYTES - 1) >> LINE_SHIFT]);
+        popped = magazine_pop(magazine_area, magazine_offset_of(bytes));
     if (__builtin_expect(popped == 0, 0))
         return allocate(bytes, zeroed);
     *zeroed = (popped & MAGAZINE_UNTOUCHED) != 0;
@@ -226,9 +224,7 @@ void cia_free_slow(void *address)
         tiny_free(info, address);
         return;
     }
-    if (__builtin_expect(info != NULL && (uintptr_t)address % LINE_BYTES == 0 &&
-                             page_info_starts_line(info, address),
-                         1)) {
+    if (__builtin_expect(page_info_is_start(info, address), 1)) {
         ptrdiff_t area = magazine_area;
 
         if (!magazines_use_sequences()) {
@@ -251,9 +247,7 @@ size_t cia_usable(const void *address)
     const struct page_info *info = page_map_find(address);
 
     /* Where a block begins, the class says it all. */
-    if (__builtin_expect(info != NULL && (uintptr_t)address % LINE_BYTES == 0 &&
-                             page_info_starts_line(info, address),
-                         1))
+    if (__builtin_expect(page_info_is_start(info, address), 1))
         return (size_t)size_class_lines[info->size_class] * LINE_BYTES;
     if (info != NULL && page_info_is_tiny(info))
         return tiny_usable(info, address);

@@ -27,7 +27,7 @@ static inline void *cia_allocate(size_t bytes)
     ptrdiff_t area = magazine_area;
 
     if (__builtin_expect(bytes <= MAGAZINE_LARGEST && magazine_area_is_usable(area), 1)) {
-        uint32_t offset = magazine_offset_by_lines[(bytes + LINE_BYTES - 1) >> LINE_SHIFT];
+        uint32_t offset = magazine_offset_of(bytes);
         uintptr_t block = magazine_pop(area, offset);
 
         if (__builtin_expect(block != 0, 1))

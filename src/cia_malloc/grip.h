@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * The steps on a magazine in either way, by sequences or alone: a grip says which, and which
- * magazine. So what is done with them is written once, in supply.c. The steps themselves are
- * described in magazine_sequences.h.
+ * magazine. So what is done with them is written once, in supply.c and tiny.c. The steps themselves
+ * are described in magazine_sequences.h.
  */
 #ifndef MPLACE_CIA_GRIP_H
 #define MPLACE_CIA_GRIP_H
@@ -82,12 +82,17 @@ static inline uint32_t grip_unload(const struct grip *grip, unsigned level,
                : magazine_unload(grip->area, grip->offset, grip->side, level, blocks);
 }
 
-static inline void grip_raise_ceiling(const struct grip *grip)
+/* A block of what waits: the active level, filled if need be from the second or a box. 0: none. */
+static inline uintptr_t grip_take_waiting(const struct grip *grip)
 {
-    if (grip->held != NULL)
-        magazine_raise_ceiling_held(grip->held);
-    else
-        magazine_raise_ceiling(grip->area, grip->offset);
+    do {
+        uintptr_t block = grip_pop(grip);
+
+        if (block != 0)
+            return block;
+        /* A thread that is moved to another CPU in between finds other levels there. */
+    } while (grip_take_second(grip) || grip_open_box(grip));
+    return 0;
 }
 
 #endif

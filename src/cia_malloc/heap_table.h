@@ -21,13 +21,18 @@ enum {
  */
 extern _Atomic(struct subheap *) heap_table[ALL_HEAPS];
 
+/* The sub-heap of this CPU, not locked; NULL when there is none yet. */
+static inline struct subheap *heap_of_this_cpu(void)
+{
+    return atomic_load_explicit(&heap_table[current_cpu() % CPU_HEAPS], memory_order_acquire);
+}
+
 /* Locks a sub-heap for this thread. NULL when there is none and no memory to make one. */
 struct subheap *heap_acquire_slow(void);
 
 static inline struct subheap *heap_acquire(void)
 {
-    struct subheap *heap =
-        atomic_load_explicit(&heap_table[current_cpu() % CPU_HEAPS], memory_order_acquire);
+    struct subheap *heap = heap_of_this_cpu();
 
     if (__builtin_expect(heap != NULL && subheap_try_lock(heap), 1))
         return heap;

@@ -135,7 +135,7 @@ struct magazine_note {
 struct magazines {
     struct magazine *own; /* by class: in the region of the CPU's node; constant */
     struct magazine_note note[ALL_MAGAZINES];
-    uint32_t uses[ALL_MAGAZINES]; /* until there is a limit; under the sub-heap's lock */
+    uint32_t uses[ALL_MAGAZINES]; /* until there is a ceiling; under the sub-heap's lock */
     _Alignas(LINE_BYTES) struct magazine_store store[ALL_MAGAZINES]; /* populated when used */
     struct magazine_region region[];                                 /* by node */
 };
@@ -181,6 +181,12 @@ static inline struct magazine *magazine_at(struct magazines *magazines, uint32_t
 /* Where malloc finds it, by number of lines of the request, 0 to MAGAZINE_LARGEST_LINES: one load
    for malloc. Filled before sequences are used. */
 extern uint16_t magazine_offset_by_lines[MAGAZINE_LARGEST_LINES + 1];
+
+/* The same by length of the request, 0 to MAGAZINE_LARGEST bytes. */
+static inline uint32_t magazine_offset_of(size_t bytes)
+{
+    return magazine_offset_by_lines[(bytes + LINE_BYTES - 1) >> LINE_SHIFT];
+}
 
 /* The bit of a block among those of its level. */
 static inline uint32_t magazine_colour(const void *block)
@@ -246,6 +252,7 @@ static inline bool magazine_use(struct magazines *magazines, unsigned size_class
 {
     /* More than a program's start needs of any class, and done in some 30 us. */
     enum { USES_BEFORE_MAGAZINE = 1024 };
+
     if (__builtin_expect(
             atomic_load_explicit(&magazines->own[size_class].bounds, memory_order_relaxed) != 0, 1))
         return true;
@@ -283,7 +290,7 @@ struct magazines_withdrawn {
 };
 
 /*
- * Takes the magazines of all CPUs out of the table and waits until no sequence works on one: they
+ * Takes the magazines of all CPUs out of the tables and waits until no sequence works on one: they
  * are the caller's then, who may use magazine_held.h on magazines_withdrawn_next, until
  * magazines_return. False when the kernel cannot do that (before Linux 5.10) or another thread is
  * at it: none is withdrawn then. Two system calls.

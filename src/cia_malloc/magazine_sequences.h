@@ -3,8 +3,9 @@
  *
  * The steps on this CPU's magazine by restartable sequences: taking and putting a block here, for
  * the fast paths; what moves whole stacks in magazine_sequences.c. Each finds the magazine on the
- * CPU that it runs on, and does nothing when there is none. (Not asm goto: GCC 12 loses what is
- * assigned on the way to its labels when the statement has outputs too.)
+ * CPU that it runs on, and does nothing when there is none. (asm goto only where
+ * nothing comes out: GCC 12 loses what is assigned on the way to its labels when the statement has
+ * outputs too.)
  */
 #ifndef MPLACE_CIA_MAGAZINE_SEQUENCES_H
 #define MPLACE_CIA_MAGAZINE_SEQUENCES_H
@@ -61,8 +62,8 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
 
 /*
  * The section that puts a block on top of a level: where its count is, the greatest count, its
- * colours, and its places in the store. asm goto takes no outputs here, so the registers that it
- * works in are named.
+ * colours, and its places in the store. There are no outputs, so the registers that it works in are
+ * named.
  */
 #define MAGAZINE_PUSH(count, most, colours_of_level, places)                                       \
     __asm__ goto(RSEQ_BEGIN("%%r8") MAGAZINE_FIND("magazine_to_put", "%%r9", "%%r8", "%%r8d",      \

@@ -69,6 +69,13 @@ page_info_starts_line(const struct page_info *info, const void *address)
     return (info->starts >> ((uintptr_t)address >> LINE_SHIFT) % LINES_PER_PAGE & 1) != 0;
 }
 
+/* Whether such a block begins at the address itself; info may be NULL. */
+static inline bool page_info_is_start(const struct page_info *info, const void *address)
+{
+    return info != NULL && (uintptr_t)address % LINE_BYTES == 0 &&
+           page_info_starts_line(info, address);
+}
+
 /* The pages of a chunk that begins there; NULL when out of memory. */
 struct page_info *page_map_provide(const void *chunk_base);
 

@@ -17,8 +17,7 @@
  */
 static struct subheap *lock_here(void)
 {
-    struct subheap *heap =
-        atomic_load_explicit(&heap_table[current_cpu() % CPU_HEAPS], memory_order_acquire);
+    struct subheap *heap = heap_of_this_cpu();
 
     if (__builtin_expect(heap == NULL, 0))
         return heap_acquire();
@@ -89,38 +88,31 @@ static void unload(struct subheap *held, char *const *blocks, uint32_t count)
     send(held, &batch);
 }
 
-static void unload_idle(struct subheap *heap);
+/* The same without a lock. */
+static void unload_here(char *const *blocks, uint32_t count)
+{
+    struct subheap *heap = lock_here();
+
+    unload(heap, blocks, count);
+    if (heap != NULL)
+        subheap_unlock(heap);
+}
 
 /* held as above; NULL where the caller has no lock. False: there was nothing. */
 static bool unload_level(const struct grip *grip, struct subheap *held, unsigned level)
 {
     char *blocks[MAGAZINE_LEVEL_MOST];
     uint32_t count = grip_unload(grip, level, blocks);
-    struct subheap *heap = held;
 
     if (count == 0)
         return false;
-    if (held == NULL && grip->held == NULL)
-        heap = lock_here();
-    unload(heap, blocks, count);
-    if (heap != held)
-        subheap_unlock(heap);
-    if (held == NULL && grip->held == NULL)
-        housekeeping_tick(unload_idle);
+    if (held != NULL || grip->held != NULL) {
+        unload(held, blocks, count);
+    } else {
+        unload_here(blocks, count);
+        supply_housekeeping();
+    }
     return true;
-}
-
-/* A block of what waits: the active level, filled if need be from the second or a box. 0: none. */
-static uintptr_t take_waiting(const struct grip *grip)
-{
-    do {
-        uintptr_t block = grip_pop(grip);
-
-        if (block != 0)
-            return block;
-        /* A thread that is moved to another CPU in between finds other levels there. */
-    } while (grip_take_second(grip) || grip_open_box(grip));
-    return 0;
 }
 
 /* How many blocks to load, one of them for the malloc that found nothing: half a level, for frees
@@ -178,7 +170,7 @@ static __attribute__((noinline)) uintptr_t supply_under_lock(unsigned size_class
     if (heap->magazines != NULL && size_class < MAGAZINE_CLASSES &&
         magazine_use(heap->magazines, size_class) && !magazines_use_sequences()) {
         grip.held = &heap->magazines->own[size_class];
-        block = take_waiting(&grip);
+        block = grip_take_waiting(&grip);
     }
     if (block == 0) {
         uint32_t most = grip.held != NULL ? load_of(grip.held->limit) : 1;
@@ -187,16 +179,16 @@ static __attribute__((noinline)) uintptr_t supply_under_lock(unsigned size_class
         block = count > 0 ? (uintptr_t)load.blocks[0] : 0;
         if (count > 1) {
             (void)magazine_load_held(grip.held, load.blocks + 1, count - 1, load.colours);
-            grip_raise_ceiling(&grip);
+            magazine_raise_ceiling_held(grip.held);
         }
     }
     subheap_unlock(heap);
     if (grip.held != NULL)
-        housekeeping_tick(unload_idle);
+        supply_housekeeping();
     return block;
 }
 
-static uintptr_t supply_by_sequences(const struct grip *grip, unsigned size_class)
+static uintptr_t supply_by_sequences(ptrdiff_t area, unsigned size_class)
 {
     struct load load;
     uint32_t count, most = 1;
@@ -212,16 +204,12 @@ static uintptr_t supply_by_sequences(const struct grip *grip, unsigned size_clas
         return 0;
     /* By now this may be another CPU, perhaps of another node, or another thread's load be there.
      */
-    if (count > 1 && !magazine_load(grip->area, magazine_offset(size_class, heap->pages.node),
-                                    load.blocks + 1, count - 1, load.colours)) {
-        heap = lock_here();
-        unload(heap, load.blocks + 1, count - 1);
-        if (heap != NULL)
-            subheap_unlock(heap);
-    }
+    if (count > 1 && !magazine_load(area, magazine_offset(size_class, heap->pages.node),
+                                    load.blocks + 1, count - 1, load.colours))
+        unload_here(load.blocks + 1, count - 1);
     if (most > 1) {
-        grip_raise_ceiling(grip);
-        housekeeping_tick(unload_idle);
+        magazine_raise_ceiling(area, magazine_offset(size_class, 0));
+        supply_housekeeping();
     }
     return (uintptr_t)load.blocks[0];
 }
@@ -232,9 +220,9 @@ uintptr_t supply_block(unsigned size_class)
 
     if (size_class < MAGAZINE_CLASSES && magazine_area_is_usable(area)) {
         struct grip grip = grip_to_take(area, size_class);
-        uintptr_t block = take_waiting(&grip);
+        uintptr_t block = grip_take_waiting(&grip);
 
-        return block != 0 ? block : supply_by_sequences(&grip, size_class);
+        return block != 0 ? block : supply_by_sequences(area, size_class);
     }
     return supply_under_lock(size_class);
 }
@@ -330,8 +318,7 @@ bool supply_put_elsewhere(ptrdiff_t area, const struct page_info *info, void *ad
 /* The sub-heap of this CPU if it has magazines; constant, not locked. */
 static inline struct subheap *heap_here(void)
 {
-    struct subheap *heap =
-        atomic_load_explicit(&heap_table[current_cpu() % CPU_HEAPS], memory_order_acquire);
+    struct subheap *heap = heap_of_this_cpu();
 
     return __builtin_expect(heap != NULL, 1) && heap->magazines != NULL ? heap : NULL;
 }
@@ -365,7 +352,7 @@ bool supply_push_under_lock(const struct page_info *info, void *address)
     return pushed;
 }
 
-/* The same for the holder of the lock, where that is the way; the magazine has not been tried. */
+/* The same for the holder of the lock, where that is the way, with all the places there are. */
 static bool put_under_lock(struct subheap *heap, const struct page_info *info, void *address)
 {
     struct grip grip;
@@ -400,15 +387,21 @@ static void empty(const struct grip *grip, struct subheap *held)
         ;
 }
 
-/* The magazine of that index, which the caller has alone. */
-static void empty_magazine(struct magazines *magazines, unsigned index, struct subheap *held)
+/* The magazine of that index, of a class or of tiny blocks. */
+static void empty_magazine(const struct grip *grip, unsigned index, struct subheap *held)
+{
+    if (index < TINY_MAGAZINES)
+        empty(grip, held);
+    else
+        tiny_empty_magazine(grip, index - TINY_MAGAZINES, held);
+}
+
+/* The same of magazines that the caller has alone. */
+static void empty_held(struct magazines *magazines, unsigned index, struct subheap *held)
 {
     struct grip grip = {.held = &magazines->own[index]};
 
-    if (index < TINY_MAGAZINES)
-        empty(&grip, held);
-    else
-        tiny_empty_magazine(magazines, index - TINY_MAGAZINES, held);
+    empty_magazine(&grip, index, held);
 }
 
 /* Of one sub-heap's CPU: what waits in classes that were not used for a decay time. */
@@ -427,7 +420,7 @@ static void unload_idle(struct subheap *heap)
         return;
     /* One that was used since it was looked at is emptied all the same. */
     for (; idle != 0; idle &= idle - 1)
-        empty_magazine(magazines, (unsigned)__builtin_ctzll(idle), by_sequences ? NULL : heap);
+        empty_held(magazines, (unsigned)__builtin_ctzll(idle), by_sequences ? NULL : heap);
     if (by_sequences)
         magazines_return(&withdrawn);
     else
@@ -442,7 +435,7 @@ void supply_housekeeping(void)
 static void empty_all(struct magazines *magazines, struct subheap *held)
 {
     for (unsigned i = 0; i < ALL_MAGAZINES; i++)
-        empty_magazine(magazines, i, held);
+        empty_held(magazines, i, held);
 }
 
 void supply_empty_magazines(void)
@@ -460,13 +453,11 @@ void supply_empty_magazines(void)
         ptrdiff_t area = magazine_area_here();
 
         /* At least this CPU's. */
-        for (unsigned i = 0; magazine_area_is_usable(area) && i < MAGAZINE_CLASSES; i++) {
+        for (unsigned i = 0; magazine_area_is_usable(area) && i < ALL_MAGAZINES; i++) {
             struct grip grip = grip_to_take(area, i);
 
-            empty(&grip, NULL);
+            empty_magazine(&grip, i, NULL);
         }
-        for (unsigned i = 0; magazine_area_is_usable(area) && i < TINY_CLASSES; i++)
-            tiny_empty_magazine_here(area, i);
     } else {
         struct subheap *heap;
 

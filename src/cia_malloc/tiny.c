@@ -6,8 +6,6 @@
 #include "cia_malloc/tiny.h"
 
 #include "cia_malloc/heap_table.h"
-#include "cia_malloc/magazine_held.h"
-#include "cia_malloc/magazine_sequences.h"
 #include "cia_malloc/supply.h"
 
 enum { LOAD_BLOCKS = 32 }; /* at once into a magazine; at most 16 lines ahead of their use */
@@ -132,29 +130,6 @@ static void send_all(struct subheap *held, unsigned tiny, char *const *blocks, u
         send(held, &batch, bytes);
 }
 
-/* By sequences, on the CPU where this is. */
-static uintptr_t take_waiting(ptrdiff_t area, uint32_t offset)
-{
-    do {
-        uintptr_t block = magazine_pop(area, offset);
-
-        if (block != 0)
-            return block;
-    } while (magazine_open_box(area, offset, MAGAZINE_TAKE));
-    return 0;
-}
-
-static uintptr_t take_waiting_held(struct magazine *magazine)
-{
-    do {
-        uintptr_t block = magazine_pop_held(magazine);
-
-        if (block != 0)
-            return block;
-    } while (magazine_open_box_held(magazine));
-    return 0;
-}
-
 /*
  * A block from the pages, or a magazine under the lock; others into the magazine, the last first,
  * so that they come out in the order of their addresses.
@@ -174,7 +149,8 @@ static __attribute__((noinline)) uintptr_t supply(unsigned tiny, ptrdiff_t area)
         most = LOAD_BLOCKS;
     }
     if (magazine != NULL && !magazines_use_sequences()) {
-        uintptr_t block = take_waiting_held(magazine);
+        struct grip grip = {.held = magazine};
+        uintptr_t block = grip_take_waiting(&grip);
 
         if (block != 0) {
             subheap_unlock(heap);
@@ -220,8 +196,11 @@ void *tiny_allocate(size_t bytes)
     ptrdiff_t area = magazine_area_here();
     uintptr_t found = 0;
 
-    if (__builtin_expect(magazine_area_is_usable(area), 1))
-        found = take_waiting(area, offset_of(tiny));
+    if (__builtin_expect(magazine_area_is_usable(area), 1)) {
+        struct grip grip = grip_to_take(area, TINY_MAGAZINES + tiny);
+
+        found = grip_take_waiting(&grip);
+    }
     if (__builtin_expect(found == 0, 0))
         found = supply(tiny, area);
     void *block = (void *)found;
@@ -263,33 +242,27 @@ static __attribute__((noinline, cold)) void check_not_free(const struct page_inf
         tiny_double_free(block);
 }
 
-/* By sequences, after the active level took no more: closes a box, or sends a level home. */
-static bool push_elsewhere(ptrdiff_t area, const struct page_info *info, void *block)
+static bool put(const struct grip *grip, const struct page_info *info, void *block)
 {
-    if (!magazine_close_box(area, info->magazine, MAGAZINE_PLACES)) {
+    return grip->held != NULL ? push_held(grip->held, block)
+                              : push(grip->area, grip->offset, info->tiny_cpu, block);
+}
+
+/* After the active level took no more: closes a box, or sends a level home. */
+static bool push_elsewhere(const struct grip *grip, struct subheap *held,
+                           const struct page_info *info, void *block)
+{
+    if (!grip_close_box(grip, MAGAZINE_PLACES)) {
         char *blocks[MAGAZINE_LEVEL_MOST];
-        uint32_t count = magazine_unload(area, info->magazine, MAGAZINE_PUT, 0, blocks);
+        uint32_t count = grip_unload(grip, 0, blocks);
 
         if (count == 0)
             return false; /* the class is not in heavy use here */
-        send_all(NULL, info->size_class - CLASS_TINY, blocks, count);
-        supply_housekeeping();
+        send_all(held, info->size_class - CLASS_TINY, blocks, count);
+        if (held == NULL)
+            supply_housekeeping();
     }
-    return push(area, info->magazine, info->tiny_cpu, block);
-}
-
-static bool push_elsewhere_held(struct subheap *heap, struct magazine *magazine, unsigned tiny,
-                                void *block)
-{
-    if (!magazine_close_box_held(magazine, MAGAZINE_PLACES)) {
-        char *blocks[MAGAZINE_LEVEL_MOST];
-        uint32_t count = magazine_unload_held(magazine, 0, blocks);
-
-        if (count == 0)
-            return false;
-        send_all(heap, tiny, blocks, count);
-    }
-    return push_held(magazine, block);
+    return put(grip, info, block);
 }
 
 static void free_under_lock(const struct page_info *info, void *block)
@@ -301,8 +274,8 @@ static void free_under_lock(const struct page_info *info, void *block)
         send_block(NULL, info, block);
         return;
     }
-    struct magazine *magazine = &heap->magazines->own[TINY_MAGAZINES + tiny];
-    if (!push_held(magazine, block) && !push_elsewhere_held(heap, magazine, tiny, block))
+    struct grip grip = {.held = &heap->magazines->own[TINY_MAGAZINES + tiny]};
+    if (!put(&grip, info, block) && !push_elsewhere(&grip, heap, info, block))
         send_block(heap, info, block);
     subheap_unlock(heap);
 }
@@ -311,12 +284,12 @@ static void free_under_lock(const struct page_info *info, void *block)
 static __attribute__((noinline)) void free_elsewhere(const struct page_info *info, void *block)
 {
     ptrdiff_t area = magazine_area_here();
+    struct grip grip = {.area = area, .offset = info->magazine, .side = MAGAZINE_PUT};
 
     if (!magazines_use_sequences())
         free_under_lock(info, block);
     else if (!magazine_area_is_usable(area) || info->tiny_cpu != current_cpu() ||
-             (!push(area, info->magazine, info->tiny_cpu, block) &&
-              !push_elsewhere(area, info, block)))
+             (!put(&grip, info, block) && !push_elsewhere(&grip, NULL, info, block)))
         send_block(NULL, info, block);
 }
 
@@ -339,22 +312,11 @@ size_t tiny_usable(const struct page_info *info, const void *block)
     return tiny_bytes(info->size_class - CLASS_TINY);
 }
 
-void tiny_empty_magazine(struct magazines *magazines, unsigned tiny, struct subheap *held)
+void tiny_empty_magazine(const struct grip *grip, unsigned tiny, struct subheap *held)
 {
     char *blocks[MAGAZINE_LEVEL_MOST];
-    struct magazine *magazine = &magazines->own[TINY_MAGAZINES + tiny];
 
     do
-        send_all(held, tiny, blocks, magazine_unload_held(magazine, 0, blocks));
-    while (magazine_open_box_held(magazine));
-}
-
-void tiny_empty_magazine_here(ptrdiff_t area, unsigned tiny)
-{
-    char *blocks[MAGAZINE_LEVEL_MOST];
-    uint32_t offset = offset_of(tiny);
-
-    do
-        send_all(NULL, tiny, blocks, magazine_unload(area, offset, MAGAZINE_TAKE, 0, blocks));
-    while (magazine_open_box(area, offset, MAGAZINE_TAKE));
+        send_all(held, tiny, blocks, grip_unload(grip, 0, blocks));
+    while (grip_open_box(grip));
 }

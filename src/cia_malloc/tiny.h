@@ -21,6 +21,7 @@
 #define MPLACE_CIA_TINY_H
 
 #include "cia_malloc/block.h"
+#include "cia_malloc/grip.h"
 #include "cia_malloc/subheap.h"
 
 /* Written once, before the first sub-heap is published; who reads it before takes a line. */
@@ -56,13 +57,7 @@ void tiny_free(const struct page_info *info, void *block);
 /* Length of a block there; the process ends if it is none. */
 size_t tiny_usable(const struct page_info *info, const void *block);
 
-/*
- * Gives back what waits in a tiny magazine, that the caller has alone. held: a sub-heap whose lock
- * the caller has, or NULL.
- */
-void tiny_empty_magazine(struct magazines *magazines, unsigned tiny, struct subheap *held);
-
-/* The same for this CPU's, by sequences. */
-void tiny_empty_magazine_here(ptrdiff_t area, unsigned tiny);
+/* Gives back what waits in a tiny magazine. held: a sub-heap whose lock the caller has, or NULL. */
+void tiny_empty_magazine(const struct grip *grip, unsigned tiny, struct subheap *held);
 
 #endif
