@@ -162,15 +162,21 @@ static __attribute__((noinline)) uintptr_t supply(unsigned tiny, ptrdiff_t area)
     if (magazines_use_sequences()) {
         subheap_unlock(heap);
         /* By now this may be another CPU, or another thread's blocks be there. */
-        while (count > 1 && push(area, offset_of(tiny), heap->tiny.cpu, blocks[count - 1]))
+        uint32_t offset = magazine_offset(TINY_MAGAZINES + tiny, heap->pages.node);
+
+        while (count > 1 && push(area, offset, heap->tiny.cpu, blocks[count - 1]))
             count--;
         if (count > 1)
             send_all(NULL, tiny, blocks + 1, count - 1);
+        if (most > 1)
+            magazine_raise_ceiling(area, offset_of(tiny));
     } else {
         while (count > 1 && push_held(magazine, blocks[count - 1]))
             count--;
         if (count > 1)
             send_all(heap, tiny, blocks + 1, count - 1);
+        if (magazine != NULL)
+            magazine_raise_ceiling_held(magazine);
         subheap_unlock(heap);
     }
     supply_housekeeping();

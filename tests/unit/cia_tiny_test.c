@@ -65,6 +65,24 @@ START_TEST(fresh_blocks_fill_whole_lines_in_the_order_of_their_addresses)
 }
 END_TEST
 
+START_TEST(a_thousand_blocks_that_come_and_go_wait_in_the_magazine)
+{
+    enum { BATCH = 1000 };
+    const struct magazine *magazine;
+
+    stay_on_cpu(sched_getcpu());
+    for (int round = 0; round < 10; round++) {
+        for (int i = 0; i < BATCH; i++)
+            blocks[i] = cia_allocate(16);
+        for (int i = 0; i < BATCH; i++)
+            cia_free(blocks[i]);
+    }
+    magazine = &heap_here()->magazines->own[TINY_MAGAZINES];
+    ck_assert_uint_ge(magazine_waiting(magazine), BATCH);
+    ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
 START_TEST(an_aligned_request_is_aligned)
 {
     for (size_t alignment = 1; alignment <= 4096; alignment *= 2) {
@@ -356,6 +374,7 @@ int main(void)
     tcase_add_checked_fixture(tests, ask_for_tiny_blocks, NULL);
     tcase_add_test(tests, requests_of_up_to_32_bytes_get_16_or_32_and_longer_ones_whole_lines);
     tcase_add_loop_test(tests, fresh_blocks_fill_whole_lines_in_the_order_of_their_addresses, 0, 2);
+    tcase_add_test(tests, a_thousand_blocks_that_come_and_go_wait_in_the_magazine);
     tcase_add_test(tests, an_aligned_request_is_aligned);
     tcase_add_test(tests, reallocation_keeps_the_bytes_from_16_to_longer_and_back);
     tcase_add_test(tests, zeroed_blocks_read_as_zero);
