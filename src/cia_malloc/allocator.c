@@ -6,6 +6,7 @@
  */
 #include "cia_malloc/allocator.h"
 
+#include "base/probes.h"
 #include "cia_malloc/heap_table.h"
 #include "cia_malloc/large.h"
 #include "cia_malloc/supply.h"
@@ -100,6 +101,7 @@ void *cia_allocate_slow(size_t bytes)
     bool zeroed;
     void *block;
 
+    PROBE1(malloc_slow_path, bytes);
     if (__builtin_expect(tiny_is_on() && bytes <= LINE_BYTES, 0) &&
         ((block = tiny_pop(bytes)) != NULL ||
          (bytes <= TINY_LARGEST && (block = tiny_allocate(bytes)) != NULL)))
@@ -220,6 +222,7 @@ void cia_free_slow(void *address)
 
     if (__builtin_expect(address == NULL, 0))
         return;
+    PROBE1(free_slow_path, address);
     if (__builtin_expect(info != NULL && page_info_is_tiny(info), 0)) {
         tiny_free(info, address);
         return;

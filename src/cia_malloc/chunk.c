@@ -6,6 +6,8 @@
  */
 #include "cia_malloc/chunk.h"
 
+#include "base/probes.h"
+
 #include <string.h>
 
 static_assert((size_t)HALF_PAGES * PAGE_BYTES == 2 << 20, "a huge page of x86-64");
@@ -51,6 +53,7 @@ struct chunk *chunk_create(struct subheap *owner, uint8_t node, bool huge)
 
 void chunk_destroy(struct chunk *chunk)
 {
+    PROBE3(memory_given_back, chunk->base, CHUNK_BYTES, 1);
     page_source_forget(chunk->base);
     page_source_unmap(chunk->base, CHUNK_BYTES);
     page_source_unmap_metadata(chunk, sizeof *chunk);
@@ -219,6 +222,8 @@ static uint32_t purge_range(struct chunk *chunk, uint32_t first, uint32_t end)
     if (!page_source_purge(chunk->base + (size_t)first * PAGE_BYTES,
                            (size_t)(end - first) * PAGE_BYTES))
         return 0;
+    PROBE3(memory_given_back, chunk->base + (size_t)first * PAGE_BYTES,
+           (size_t)(end - first) * PAGE_BYTES, 0);
     set_range(chunk->touched, first, end - first, false);
     chunk->dirty_pages -= dirty;
     return dirty;

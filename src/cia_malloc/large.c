@@ -5,6 +5,7 @@
  */
 #include "cia_malloc/large.h"
 
+#include "base/probes.h"
 #include "cia_malloc/huge_cache.h"
 
 enum { HUGE_RECORDS_A_PAGE = 16 };
@@ -160,6 +161,7 @@ static void *huge_begin(struct huge *record, size_t offset)
 
 static void give_back(struct huge *record)
 {
+    PROBE3(memory_given_back, record->base, huge_extent(record), 1);
     page_source_unmap(record->base, huge_extent(record));
     record_put(record);
 }
@@ -249,8 +251,10 @@ static void cut(struct huge *record, size_t total, struct huge *rest)
     }
     record->mapped_bytes = total;
     record->spare_bytes = extent - total;
-    if (record->spare_bytes > total / 2)
+    if (record->spare_bytes > total / 2) {
+        PROBE3(memory_given_back, record->base + total, record->spare_bytes, 0);
         page_source_purge(record->base + total, record->spare_bytes);
+    }
 }
 
 /* A block in a mapping that was kept. NULL, and the mapping kept on, when it cannot grow. */
@@ -381,6 +385,7 @@ static void make_room(size_t bytes, size_t most)
             return;
         size_t excess = round_up_to_chunks(kept + bytes - most), extent = huge_extent(oldest);
         if (excess < extent) {
+            PROBE3(memory_given_back, oldest->base + (extent - excess), excess, 1);
             page_source_unmap(oldest->base + (extent - excess), excess);
             oldest->mapped_bytes = extent - excess;
             oldest->spare_bytes = 0;
@@ -430,6 +435,7 @@ void *huge_resize(struct huge *huge, size_t new_bytes)
     size_t extent = huge_extent(huge);
 
     if (total < huge->mapped_bytes) { /* what it had so far may be populated */
+        PROBE3(memory_given_back, huge->base + total, extent - total, 1);
         page_source_unmap(huge->base + total, extent - total);
         extent = total;
     } else if (total > extent && page_source_resize(huge->base, extent, total)) {

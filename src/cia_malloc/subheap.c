@@ -6,6 +6,7 @@
  */
 #include "cia_malloc/subheap.h"
 
+#include "base/probes.h"
 #include "base/report.h"
 
 #include <stdlib.h>
@@ -64,6 +65,7 @@ static bool add_run(struct subheap *heap, struct class_heap *class_heap)
     if (!page_heap_take(&heap->pages, &request, &run))
         return false;
     class_heap_add_run(class_heap, run.chunk, run.page, type, run.clean);
+    PROBE3(span_refill, heap->number, class_heap->block_bytes, request.pages);
     return true;
 }
 
@@ -155,6 +157,7 @@ void subheap_drain(struct subheap *heap)
            thread that finds 0 and pushes the span writes next after we have read it. */
         uint64_t bits = atomic_exchange_explicit(&remote->freed, 0, memory_order_acq_rel);
 
+        PROBE3(remote_free_drain, heap->number, span, bits);
         subheap_free_local(heap, span, bits);
         remote = next;
     }

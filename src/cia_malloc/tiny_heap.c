@@ -5,6 +5,7 @@
  */
 #include "cia_malloc/tiny_heap.h"
 
+#include "base/probes.h"
 #include "base/report.h"
 
 #include <stdlib.h>
@@ -106,6 +107,7 @@ static bool add_page(struct tiny_heap *heap, unsigned tiny)
     list_last(&heap->classes[tiny], page);
     heap->classes[tiny].pages++;
     heap->classes[tiny].idle++;
+    PROBE3(span_refill, heap->cpu, tiny_bytes(tiny), 1);
     return true;
 }
 
@@ -234,6 +236,7 @@ void tiny_heap_drain(struct tiny_heap *heap)
         entry = remote->tiny_next[blocks.word];
         blocks.bit =
             atomic_exchange_explicit(&remote->tiny_freed[blocks.word], 0, memory_order_acq_rel);
+        PROBE3(remote_free_drain, heap->cpu, &chunk->spans[blocks.page], blocks.bit);
         tiny_heap_put(heap, &blocks);
     }
 }

@@ -5,6 +5,7 @@
  */
 #include "mutex/front.h"
 
+#include "base/probes.h"
 #include "mutex/next_mutex.h"
 
 #include <limits.h>
@@ -63,6 +64,7 @@ static __attribute__((noinline)) int lock_held(pthread_mutex_t *mutex, unsigned 
 {
     count_wait(mutex);
     lock_core_acquire(mutex);
+    PROBE3(contention_end, mutex, caller, 0);
     return become_owner(mutex, kind, caller);
 }
 
@@ -139,6 +141,7 @@ int front_lock_until(pthread_mutex_t *mutex, unsigned kind, clockid_t clock,
     if (!lock_core_try_atomic(mutex)) {
         count_wait(mutex);
         int error = lock_core_acquire_until(mutex, clock, deadline);
+        PROBE3(contention_end, mutex, caller, error);
         if (error != 0) {
             if (statistics_on())
                 statistics_gave_up(mutex, caller);

@@ -11,6 +11,7 @@
 #include "tts_lock/tts.h"
 
 #include "base/futex.h"
+#include "base/probes.h"
 #include "base/settings.h"
 #include "base/spin.h"
 #include "tts_lock/patience.h"
@@ -103,6 +104,7 @@ static bool take_with_sleepers(pthread_mutex_t *mutex)
 
 void tts_acquire_contended(pthread_mutex_t *mutex)
 {
+    PROBE1(contention_begin, mutex);
     if (tts_wait == TTS_WAIT_SPIN) {
         while (!try_if_free(mutex))
             spin_pause();
@@ -149,6 +151,7 @@ static int poll_until(pthread_mutex_t *mutex, clockid_t clock, const struct time
 int tts_acquire_contended_until(pthread_mutex_t *mutex, clockid_t clock,
                                 const struct timespec *deadline)
 {
+    PROBE1(contention_begin, mutex);
     if (deadline->tv_sec < 0)
         return ETIMEDOUT; /* whatever the nanoseconds, as libc says; to the kernel it is malformed
                            */

@@ -6,6 +6,7 @@
  */
 #include "ttstle_lock/elision.h"
 
+#include "base/probes.h"
 #include "base/settings.h"
 #include "base/spin.h"
 #include "mutex/statistics.h"
@@ -166,6 +167,7 @@ bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience, const
             return true;
         }
 
+        PROBE3(elision_abort, mutex, caller, status);
         if (statistics_on()) {
             statistics_aborted(mutex, caller, cause_of(status));
             if (patience == ELISION_MAY_WAIT)
