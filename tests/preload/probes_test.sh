@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# A library has the tracepoints that docs/tracing.md promises, each with so many arguments and each a nop.
+# usage: probes_test.sh LIBRARY NAME:ARGUMENTS...
+set -euo pipefail
+
+library=$1
+shift
+
+# Name, number of arguments and address of each note of the provider.
+notes=$(readelf -nW "$library" | awk '
+    /Provider:/ { ours = $NF == "mplace" }
+    /Name:/ { name = $2 }
+    /Location:/ { sub(",", "", $2); place = $2 }
+    /Arguments:/ && ours { print name ":" NF - 1, place }')
+
+diff <(printf '%s\n' "$@" | sort -u) <(cut -d' ' -f1 <<<"$notes" | sort -u) || {
+    echo "left: promised; right: in $library" >&2
+    exit 1
+}
+while read -r name place; do
+    code=$(objdump -d --no-show-raw-insn --start-address="$place" --stop-address=$((place + 1)) "$library")
+    grep -qw nop <<<"$code" || {
+        echo "$name at $place is not a nop: $code" >&2
+        exit 1
+    }
+done <<<"$notes"
