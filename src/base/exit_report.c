@@ -35,6 +35,15 @@ void exit_report_plan(struct exit_report *plan, const char *setting)
     errno = saved_errno;
 }
 
+bool exit_report_is_json(const struct exit_report *plan)
+{
+    static const char ending[] = ".json";
+    size_t length = strlen(plan->value);
+
+    return length >= sizeof ending - 1 &&
+           strcmp(plan->value + length - (sizeof ending - 1), ending) == 0;
+}
+
 /* Standard error as it was at the start, unless the program took the copy's number for something.
  */
 static int stderr_of(const struct exit_report *plan)

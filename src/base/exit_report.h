@@ -32,6 +32,9 @@ static inline bool exit_report_wanted(const struct exit_report *plan)
     return plan->setting != NULL;
 }
 
+/* Whether it is to be JSON: the file's name ends in ".json". */
+bool exit_report_is_json(const struct exit_report *plan);
+
 /*
  * Opens the report where the setting says: "1" is standard error, anything else a file name in
  * which each %p becomes the process id. The file is created or emptied, mode 0600; a symbolic link

@@ -158,3 +158,14 @@ size_t huge_cache_bytes(void)
         bytes += is_empty(&slots[i]) ? 0 : bytes_in(&slots[i]);
     return bytes;
 }
+
+struct huge_cache_at huge_cache_at(void)
+{
+    return (struct huge_cache_at){
+        .first = (uintptr_t)slots,
+        .count = HUGE_CACHE_SLOTS,
+        .stride = sizeof slots[0],
+        .mapping_offset = offsetof(struct slot, mapping),
+        .bytes_offset = offsetof(struct slot, bytes),
+    };
+}

@@ -44,4 +44,10 @@ struct huge *huge_cache_take_oldest(uint64_t time);
 /* Bytes of all of them; roughly while others put and take. */
 size_t huge_cache_bytes(void);
 
+/* Where they are kept: so many slots so far apart, and in each so far from its beginning. */
+struct huge_cache_at {
+    uint64_t first, count, stride, mapping_offset, bytes_offset;
+};
+struct huge_cache_at huge_cache_at(void);
+
 #endif

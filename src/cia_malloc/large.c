@@ -480,3 +480,12 @@ uint64_t huge_allocations(void)
 {
     return atomic_load_explicit(&huge_made, memory_order_relaxed);
 }
+
+struct huge_totals_at huge_totals_at(void)
+{
+    return (struct huge_totals_at){
+        .bytes = (uintptr_t)&huge_bytes_live,
+        .blocks = (uintptr_t)&huge_blocks_live,
+        .made = (uintptr_t)&huge_made,
+    };
+}

@@ -69,4 +69,10 @@ void huge_totals(size_t *bytes, size_t *blocks);
 /* All that were ever made. */
 uint64_t huge_allocations(void);
 
+/* Where these are kept, by address: for another process. */
+struct huge_totals_at {
+    uint64_t bytes, blocks, made;
+};
+struct huge_totals_at huge_totals_at(void);
+
 #endif

@@ -238,6 +238,11 @@ const struct magazines *magazines_of(uint32_t cpu)
     return atomic_load_explicit(&published[cpu], memory_order_acquire);
 }
 
+const void *magazines_published_at(void)
+{
+    return published;
+}
+
 /* Interrupts every section that runs now. */
 static bool interrupt_sections(void)
 {

@@ -284,6 +284,9 @@ struct magazines *magazines_publish(uint32_t cpu, struct magazines *magazines);
 /* Those published for the CPU, or NULL. To be read only. */
 const struct magazines *magazines_of(uint32_t cpu);
 
+/* Where all of those are kept, by CPU: for another process to begin at. */
+const void *magazines_published_at(void);
+
 /* Which CPUs' magazines are withdrawn. */
 struct magazines_withdrawn {
     uint64_t cpus[CPU_HEAPS / 64];

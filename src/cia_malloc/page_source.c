@@ -312,5 +312,10 @@ size_t page_source_mapped_bytes(void)
     return atomic_load_explicit(&mapped_bytes, memory_order_relaxed);
 }
 
+const void *page_source_mapped_bytes_at(void)
+{
+    return &mapped_bytes;
+}
+
 static_assert(ROOT_BITS == 13 && LEAF_BITS == 12,
               "a root of 64 KiB, leaves of 32 KiB for 16 GiB each");

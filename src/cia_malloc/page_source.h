@@ -115,4 +115,7 @@ static inline void *page_source_owner(const void *address)
 /* Bytes now mapped by page_source_map, metadata included. */
 size_t page_source_mapped_bytes(void);
 
+/* Where that is kept: for another process. */
+const void *page_source_mapped_bytes_at(void);
+
 #endif

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * What is in use, for mallinfo2, malloc_info, malloc_stats and the report of CIA_STATS at exit.
+ * What is in use, for mallinfo2, malloc_info, malloc_stats, the report of CIA_STATS at exit, and
+ * other processes (MPLACE_STATS_LIVE).
  */
 #ifndef MPLACE_CIA_STATISTICS_H
 #define MPLACE_CIA_STATISTICS_H
@@ -30,10 +31,11 @@ void cia_totals_read(struct cia_totals *totals);
 
 struct report;
 
-/* The text of malloc_stats and CIA_STATS. */
+/* The text of malloc_stats. */
 void cia_report(struct report *report);
 
-/* Reads the settings and, at exit, writes the report when CIA_STATS asks for it. */
+/* Reads the settings: publishes where the counts are when MPLACE_STATS_LIVE asks for that, and at
+ * exit writes the report when CIA_STATS does. */
 void cia_statistics_start(void);
 
 #endif

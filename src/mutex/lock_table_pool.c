@@ -135,6 +135,11 @@ struct lock_table *lock_table_first(void)
     return __atomic_load_n(&newest, __ATOMIC_ACQUIRE);
 }
 
+struct lock_table *const *lock_tables_at(void)
+{
+    return &newest;
+}
+
 struct lock_table *lock_table_after(const struct lock_table *table)
 {
     return table->next; /* never changes once the table is in the list */

@@ -33,4 +33,7 @@ void lock_table_keep_in_child(struct lock_table *table, int thread);
 struct lock_table *lock_table_first(void);
 struct lock_table *lock_table_after(const struct lock_table *table);
 
+/* Where the newest is kept, for another process to begin at. */
+struct lock_table *const *lock_tables_at(void);
+
 #endif

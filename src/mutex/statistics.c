@@ -72,6 +72,11 @@ uint64_t statistics_uncounted(void)
     return __atomic_load_n(&uncounted, __ATOMIC_RELAXED);
 }
 
+const uint64_t *statistics_uncounted_at(void)
+{
+    return &uncounted;
+}
+
 /* ---- waiting ---- */
 
 /* The clock is read twice for an acquisition that waits, and not for others. */

@@ -62,7 +62,7 @@ void statistics_aborted(pthread_mutex_t *mutex, const void *caller, enum statist
 
 /*
  * Takes over the setting of that name (TTS_STATS, TTSTLE_STATS): counts from now on, reports at
- * exit. For constructors.
+ * exit. MPLACE_STATS_LIVE counts too, and reports nothing. For constructors.
  */
 void statistics_read_setting(const char *name);
 
@@ -75,7 +75,12 @@ void statistics_restart_in_child(void);
  */
 void statistics_report(const char *library, const char *htm, const char *policy, const char *wait);
 
+/* With MPLACE_STATS_LIVE=1: tells other processes where the counts are. The same arguments. For
+ * constructors, when what they say is known. */
+void statistics_publish(const char *library, const char *htm, const char *policy, const char *wait);
+
 /* Lock operations that had no table to be counted in, for want of memory. Since process start. */
 uint64_t statistics_uncounted(void);
+const uint64_t *statistics_uncounted_at(void);
 
 #endif

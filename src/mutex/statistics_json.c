@@ -8,8 +8,6 @@
 #include "base/code_location.h"
 #include "mutex/statistics_output.h"
 
-#include <unistd.h>
-
 enum { VERSION = 1 };
 
 static const char *const abort_names[ABORT_CAUSES] = {
@@ -140,7 +138,7 @@ void statistics_write_json(struct report *report, const struct statistics_facts 
 {
     const struct lock_ranking *ranking = facts->ranking;
 
-    report_format(report, "{\n  \"version\": %d,\n  \"process\": %d,\n  ", VERSION, (int)getpid());
+    report_format(report, "{\n  \"version\": %d,\n  \"process\": %d,\n  ", VERSION, facts->process);
     write_text_field(report, "library", facts->library);
     report_format(report, ",\n  ");
     write_text_field(report, "htm", facts->htm);

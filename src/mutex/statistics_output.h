@@ -11,6 +11,7 @@
 #include "mutex/lock_ranking.h"
 
 struct statistics_facts {
+    int process; /* whose locks these are */
     const char *library;
     const char *htm;
     const char *policy; /* NULL: the library does not elide */

@@ -6,16 +6,19 @@
  */
 #include "base/exit_report.h"
 #include "base/settings.h"
+#include "mutex/live_locks.h"
 #include "mutex/lock_table_pool.h"
 #include "mutex/statistics.h"
 #include "mutex/statistics_output.h"
 
 #include <string.h>
+#include <unistd.h>
 
 enum { DEFAULT_TOP = 10 };
 
 static struct exit_report exit_report;
 static unsigned wanted;
+static bool live;
 
 /* Some 13 KiB: too much for the stack of the thread that happens to call exit. */
 static struct lock_ranking ranking;
@@ -23,7 +26,8 @@ static struct lock_ranking ranking;
 void statistics_read_setting(const char *name)
 {
     exit_report_plan(&exit_report, name);
-    if (!exit_report_wanted(&exit_report))
+    live = live_statistics_wanted();
+    if (!exit_report_wanted(&exit_report) && !live)
         return;
     wanted = (unsigned)setting_number("MPLACE_LOCK_STATS_TOP", 0, LOCK_RANKING_MOST, DEFAULT_TOP);
     /* Another library's constructor may have reset the counts already, and so be counting. */
@@ -34,18 +38,28 @@ void statistics_read_setting(const char *name)
                                       __ATOMIC_RELAXED);
 }
 
-static bool is_json(const char *file)
+void statistics_publish(const char *library, const char *htm, const char *policy, const char *wait)
 {
-    static const char ending[] = ".json";
-    size_t length = strlen(file);
+    struct live_locks locks = {
+        .epoch = (uintptr_t)&statistics_epoch,
+        .tables = (uintptr_t)lock_tables_at(),
+        .uncounted = (uintptr_t)statistics_uncounted_at(),
+        .wanted = wanted,
+    };
 
-    return length >= sizeof ending - 1 && strcmp(file + length - (sizeof ending - 1), ending) == 0;
+    if (!live)
+        return;
+    strncpy(locks.htm, htm, sizeof locks.htm - 1);
+    strncpy(locks.policy, policy != NULL ? policy : "", sizeof locks.policy - 1);
+    strncpy(locks.wait, wait, sizeof locks.wait - 1);
+    live_statistics_publish(&locks.header, library, live_locks_layout(), sizeof locks);
 }
 
 void statistics_report(const char *library, const char *htm, const char *policy, const char *wait)
 {
     struct report report;
     struct statistics_facts facts = {
+        .process = (int)getpid(),
         .library = library,
         .htm = htm,
         .policy = policy,
@@ -58,7 +72,7 @@ void statistics_report(const char *library, const char *htm, const char *policy,
     if (!exit_report_open(&exit_report, &report))
         return;
     lock_ranking_make(&ranking, wanted, __atomic_load_n(&statistics_epoch, __ATOMIC_RELAXED));
-    if (is_json(exit_report.value))
+    if (exit_report_is_json(&exit_report))
         statistics_write_json(&report, &facts);
     else
         statistics_write_text(&report, &facts);

@@ -7,7 +7,6 @@
 #include "mutex/statistics_output.h"
 
 #include <string.h>
-#include <unistd.h>
 
 struct number {
     char text[32];
@@ -224,7 +223,7 @@ static void write_limits(struct report *report, const struct statistics_facts *f
 
 void statistics_write_text(struct report *report, const struct statistics_facts *facts)
 {
-    report_format(report, "mplace: locks of process %d under %s\n", (int)getpid(), facts->library);
+    report_format(report, "mplace: locks of process %d under %s\n", facts->process, facts->library);
     report_format(report, "  htm                %s\n", facts->htm);
     if (facts->policy != NULL)
         report_format(report, "  policy             %s\n", facts->policy);

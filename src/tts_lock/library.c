@@ -24,6 +24,7 @@ __attribute__((constructor)) static void start(void)
     statistics_read_setting("TTS_STATS");
     next_mutex_resolve();
     (void)pthread_atfork(thread_id_before_fork, thread_id_after_fork, after_fork_in_child);
+    statistics_publish("libtts_lock", "none", NULL, tts_wait_name());
 }
 
 __attribute__((destructor)) static void finish(void)

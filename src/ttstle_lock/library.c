@@ -36,6 +36,8 @@ __attribute__((constructor)) static void start(void)
     (void)pthread_atfork(thread_id_before_fork, thread_id_after_fork, after_fork_in_child);
     verdict = rtm_probe();
     htm_usable = verdict == RTM_COMMITS;
+    statistics_publish("libttstle_lock", rtm_verdict_text(verdict), elision_policy_name(),
+                       tts_wait_name());
 }
 
 __attribute__((destructor)) static void finish(void)

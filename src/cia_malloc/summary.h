@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * What is in use, added up and written down: from sub-heaps and magazines, the process's own or
+ * copies of another one's (see live.h), to totals, to text for people or JSON for programs.
+ * docs/statistics.md describes both.
+ */
+#ifndef MPLACE_CIA_SUMMARY_H
+#define MPLACE_CIA_SUMMARY_H
+
+#include "cia_malloc/statistics.h"
+#include "cia_malloc/subheap.h"
+
+/* The classes, and behind them those of tiny blocks. */
+enum { TINY_TOTALS = SIZE_CLASS_COUNT, ALL_TOTALS = TINY_TOTALS + TINY_CLASSES };
+
+/* By class, over all sub-heaps. */
+struct class_totals {
+    uint64_t allocations, live, capacity;
+    uint64_t waiting; /* in magazines or on the way home: live to the class heap, not to the program
+                       */
+};
+
+struct cia_summary {
+    struct cia_totals totals;
+    struct class_totals classes[ALL_TOTALS];
+};
+
+/* From zero: in any order. own: of ALL_MAGAZINES. */
+void cia_summary_add_magazines(struct cia_summary *summary, const struct magazine *own);
+void cia_summary_add_subheap(struct cia_summary *summary, const struct subheap *heap);
+
+/* Last, when huge_bytes, huge_blocks, kept_bytes and mapped_bytes are filled in. */
+void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations);
+
+/* What is said beside the sums. */
+struct cia_facts {
+    int process;
+    uint32_t l1_colours;
+    size_t huge_page_bytes; /* AnonHugePages of the whole process */
+};
+
+struct report;
+void cia_write_text(struct report *report, const struct cia_facts *facts,
+                    const struct cia_summary *summary);
+void cia_write_json(struct report *report, const struct cia_facts *facts,
+                    const struct cia_summary *summary);
+
+#endif

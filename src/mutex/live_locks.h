@@ -1,0 +1,47 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * What a lock library publishes for "mplace stats" (base/live_statistics.h): where its counts are,
+ * and what its report says beside them. Addresses are those of the process that published it.
+ */
+#ifndef MPLACE_MUTEX_LIVE_LOCKS_H
+#define MPLACE_MUTEX_LIVE_LOCKS_H
+
+#include "base/live_statistics.h"
+#include "mutex/lock_table.h"
+
+struct live_locks {
+    struct live_header header;
+    uint64_t epoch;     /* address of statistics_epoch */
+    uint64_t tables;    /* address of the pointer to the newest table */
+    uint64_t uncounted; /* address of that count */
+    uint64_t wanted;    /* MPLACE_LOCK_STATS_TOP */
+    char htm[64];
+    char policy[16]; /* empty: the library does not elide */
+    char wait[16];
+};
+
+static inline uint64_t live_locks_layout(void)
+{
+    const uint64_t numbers[] = {
+        1, /* goes up when the meaning of something changes that sizes do not show */
+        sizeof(struct live_locks),
+        sizeof(struct lock_table),
+        offsetof(struct lock_table, next),
+        offsetof(struct lock_table, epoch),
+        offsetof(struct lock_table, used),
+        offsetof(struct lock_table, dropped_rows),
+        offsetof(struct lock_table, rows),
+        sizeof(struct lock_row),
+        offsetof(struct lock_row, counts),
+        offsetof(struct lock_row, longest_wait_ns),
+        offsetof(struct lock_row, first_caller),
+        LOCK_COUNTERS,
+        COUNT_FIRST_ABORT,
+        LOCK_TABLE_ROWS,
+    };
+
+    return live_layout(numbers, sizeof numbers / sizeof numbers[0]);
+}
+
+#endif
