@@ -1,0 +1,54 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Critical sections, from where pthread_mutex_lock returns to where pthread_mutex_unlock is called,
+ * the outermost of nested ones, as a transaction in the lock's place would be. One overflows if a
+ * line that it wrote has to leave the first-level cache before it ends.
+ */
+#ifndef SETGRIND_SECTIONS_H
+#define SETGRIND_SECTIONS_H
+
+#include "origins.h"
+
+#include "program_calls/allocation_calls.h"
+
+/* Watched calls of mutexes, besides those that allocate. */
+enum section_call {
+    SECTION_LOCK = ALLOCATION_KINDS,
+    SECTION_UNLOCK,
+    SECTION_WAIT, /* for a condition: a transaction ends there */
+};
+
+enum { SECTION_FILLERS_MOST = 8 };
+
+struct section {
+    const struct origin *origin; /* of the call that locks */
+    ULong entered, overflowed, waited;
+    ULong lines;      /* written, in all sections together; in one that overflowed, until then */
+    UInt lines_most;  /* in one section */
+    UInt in_set_most; /* in one set */
+    struct section_filler {
+        const struct origin *origin; /* of the blocks; NULL: no known block */
+        SizeT size;                  /* of the greatest of them */
+        ULong lines;                 /* in sets that overflowed, the one that left included */
+    } filler[SECTION_FILLERS_MOST];
+    ULong other_fillers; /* lines of more origins than there is room for */
+};
+
+Int section_kind_of(const HChar *name);
+
+void sections_entered(ThreadId thread, struct program_call *call);
+void sections_returned(ThreadId thread, const struct program_call *call, UWord result);
+
+/* The thread's cache: a line was stored to for the first time in the section; one had to leave. */
+void sections_wrote(ThreadId thread, Addr line);
+void sections_lost(ThreadId thread, Addr line);
+
+void sections_thread_is_new(ThreadId thread);
+void sections_reset(void);
+void sections_init(void);
+
+/* Calls it with every section that was entered. */
+void sections_each(void (*report)(struct section *section, void *argument), void *argument);
+
+#endif
