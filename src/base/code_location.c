@@ -15,7 +15,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- /proc/self/maps ---- */
+/* ---- whose ---- */
+
+static char maps_file[32] = "/proc/self/maps";
+static char root_folder[32] = ""; /* what paths in maps_file begin at */
+
+void code_location_use_process(const char *folder)
+{
+    if (strlen(folder) + sizeof "/maps" > sizeof maps_file)
+        return;
+    strcat(strcpy(maps_file, folder), "/maps");
+    strcat(strcpy(root_folder, folder), "/root");
+}
+
+/* ---- /proc/PID/maps ---- */
 
 enum { PATH_ROOM = 4096 };
 
@@ -101,7 +114,7 @@ static enum code_location_kind find_mapping(uint64_t address, struct mapping *ma
     enum code_location_kind kind = CODE_UNMAPPED;
 
     reader.length = reader.at = 0;
-    reader.fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    reader.fd = open(maps_file, O_RDONLY | O_CLOEXEC);
     if (reader.fd < 0)
         return CODE_UNKNOWN;
     while (kind == CODE_UNMAPPED && read_mapping(&reader, mapping)) {
@@ -136,8 +149,14 @@ static bool read_at(int fd, void *buffer, size_t size, uint64_t offset)
  * does not wait. */
 static int open_mapped(const struct mapping *mapping)
 {
+    static char path[sizeof root_folder + PATH_ROOM];
+    size_t root_length = strlen(root_folder);
     struct stat status;
-    int fd = open(mapping->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd;
+
+    memcpy(path, root_folder, root_length);
+    memcpy(path + root_length, mapping->path, strlen(mapping->path) + 1);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     if (fd < 0)
         return -1;

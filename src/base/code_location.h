@@ -3,9 +3,9 @@
  *
  * Which function, or which file and offset, an address in the program's code is: for reports.
  *
- * Works from /proc/self/maps and from the files themselves, read with pread into fixed buffers. It
- * asks the dynamic linker nothing, whose lock another thread may hold for ever, reads no memory
- * that another thread may unmap meanwhile, and allocates nothing.
+ * Works from the process's /proc/PID/maps and from the files themselves, read with pread into fixed
+ * buffers. It asks the dynamic linker nothing, whose lock another thread may hold for ever, reads
+ * no memory that another thread may unmap meanwhile, and allocates nothing.
  */
 #ifndef MPLACE_BASE_CODE_LOCATION_H
 #define MPLACE_BASE_CODE_LOCATION_H
@@ -33,5 +33,11 @@ struct code_location {
  * the address itself may belong to the next function. Static buffers: one thread at a time.
  */
 void code_location_of_call(const void *return_address, struct code_location *location);
+
+/*
+ * From now on addresses are those of another process, and files are looked for as it sees them:
+ * folder is its "/proc/PID". For programs of ours, not for libraries.
+ */
+void code_location_use_process(const char *folder);
 
 #endif

@@ -1,0 +1,163 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The allocator's counts of another process: copies of its sub-heaps and magazines, one after the
+ * other, given to the allocator's own sums. Nothing is locked: what a thread changes meanwhile is
+ * read before or after.
+ */
+#include "cia_malloc/live.h"
+#include "stats_reader/reader.h"
+
+#include <string.h>
+
+/* Entries of an inbox that are followed, should the process change it all the time. */
+enum { INBOX_MOST = 1 << 20 };
+
+static void add_magazines(const struct target *target, uint64_t magazines,
+                          struct cia_summary *summary)
+{
+    struct magazine own[ALL_MAGAZINES];
+    uint64_t at = target_read_u64(target, magazines + offsetof(struct magazines, own));
+
+    if (magazines != 0 && target_read(target, at, own, sizeof own))
+        cia_summary_add_magazines(summary, own);
+}
+
+/* ---- what other CPUs freed and the sub-heap has not taken back yet: free to the program ---- */
+
+static void take_away(uint64_t *from, uint64_t amount)
+{
+    *from -= amount < *from ? amount : *from;
+}
+
+/* Blocks of one span. */
+static void count_freed(const struct target *target, uint64_t span_address, uint64_t bits,
+                        struct cia_summary *summary)
+{
+    uint64_t blocks = (uint64_t)__builtin_popcountll(bits);
+    struct span span;
+
+    if (!target_read(target, span_address, &span, sizeof span))
+        return;
+    if (span.size_class == CLASS_LARGE) {
+        take_away(&summary->totals.live_blocks, 1);
+        take_away(&summary->totals.live_bytes, (uint64_t)span.run_pages * PAGE_BYTES);
+    } else if (span.size_class < SIZE_CLASS_COUNT) {
+        summary->classes[span.size_class].waiting += blocks;
+    } else if ((unsigned)span.size_class - CLASS_TINY < TINY_CLASSES) {
+        summary->classes[TINY_TOTALS + span.size_class - CLASS_TINY].waiting += blocks;
+    }
+}
+
+static void read_inbox(const struct target *target, uint64_t remote_address,
+                       struct cia_summary *summary)
+{
+    struct span_remote remote;
+
+    for (int entry = 0; entry < INBOX_MOST && remote_address != 0; entry++) {
+        if (!target_read(target, remote_address, &remote, sizeof remote))
+            return;
+        uint64_t chunk = (uintptr_t)remote.chunk;
+        uint64_t page = (remote_address - chunk - offsetof(struct chunk, remotes)) / sizeof remote;
+
+        count_freed(target, chunk + offsetof(struct chunk, spans) + page * sizeof(struct span),
+                    atomic_load_explicit(&remote.freed, memory_order_relaxed), summary);
+        remote_address = (uintptr_t)remote.next;
+    }
+}
+
+/* As page_source_owner, in the other process. */
+static uint64_t chunk_of(const struct target *target, uint64_t root, uint64_t address)
+{
+    uint64_t key = address >> CHUNK_SHIFT;
+    uint64_t leaf = target_read_u64(target, root + (key >> LEAF_BITS) * sizeof leaf);
+
+    return leaf == 0 ? 0
+                     : target_read_u64(target, leaf + (key & ((1 << LEAF_BITS) - 1)) * sizeof leaf);
+}
+
+static void read_tiny_inbox(const struct target *target, uint64_t root, uint64_t entry,
+                            struct cia_summary *summary)
+{
+    struct span_remote remote;
+
+    for (int i = 0; i < INBOX_MOST && entry != 0 && entry >> ADDRESS_BITS == 0; i++) {
+        uint64_t chunk = chunk_of(target, root, entry);
+        uint64_t page = entry % CHUNK_BYTES >> PAGE_SHIFT, word = entry % PAGE_BYTES;
+
+        if (chunk == 0 || word >= TINY_WORDS ||
+            !target_read(target, chunk + offsetof(struct chunk, remotes) + page * sizeof remote,
+                         &remote, sizeof remote))
+            return;
+        count_freed(target, chunk + offsetof(struct chunk, spans) + page * sizeof(struct span),
+                    atomic_load_explicit(&remote.tiny_freed[word], memory_order_relaxed), summary);
+        entry = remote.tiny_next[word];
+    }
+}
+
+/* ---- all of it ---- */
+
+static void add_subheap(const struct target *target, const struct live_cia *live, uint64_t address,
+                        bool sequences, struct cia_summary *summary)
+{
+    static struct subheap heap;
+
+    if (!target_read(target, address, &heap, sizeof heap)) {
+        summary->totals.passed_over++;
+        return;
+    }
+    cia_summary_add_subheap(summary, &heap);
+    if (!sequences)
+        add_magazines(target, (uintptr_t)heap.magazines, summary);
+    read_inbox(target, (uintptr_t)atomic_load_explicit(&heap.inbox, memory_order_relaxed), summary);
+    read_tiny_inbox(target, live->page_source_root,
+                    atomic_load_explicit(&heap.tiny.inbox, memory_order_relaxed), summary);
+}
+
+static size_t kept_bytes(const struct target *target, const struct huge_cache_at *kept)
+{
+    size_t bytes = 0;
+
+    for (uint64_t i = 0; i < kept->count && i < HUGE_CACHE_SLOTS; i++) {
+        uint64_t slot = kept->first + i * kept->stride;
+
+        if (target_read_u64(target, slot + kept->mapping_offset) != 0)
+            bytes += target_read_u64(target, slot + kept->bytes_offset);
+    }
+    return bytes;
+}
+
+bool read_cia(const struct target *target, uint64_t page, struct cia_summary *summary,
+              struct cia_facts *facts)
+{
+    static uint64_t heaps[ALL_HEAPS], magazines[CPU_HEAPS];
+    struct cia_totals *totals = &summary->totals;
+    struct live_cia live;
+    bool sequences;
+
+    memset(summary, 0, sizeof *summary);
+    if (!target_read(target, page, &live, sizeof live) ||
+        !target_read(target, live.heap_table, heaps, sizeof heaps) ||
+        !target_read(target, live.magazines, magazines, sizeof magazines) ||
+        !target_read(target, live.sequences, &sequences, sizeof sequences))
+        return false;
+    for (unsigned cpu = 0; sequences && cpu < CPU_HEAPS; cpu++) {
+        if (magazines[cpu] != 0)
+            add_magazines(target, magazines[cpu], summary);
+    }
+    for (unsigned i = 0; i < ALL_HEAPS; i++) {
+        if (heaps[i] != 0)
+            add_subheap(target, &live, heaps[i], sequences, summary);
+    }
+    totals->huge_bytes = target_read_u64(target, live.huge.bytes);
+    totals->huge_blocks = target_read_u64(target, live.huge.blocks);
+    totals->mapped_bytes = target_read_u64(target, live.mapped_bytes);
+    totals->kept_bytes = kept_bytes(target, &live.kept);
+    cia_summary_finish(summary, target_read_u64(target, live.huge.made));
+    *facts = (struct cia_facts){
+        .process = (int)target->process,
+        .l1_colours = target_read_u32(target, live.colours),
+        .huge_page_bytes = target_memory(target, "AnonHugePages:"),
+    };
+    return true;
+}
