@@ -90,9 +90,9 @@ static void write_site(struct origin *origin, void *file)
     VG_(fprintf)(file, "\n");
 }
 
-static void write_size(struct tally *tally, void *file)
+static void write_size(struct tally *tally, UInt number, void *file)
 {
-    VG_(fprintf)(file, "size\t0");
+    VG_(fprintf)(file, "size\t%u", number);
     write_tally(file, tally);
     VG_(fprintf)(file, "\t\t\n");
 }

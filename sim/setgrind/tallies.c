@@ -130,10 +130,11 @@ void tallies_reset_sizes(void)
         tallies_reset(&sizes[i]);
 }
 
-void tallies_each_size(void (*report)(struct tally *tally, void *argument), void *argument)
+void tallies_each_size(void (*report)(struct tally *tally, UInt number, void *argument),
+                       void *argument)
 {
     for (UInt i = 0; i < SIZES; i++) {
         if (sizes[i].allocated > 0)
-            report(&sizes[i], argument);
+            report(&sizes[i], i, argument);
     }
 }

@@ -64,7 +64,9 @@ void tallies_reset_sizes(void);
 
 void tallies_count(struct counts *counts, const struct visit *visit);
 
-/* Calls it with every size's tally that has seen a block, from the smallest size on. */
-void tallies_each_size(void (*report)(struct tally *tally, void *argument), void *argument);
+/* Calls it with every size's tally that has seen a block, from the smallest size on; the number is
+ * the same in all runs. */
+void tallies_each_size(void (*report)(struct tally *tally, UInt number, void *argument),
+                       void *argument);
 
 #endif
