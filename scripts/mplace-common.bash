@@ -191,6 +191,20 @@ check_emulator()
     [[ -x $mplace_valgrind_folder/rtmgrind-amd64-linux ]] ||
         die "--htm emulated needs $mplace_valgrind_folder/rtmgrind-amd64-linux, which is not built"
     command -v valgrind >/dev/null || die "--htm emulated needs valgrind: apt-get install valgrind"
+    check_valgrind_version
+}
+
+# Our tools carry the core of the Valgrind that they were built with, and load parts of the installed
+# one into the program.
+check_valgrind_version()
+{
+    local built installed
+
+    [[ -r $mplace_valgrind_folder/version ]] || return 0
+    built=$(<"$mplace_valgrind_folder/version")
+    installed=$(valgrind --version 2>/dev/null) || installed=unknown
+    [[ $installed == "$built" ]] ||
+        die "the emulator was built with $built and works with no other; installed is $installed"
 }
 
 # The columns of a result, as the benchmarks write them.
