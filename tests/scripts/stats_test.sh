@@ -1,0 +1,220 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# What "mplace stats" promises.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=scripts_common.bash
+source "$(dirname -- "$0")/scripts_common.bash"
+
+server=$build_folder/tests/stats_server
+
+# Starts the server with these settings and arguments, "--" between the two; it waits until its standard input is
+# closed. Leaves server_id, and child_id where it has a child.
+start_server()
+{
+    local settings=()
+
+    while [[ $1 != -- ]]; do
+        settings+=("$1")
+        shift
+    done
+    shift
+    mkfifo "$scratch/in" "$scratch/said"
+    env "${settings[@]}" "$server" "$@" <"$scratch/in" >"$scratch/said" 2>"$scratch/server_err" &
+    server_id=$!
+    trap 'kill -KILL "$server_id" 2>/dev/null || true; rm -rf -- "$scratch"' EXIT
+    exec {input}>"$scratch/in" {said}<"$scratch/said"
+    read -r -t 50 _ child_id <&"$said" || fail "the server did not become ready: $(cat "$scratch/server_err")"
+}
+
+# Its standard input ends, so it does, and writes its reports.
+end_server()
+{
+    exec {input}>&-
+    wait "$server_id" || fail "the server ended with $?"
+}
+
+preload()
+{
+    local library names=
+
+    for library; do
+        names+=${names:+:}$build_folder/lib/lib$library.so
+    done
+    echo "LD_PRELOAD=$names"
+}
+
+# What a report says that does not depend on when it is written, one fact a line.
+facts()
+{
+    /usr/bin/python3 -c '
+import json, sys
+with open(sys.argv[1]) as file:
+    report = json.load(file)
+if "version" not in report:
+    report = report[sys.argv[2]]
+for name in "process", "allocations", "live_blocks", "live_bytes", "huge_blocks", "huge_bytes", "library", "htm", "wait":
+    if name in report:
+        print(name, report[name])
+for size in report.get("classes", []):
+    print("class", size["block_bytes"], size["served"], size["live"])
+print("totals", report.get("totals"))
+for lock in report.get("locks", []):
+    print("lock", lock)
+print("others", report.get("others"), report.get("locks_seen"))' "$1" "$2"
+}
+
+# While it runs and when it ends, the same: with these settings.
+expect_same()
+{
+    rm -f "$scratch/in" "$scratch/said" "$scratch/malloc.json" "$scratch/locks.json"
+    start_server "$@" MPLACE_STATS_LIVE=1 CIA_STATS="$scratch/malloc.json" TTS_STATS="$scratch/locks.json" \
+        TTSTLE_STATS="$scratch/locks.json" --
+    run "$mplace" stats --json "$server_id"
+    expect "exit status" 0 "$status"
+    cp "$scratch/out" "$scratch/live.json"
+    end_server
+    [[ ! -s $scratch/server_err ]] || fail "the server wrote: $(cat "$scratch/server_err")"
+    for part in malloc locks; do
+        [[ -s $scratch/$part.json ]] || continue
+        diff <(facts "$scratch/live.json" $part) <(facts "$scratch/$part.json" $part) >&2 ||
+            fail "$part with $*: left while it ran, right at its end"
+    done
+}
+
+a_process_that_runs_shows_what_it_reports_at_its_end()
+{
+    expect_same "$(preload cia_malloc tts_lock)"
+    facts "$scratch/live.json" locks | grep -q "^totals .*'acquisitions': 1[5-9][0-9][0-9]," ||
+        fail "1500 lock operations were not counted: $(facts "$scratch/live.json" locks)"
+    expect "blocks of 1984 B and less that are live" 1 \
+        "$(facts "$scratch/live.json" malloc | awk '$1 == "class" && $2 == 128 { n = $4 } END { print n >= 1500 && n < 1600 }')"
+    expect_same "$(preload cia_malloc ttstle_lock)" CIA_RSEQ=0
+    expect_same "$(preload ttstle_lock cia_malloc)" CIA_TINY=1
+    expect_same "$(preload cia_malloc)" CIA_TINY=1 CIA_RSEQ=0
+    grep -q '^null$' "$scratch/live.json" || fail "locks of a process without a lock library"
+}
+
+a_stopped_process_is_read_and_stays_stopped()
+{
+    start_server "$(preload cia_malloc tts_lock)" MPLACE_STATS_LIVE=1 -- wait
+    kill -STOP "$server_id"
+    until [[ $(ps -o state= -p "$server_id") == T ]]; do sleep 0.05; done
+    run "$mplace" stats --json "$server_id"
+    expect "exit status" 0 "$status"
+    cp "$scratch/out" "$scratch/first"
+    run "$mplace" stats --json "$server_id"
+    cmp -s "$scratch/first" "$scratch/out" || fail "two looks at a stopped process differ"
+    expect "state" T "$(ps -o state= -p "$server_id")"
+    kill -CONT "$server_id"
+    end_server
+}
+
+the_child_of_a_fork_shows_its_own_counts()
+{
+    start_server "$(preload cia_malloc tts_lock)" MPLACE_STATS_LIVE=1 -- fork
+    run "$mplace" stats "$child_id"
+    expect "exit status" 0 "$status"
+    expect "the child's id" "$child_id" "$(sed -n 's/^mplace: locks of process \([0-9]*\) .*/\1/p' "$scratch/out")"
+    expect "the child's acquisitions" 123 "$(awk '$1 == "acquisitions" { print $2 }' "$scratch/out")"
+    run "$mplace" stats "$server_id"
+    [[ $(awk '$1 == "acquisitions" { print $2 }' "$scratch/out") -ge 1500 ]] ||
+        fail "the parent's counts changed: $(cat "$scratch/out")"
+    end_server
+}
+
+functions_of_the_process_are_named()
+{
+    start_server "$(preload tts_lock)" MPLACE_STATS_LIVE=1 --
+    run "$mplace" stats "$server_id"
+    grep -q ' lock+0x[0-9a-f]* (stats_server)$' "$scratch/out" || fail "no lock's caller: $(cat "$scratch/out")"
+    run "$mplace" stats --locks 0 "$server_id"
+    ! grep -q stats_server "$scratch/out" || fail "--locks 0 shows locks"
+    end_server
+}
+
+watching_shows_it_again_and_ends_with_the_process()
+{
+    local looks
+
+    start_server "$(preload cia_malloc tts_lock)" MPLACE_STATS_LIVE=1 -- wait
+    "$mplace" stats --watch 0.1 "$server_id" >"$scratch/looks" 2>"$scratch/err" {input}>&- &
+    looks=$!
+    until [[ $(grep -c '^a second: .* allocations .* lock acquisitions .* waits ' "$scratch/looks") -ge 2 ]]; do
+        kill -0 "$looks" || fail "it ended before the process"
+        sleep 0.1
+    done
+    end_server
+    wait "$looks" || fail "it ended with $?"
+    expect "its last words" "mplace stats: process $server_id has ended" "$(cat "$scratch/err")"
+}
+
+a_process_that_keeps_none_is_one_line_that_says_how_to_start_it()
+{
+    start_server "$(preload cia_malloc tts_lock)" --
+    run "$mplace" stats "$server_id"
+    expect_refusal "process $server_id (stats_server) keeps no statistics for others: start it with 'mplace run"
+    run "$mplace" stats
+    ! grep -qw "$server_id" "$scratch/out" || fail "it is in the list"
+    end_server
+    run "$mplace" stats "$server_id"
+    expect_refusal "there is no process $server_id"
+}
+
+the_processes_that_can_be_shown_are_listed()
+{
+    start_server "$(preload cia_malloc tts_lock)" MPLACE_STATS_LIVE=1 --
+    run "$mplace" stats
+    grep -q "^ *$server_id  stats_server *libtts_lock libcia_malloc$\|^ *$server_id  stats_server *libcia_malloc libtts_lock$" \
+        "$scratch/out" || fail "not in the list: $(cat "$scratch/out")"
+    end_server
+}
+
+another_users_process_is_refused_in_one_line()
+{
+    [[ $(id -u) -eq 0 ]] || skip "needs root to be another user"
+    command -v setpriv >/dev/null || skip "no setpriv"
+    start_server "$(preload cia_malloc)" MPLACE_STATS_LIVE=1 --
+    # Its parts may lie where that user must not look.
+    cp "$build_folder/bin/mplace-stats-reader" "$TMPDIR/reader"
+    chmod 755 "$scratch" "$TMPDIR/reader"
+    run setpriv --reuid 65534 --regid 65534 --clear-groups "$TMPDIR/reader" "$server_id"
+    expect_refusal "the kernel does not let you read process $server_id"
+    end_server
+}
+
+the_program_notices_nothing()
+{
+    local library
+
+    for library in cia_malloc tts_lock ttstle_lock; do
+        expect "descriptors under $library" "$(env "$(preload $library)" sh -c 'ls /proc/self/fd')" \
+            "$(env "$(preload $library)" MPLACE_STATS_LIVE=1 sh -c 'ls /proc/self/fd' 2>&1)"
+        expect "a bad value" "mplace: MPLACE_STATS_LIVE=yes is not allowed (0|1); using 0" \
+            "$(env "$(preload $library)" MPLACE_STATS_LIVE=yes true 2>&1)"
+        expect "pages when not asked" 0 \
+            "$(env "$(preload $library)" MPLACE_STATS_LIVE=0 grep -c mplace-statistics /proc/self/maps || true)"
+        expect "pages when asked" 1 \
+            "$(env "$(preload $library)" MPLACE_STATS_LIVE=1 grep -c mplace-statistics /proc/self/maps || true)"
+    done
+}
+
+every_bad_option_is_one_line_and_exit_2()
+{
+    run "$mplace" stats --fast 1
+    expect_refusal "unknown option '--fast'"
+    run "$mplace" stats 1 2
+    expect_refusal "one process at a time"
+    run "$mplace" stats one
+    expect_refusal "process 'one' is not a whole number"
+    run "$mplace" stats --watch 0 1
+    expect_refusal "--watch '0' is not a number of seconds"
+    run "$mplace" stats --watch soon 1
+    expect_refusal "--watch 'soon' is not a number of seconds"
+    run "$mplace" stats --locks 101 1
+    expect_refusal "--locks '101' is not a whole number from 0 to 100"
+    run "$mplace" stats --json
+    expect_refusal "which process?"
+}
+
+run_claim
