@@ -14,8 +14,8 @@ set(mplace_install_folders
     ${CMAKE_INSTALL_INCLUDEDIR} ${CMAKE_INSTALL_MANDIR} ${CMAKE_INSTALL_MANDIR}/man1
     ${CMAKE_INSTALL_MANDIR}/man7 ${CMAKE_INSTALL_DOCDIR} ${CMAKE_INSTALL_DOCDIR}/docs
     ${CMAKE_INSTALL_DOCDIR}/docs/figures ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-configure_file(${CMAKE_CURRENT_LIST_DIR}/created_folders.cmake.in ${CMAKE_BINARY_DIR}/created_folders.cmake @ONLY)
-install(SCRIPT ${CMAKE_BINARY_DIR}/created_folders.cmake)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/before_install.cmake.in ${CMAKE_BINARY_DIR}/before_install.cmake @ONLY)
+install(SCRIPT ${CMAKE_BINARY_DIR}/before_install.cmake)
 
 configure_file(${CMAKE_CURRENT_LIST_DIR}/uninstall.cmake.in ${CMAKE_BINARY_DIR}/uninstall.cmake @ONLY)
 add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -P ${CMAKE_BINARY_DIR}/uninstall.cmake
