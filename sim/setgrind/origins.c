@@ -46,7 +46,32 @@ static const HChar *level_text(DiEpoch epoch, Addr frame, const InlIPCursor *lev
     return colon == NULL ? text : colon + 2;
 }
 
-/* Whether the frame has a level that a reader would look for, and the text of the innermost one. */
+static Bool is_system_path(const HChar *path)
+{
+    return begins_with(path, "/usr/include/") || begins_with(path, "/usr/lib/gcc/");
+}
+
+static const HChar *last_part(const HChar *path)
+{
+    const HChar *slash = VG_(strrchr)(path, '/');
+
+    return slash == NULL ? path : slash + 1;
+}
+
+/* "function (file:line)" of a text that may have the whole path, with --fullpath-after=. */
+static void copy_without_folder(HChar *text, SizeT size, const HChar *here)
+{
+    const HChar *place = VG_(strrchr)(here, '(');
+    SizeT length = place == NULL ? 0 : (SizeT)(place + 1 - here);
+
+    if (length >= size)
+        length = 0;
+    VG_(memcpy)(text, here, length);
+    VG_(snprintf)(text + length, (Int)(size - length), "%s", last_part(here + length));
+}
+
+/* Whether the frame has a level that a reader would look for, and the text of the innermost one.
+ * Functions that were inlined have no more than their last name: their file tells what they are. */
 static Bool find_level(DiEpoch epoch, Addr frame, HChar *text, SizeT size)
 {
     InlIPCursor *level = VG_(new_IIPC)(epoch, frame);
@@ -54,24 +79,13 @@ static Bool find_level(DiEpoch epoch, Addr frame, HChar *text, SizeT size)
 
     do {
         const HChar *here = level_text(epoch, frame, level);
-        found = !is_library_function(here);
-        if (found && text != NULL) {
-            VG_(strncpy)(text, here, size - 1);
-            text[size - 1] = '\0';
-        }
+        const HChar *place = VG_(strrchr)(here, '(');
+        found = !is_library_function(here) && (place == NULL || !is_system_path(place + 1));
+        if (found && text != NULL)
+            copy_without_folder(text, size, here);
     } while (!found && VG_(next_IIPC)(level));
     VG_(delete_IIPC)(level);
     return found;
-}
-
-/* In a header of the compiler or the system, where templates are? */
-static Bool is_in_system_header(DiEpoch epoch, Addr frame)
-{
-    const HChar *file, *folder;
-    UInt line;
-
-    return VG_(get_filename_linenum)(epoch, frame, &file, &folder, &line) &&
-           (begins_with(folder, "/usr/include/") || begins_with(folder, "/usr/lib/gcc/"));
 }
 
 static Bool is_below_main(DiEpoch epoch, Addr frame)
@@ -103,12 +117,10 @@ static void name_it(struct origin *origin)
 
     if (origin->frames == 0)
         origin->frames = 1;
+    /* The last one has the name where none is better. */
     for (origin->named = 0; origin->named + 1 < origin->frames; origin->named++) {
         Addr frame = origin->frame[origin->named];
-        /* Code of the program with a library's function inlined is in a header only by its line. */
-        if (find_level(origin->epoch, frame, NULL, 0) &&
-            (!is_in_system_header(origin->epoch, frame) ||
-             !is_library_function(level_text(origin->epoch, frame, NULL))))
+        if (find_level(origin->epoch, frame, NULL, 0))
             break;
     }
     last = origin->named + 1 + (UInt)options.callers;
@@ -164,13 +176,6 @@ struct origin *origins_of(ExeContext *stack)
     return by_stack[number];
 }
 
-static const HChar *last_part(const HChar *path)
-{
-    const HChar *slash = VG_(strrchr)(path, '/');
-
-    return slash == NULL ? path : slash + 1;
-}
-
 /* What a frame is called; its object's own address where nothing else is known, as tools that read
  * the file want it. */
 static void describe(const struct origin *origin, UInt number, HChar *text, SizeT size)
@@ -181,10 +186,8 @@ static void describe(const struct origin *origin, UInt number, HChar *text, Size
     UInt line;
 
     if (VG_(get_filename_linenum)(origin->epoch, frame, &file, NULL, &line)) {
-        if (find_level(origin->epoch, frame, text, size))
-            return;
-        VG_(strncpy)(text, level_text(origin->epoch, frame, NULL), size - 1);
-        text[size - 1] = '\0';
+        if (!find_level(origin->epoch, frame, text, size))
+            copy_without_folder(text, size, level_text(origin->epoch, frame, NULL));
         return;
     }
     info = VG_(find_DebugInfo)(origin->epoch, frame);

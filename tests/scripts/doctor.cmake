@@ -1,0 +1,41 @@
+# mplace doctor: programs that are known to be ill or well. Optimised, or the walks' loops drown in
+# accesses to the stack; debug information is what names the line.
+add_executable(doctor_program doctor_program.c)
+target_compile_options(doctor_program PRIVATE -O1 -g)
+target_link_libraries(doctor_program PRIVATE pthread)
+set_target_properties(doctor_program PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+include(CheckLanguage)
+check_language(CXX)
+if(CMAKE_CXX_COMPILER)
+    enable_language(CXX)
+    foreach(optimised plain optimised)
+        add_executable(doctor_containers_${optimised} doctor_containers.cpp)
+        set_target_properties(doctor_containers_${optimised} PROPERTIES
+                              RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    endforeach()
+    target_compile_options(doctor_containers_plain PRIVATE -O0 -g)
+    target_compile_options(doctor_containers_optimised PRIVATE -O2 -g)
+endif()
+set(doctor_claims
+    the_planted_pathology_is_found_and_its_line_named
+    it_is_found_under_another_allocator
+    the_cache_that_is_asked_for_is_the_one_modelled
+    a_program_without_a_pathology_is_told_so_in_one_sentence
+    misses_that_no_placement_would_save_are_not_promised
+    every_thread_has_a_cache_of_its_own
+    the_comparison_shows_what_cia_would_change
+    a_critical_section_that_overflows_is_named_with_what_fills_it
+    a_section_ends_where_it_waits_for_a_condition
+    without_debug_information_a_place_is_object_and_offset
+    a_containers_nodes_are_told_by_the_programs_line
+    the_program_keeps_its_input_output_and_exit_status
+    the_second_run_reads_the_same_input_and_its_output_is_dropped
+    a_server_ends_by_itself_by_signal_or_after_the_time_given
+    the_page_is_about_the_program_and_about_children_only_if_asked
+    the_html_needs_nothing_else_and_says_what_the_text_says
+    both_awks_of_debian_say_the_same
+    bad_options_are_one_line_and_exit_2
+    without_the_tool_it_says_so_in_one_line)
+mplace_script_tests(doctor ${doctor_claims})
+list(TRANSFORM doctor_claims PREPEND scripts.doctor.)
+set_tests_properties(${doctor_claims} PROPERTIES LABELS emulated TIMEOUT 240)

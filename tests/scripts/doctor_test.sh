@@ -1,0 +1,316 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# mplace doctor end to end, on programs of which it is known what it has to say. The cache is given, so
+# that what is promised does not depend on this machine's.
+# shellcheck source-path=SCRIPTDIR source=scripts_common.bash
+source "${BASH_SOURCE[0]%/*}/scripts_common.bash"
+
+[[ -x $build_folder/lib/mplace/valgrind/setgrind-amd64-linux || $claim == *without_the_tool* ]] ||
+    skip "setgrind is not built"
+program=$build_folder/tests/doctor_program
+
+# The line of the source with this comment: line_of FILE COMMENT
+line_of()
+{
+    grep -n "here is $2" "$source_folder/tests/scripts/$1" | cut -d: -f1
+}
+
+# The JSON as Python sees it: json EXPRESSION, with d the whole, own and other the two runs.
+json()
+{
+    /usr/bin/python3 - "$scratch/json" "$1" <<'PROGRAM'
+import json, sys
+d = json.load(open(sys.argv[1]))
+own, other = d["runs"][0], d["runs"][-1]
+print(eval(sys.argv[2]))
+PROGRAM
+}
+
+# holds EXPRESSION: it is true of the JSON
+holds()
+{
+    expect "$1" True "$(json "$1")"
+}
+
+# doctor ARGUMENT...: leaves status, out (the program's), err (the page) and json
+doctor()
+{
+    run "$mplace" doctor --l1d 64x8 --json "$scratch/json" "$@"
+}
+
+walks=$((300 * 128))
+
+# The list's nodes are 512 B apart under glibc, on 8 of 64 sets.
+expect_planted()
+{
+    local at
+
+    at="plant (doctor_program.c:$(line_of doctor_program.c 'what the doctor')"
+    expect "exit status" 0 "$status"
+    expect "verdict" hurts "$(json 'd["verdict"]')"
+    expect "place" "$at)" "$(json 'max(own["sites"], key=lambda s: s["saved"])["at"]')"
+    grep -q '^Placement hurts this program: ' "$scratch/err" || fail "the sentence is missing"
+    grep -qF " 1. $at): blocks of $1 B" "$scratch/err" || fail "$at is not named first"
+}
+
+the_planted_pathology_is_found_and_its_line_named()
+{
+    doctor -- "$program" list 500
+    expect_planted 500
+    # All visits but the first walk's miss, and no other place has as many.
+    holds "$walks * 0.95 <= max(s['saved'] for s in own['sites']) <= $walks"
+    holds "max(own['sites'], key=lambda s: s['saved'])['sets_used'] == 8"
+    holds "max(own['sites'], key=lambda s: s['saved'])['hot'] == 128"
+    holds "max(own['sizes'], key=lambda s: s['saved'])['size_most'] == 500"
+}
+
+it_is_found_under_another_allocator()
+{
+    [[ -e /usr/lib/x86_64-linux-gnu/libjemalloc.so.2 ]] || skip "there is no jemalloc"
+    doctor --malloc jemalloc -- "$program" list 512
+    expect_planted 512
+    doctor --malloc jemalloc -- "$program" list 500
+    expect_planted 500
+}
+
+the_cache_that_is_asked_for_is_the_one_modelled()
+{
+    # 16 of a set's lines are hot: with 16 ways they have room.
+    run "$mplace" doctor --l1d 64x16 --json "$scratch/json" -- "$program" list 500
+    expect "verdict" no "$(json 'd["verdict"]')"
+    expect "sets and ways" "64 16" "$(json '"%d %d" % (d["l1d"]["sets"], d["l1d"]["ways"])')"
+}
+
+a_program_without_a_pathology_is_told_so_in_one_sentence()
+{
+    doctor -- "$program" list 100
+    expect "exit status" 0 "$status"
+    expect "verdict" no "$(json 'd["verdict"]')"
+    expect "sentences" 1 "$(grep -c '^Placement does not hurt this program: ' "$scratch/err")"
+    if grep -q '^ *1\. ' "$scratch/err"; then fail "something is blamed"; fi
+}
+
+misses_that_no_placement_would_save_are_not_promised()
+{
+    local kind
+
+    for kind in column much; do
+        doctor -- "$program" "$kind"
+        expect "verdict of $kind" no "$(json 'd["verdict"]')"
+        holds "own['heap']['misses'] > 5000" # else nothing was tried
+        holds "own['heap']['saved'] < own['heap']['misses'] / 50"
+    done
+}
+
+every_thread_has_a_cache_of_its_own()
+{
+    doctor -- "$program" threads
+    expect "threads" 2 "$(json 'own["threads"]')"
+    # Each share is read once; in one cache for both, every visit of every walk would miss.
+    holds "600 <= own['heap']['misses'] <= 2000"
+}
+
+the_comparison_shows_what_cia_would_change()
+{
+    doctor --compare -- "$program" list 500
+    expect_planted 500
+    expect "runs" "its own allocator cia" "$(json '" ".join(r["malloc"] for r in d["runs"])')"
+    holds "max(other['sites'], key=lambda s: s['visits'])['sets_used'] == 64"
+    holds "other['heap']['saved'] < 500"
+    grep -q '^Under cia (modelled): ' "$scratch/err" || fail "cia's figures are not told"
+}
+
+a_critical_section_that_overflows_is_named_with_what_fills_it()
+{
+    doctor --compare -- "$program" locked 500
+    expect "place" "walk_locked (doctor_program.c:$(line_of doctor_program.c 'the section'))" \
+        "$(json 'own["sections"][0]["at"]')"
+    holds "own['sections'][0]['entered'] == own['sections'][0]['overflowed'] == 300"
+    holds "own['sections'][0]['filled_by'][0]['at'].startswith('plant (')"
+    holds "own['sections'][0]['filled_by'][0]['lines'] == 300 * 8"
+    expect "overflows under cia" 0 "$(json 'other["sections"][0]["overflowed"]')"
+    holds "other['sections'][0]['lines_most'] >= 128"
+    grep -q '^ *1\. locked by walk_locked ' "$scratch/err" || fail "the section is not told"
+}
+
+a_section_ends_where_it_waits_for_a_condition()
+{
+    doctor -- "$program" wait 500
+    expect "overflows, waits" "0 1" \
+        "$(json '"%d %d" % (sum(s["overflowed"] for s in own["sections"]), sum(s["waited"] for s in own["sections"]))')"
+}
+
+without_debug_information_a_place_is_object_and_offset()
+{
+    local at
+
+    strip -o "$scratch/stripped" "$program"
+    doctor -- "$scratch/stripped" list 500
+    at=$(json 'max(own["sites"], key=lambda s: s["saved"])["at"]')
+    [[ $at == stripped+0x* ]] || fail "the place is '$at'"
+    # What a reader would do with it.
+    expect "line" "doctor_program.c:$(line_of doctor_program.c 'what the doctor')" \
+        "$(addr2line -e "$program" "${at#stripped+}" | sed 's|.*/||; s/ .*//')"
+}
+
+a_containers_nodes_are_told_by_the_programs_line()
+{
+    local containers
+
+    for containers in "$build_folder"/tests/doctor_containers_{plain,optimised}; do
+        [[ -x $containers ]] || skip "there is no C++ compiler"
+        doctor -- "$containers"
+        expect "verdict" hurts "$(json 'd["verdict"]')"
+        holds "'doctor_containers.cpp:$(line_of doctor_containers.cpp 'what the doctor'))' in max(own['sites'], key=lambda s: s['saved'])['at']"
+    done
+}
+
+the_program_keeps_its_input_output_and_exit_status()
+{
+    run "$mplace" doctor --out "$scratch/page" -- sh -c 'cat; echo complaint >&2; exit 7' x <<<unused
+    expect "exit status" 7 "$status"
+    expect "standard error" complaint "$(<"$scratch/err")"
+    grep -q '^Placement ' "$scratch/page" || fail "there is no page"
+    expect "output" "words" "$(echo words | "$mplace" doctor --out "$scratch/page" -- "$program" copy)"
+}
+
+the_second_run_reads_the_same_input_and_its_output_is_dropped()
+{
+    head -c 300000 /dev/urandom >"$scratch/input"
+    "$mplace" doctor --compare --json "$scratch/json" --out "$scratch/page" -- "$program" copy \
+        <"$scratch/input" >"$scratch/out"
+    cmp "$scratch/out" "$scratch/input" || fail "the output of one run is not the input (file)"
+    holds "abs(own['accesses'] - other['accesses']) < 0.5 * own['accesses']"
+    # shellcheck disable=SC2002 # a pipe is what is tried
+    cat "$scratch/input" | "$mplace" doctor --compare --json "$scratch/json" --out "$scratch/page" -- "$program" copy |
+        cmp - "$scratch/input" || fail "the output of one run is not the input (pipe)"
+    holds "abs(own['accesses'] - other['accesses']) < 0.5 * own['accesses']"
+}
+
+a_server_ends_by_itself_by_signal_or_after_the_time_given()
+{
+    local pid number said
+
+    run "$mplace" doctor --seconds 2 -- "$program" serve
+    expect "exit status" 0 "$status"
+    expect "output" "ready ended" "$(paste -sd ' ' "$scratch/out")"
+    grep -q '^Placement ' "$scratch/err" || fail "there is no page"
+    for number in TERM INT; do
+        said=$([[ $number == TERM ]] && echo ended || echo interrupted)
+        # A group of its own, so that an interrupt comes to all of them as from a terminal.
+        setsid env MPLACE_TEST=1 bash -c 'trap - INT; exec "$@"' bash \
+            "$mplace" doctor -- "$program" serve >"$scratch/out" 2>"$scratch/err" &
+        pid=$!
+        while ! grep -q ready "$scratch/out"; do
+            kill -0 "$pid" 2>/dev/null || fail "it ended before it was ready"
+            sleep 0.1
+        done
+        if [[ $number == TERM ]]; then kill -TERM "$pid"; else kill -INT -- "-$pid"; fi
+        wait "$pid" || fail "exit status $? after SIG$number"
+        expect "output after SIG$number" "ready $said" "$(paste -sd ' ' "$scratch/out")"
+        grep -q '^Placement ' "$scratch/err" || fail "there is no page after SIG$number"
+    done
+}
+
+the_page_is_about_the_program_and_about_children_only_if_asked()
+{
+    doctor -- "$program" child 500
+    expect "verdict" no "$(json 'd["verdict"]')"
+    doctor --children -- "$program" child 500
+    expect "verdict with children" hurts "$(json 'd["verdict"]')"
+    # shellcheck disable=SC2016 # the program's shell expands it
+    doctor --children -- sh -c '"$0" list 500; exit 5' "$program"
+    expect "exit status" 5 "$status"
+    expect "verdict of a program started" hurts "$(json 'd["verdict"]')"
+    grep -q 'the busiest of 2 processes' "$scratch/err" || fail "how many processes there were is not told"
+}
+
+the_html_needs_nothing_else_and_says_what_the_text_says()
+{
+    run "$mplace" doctor --compare --l1d 64x8 --html "$scratch/page.html" -- "$program" locked '500'
+    /usr/bin/python3 - "$scratch/page.html" "$scratch/err" <<'PROGRAM'
+import re, sys
+from html.parser import HTMLParser
+import xml.etree.ElementTree as xml
+page, text = (open(name, encoding="utf-8").read() for name in sys.argv[1:])
+
+class Reader(HTMLParser):
+    VOID = {"meta", "br"}
+    def __init__(self):
+        super().__init__()
+        self.open, self.words = [], ""
+    def handle_starttag(self, tag, attributes):
+        names = dict(attributes)
+        assert tag not in ("script", "link", "img", "iframe"), tag
+        assert not any(n in names for n in ("src", "href")), names
+        if tag not in self.VOID:
+            self.open.append(tag)
+    def handle_startendtag(self, tag, attributes):
+        pass
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, tag
+    def handle_data(self, data):
+        self.words += data
+reader = Reader()
+reader.feed(page)
+assert not reader.open, reader.open
+assert "http" not in page and "@import" not in page
+flat = lambda s: " ".join(s.replace("\u00a0", " ").split())
+verdict = re.search(r"Placement hurts this program: .*? accesses\.", flat(text)).group()
+assert verdict in flat(reader.words), verdict
+pictures = [xml.fromstring(p) for p in re.findall(r"<svg viewBox.*?</svg>", page, re.S)]
+assert len(pictures) == 2, len(pictures)
+bars = lambda p, kind: [e for e in p.iter("rect") if e.get("class") == kind]
+own, cia = pictures
+assert (len(bars(own, "fits")), len(bars(own, "over"))) == (8, 8)
+assert (len(bars(cia, "fits")), len(bars(cia, "over"))) == (64, 0)
+assert [t.text for t in own.iter("title")][0].endswith(": 16 hot blocks")
+PROGRAM
+}
+
+both_awks_of_debian_say_the_same()
+{
+    local name form tried=0
+
+    VALGRIND_LIB=$build_folder/lib/mplace/valgrind valgrind -q --tool=setgrind --setgrind-out=record \
+        "$program" locked 500
+    for name in mawk gawk; do
+        type -P $name >/dev/null || continue
+        tried=$((tried + 1))
+        for form in text html json; do
+            MPLACE_TITLE='a <title>' "$name" -v top=5 -v names=one:two -v status=0 -v status2=1 \
+                -f "$source_folder/scripts/mplace-doctor-record.awk" \
+                -f "$source_folder/scripts/mplace-doctor-$form.awk" record record
+        done >"$name.out"
+    done
+    [[ $tried -eq 2 ]] || skip "only one awk is installed"
+    [[ -s mawk.out ]] || fail "nothing is said"
+    cmp mawk.out gawk.out >&2 || fail "the two differ"
+}
+
+bad_options_are_one_line_and_exit_2()
+{
+    run "$mplace" doctor -- ; expect_refusal "which program?"
+    run "$mplace" doctor --nonsense -- /bin/true; expect_refusal "unknown option"
+    run "$mplace" doctor --l1d 64 -- /bin/true; expect_refusal "SETSxWAYS"
+    run "$mplace" doctor --l1d 48x8 -- /bin/true; expect_refusal "a power of two"
+    run "$mplace" doctor --malloc nonsense -- /bin/true; expect_refusal "unknown allocator"
+    run "$mplace" doctor --malloc cia --compare -- /bin/true; expect_refusal "compares with cia"
+    run "$mplace" doctor --top 0 -- /bin/true; expect_refusal "--top"
+    run "$mplace" doctor --seconds x -- /bin/true; expect_refusal "--seconds"
+    run "$mplace" doctor --html "$scratch/no/such" -- /bin/true; expect_refusal "cannot be written"
+    cp /bin/true "$scratch/setuid" && chmod u+s "$scratch/setuid"
+    run "$mplace" doctor -- "$scratch/setuid"; expect_refusal "setuid"
+    run "$mplace" doctor -- "$scratch/absent"; expect "exit status" 127 "$status"
+    run "$mplace" doctor -- /etc/passwd; expect "exit status" 126 "$status"
+}
+
+without_the_tool_it_says_so_in_one_line()
+{
+    private_build
+    run "$mplace" doctor -- /bin/true
+    expect_refusal "mplace was built without the valgrind package"
+}
+
+run_claim
