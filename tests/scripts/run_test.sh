@@ -69,6 +69,7 @@ a_folder_with_a_blank_in_its_name_is_no_obstacle()
 {
     mkdir -p "$scratch/a build/lib" "$scratch/a build/bin"
     cp "$build_folder"/lib/*.so "$scratch/a build/lib/"
+    ln -s "$build_folder"/bin/* "$scratch/a build/bin/"
     export MPLACE_BUILD="$scratch/a build"
     expect "label" "ring,cia,tts" \
         "$("$mplace" run --malloc cia --lock tts -- "$build_folder/bin/ring" --size 64 --traversals 1 --csv | cut -d, -f1-3)"
@@ -117,6 +118,70 @@ a_program_that_is_not_there_is_127_and_one_that_cannot_run_126()
     echo text >"$scratch/file"
     run "$mplace" run --malloc cia -- "$scratch/file"
     expect "exit status" 126 "$status"
+}
+
+what_cannot_be_executed_is_as_the_shell_says()
+{
+    mkdir "$scratch/bin"
+    echo text >"$scratch/bin/in_the_path"
+    PATH=$scratch/bin:$PATH run "$mplace" run --malloc cia -- in_the_path
+    expect "status of a file in PATH that is not executable" 126 "$status"
+    run "$mplace" run --malloc cia -- "$scratch"
+    expect "status of a folder" 126 "$status"
+    run "$mplace" run --malloc cia -- "$scratch/no/such/file"
+    expect "status of a path that leads nowhere" 127 "$status"
+    printf '#!/no/such/interpreter\n' >"$scratch/script"
+    printf '\0\1\2' >"$scratch/junk"
+    chmod +x "$scratch/script" "$scratch/junk"
+    run "$mplace" run --malloc cia -- "$scratch/script"
+    expect "status without the interpreter" 127 "$status"
+    grep -q 'the interpreter of .* is missing: /no/such/interpreter' "$scratch/err" || fail "not said"
+    run "$mplace" run --malloc cia -- "$scratch/junk"
+    expect "status of what is no program" 126 "$status"
+    expect "lines" 1 "$(wc -l <"$scratch/err")"
+    # A text without an interpreter is the shell's, under the libraries all the same.
+    # shellcheck disable=SC2016 # the script's shell expands it
+    printf 'echo "$1" "$LD_PRELOAD"\n' >"$scratch/text"
+    chmod +x "$scratch/text"
+    run "$mplace" run --malloc cia -- "$scratch/text" argument
+    grep -q '^argument .*libcia_malloc.so$' "$scratch/out" || fail "got: $(cat "$scratch/out")"
+}
+
+programs_that_would_run_without_the_libraries_are_refused()
+{
+    printf 'int main(void) { return 0; }\n' >"$scratch/one.c"
+    gcc -o "$scratch/musl" -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1 "$scratch/one.c"
+    run "$mplace" run --lock tts -- "$scratch/musl"
+    expect_refusal "is linked with another C library than glibc (its loader is /lib/ld-musl-x86_64.so.1)"
+    printf '\177ELF\1\1\1%070d' 0 >"$scratch/other"
+    chmod +x "$scratch/other"
+    run "$mplace" run --lock tts -- "$scratch/other"
+    expect_refusal "is not an x86-64 program"
+    cp /bin/true "$scratch/true"
+    chmod g+s "$scratch/true"
+    if [[ -g $scratch/true ]]; then
+        run "$mplace" run --malloc cia -- "$scratch/true"
+        expect_refusal "setuid or setgid"
+    fi
+    # The program that env looks for is what counts.
+    printf '#!/usr/bin/env musl\n' >"$scratch/script"
+    chmod +x "$scratch/script"
+    PATH=$scratch:$PATH run "$mplace" run --malloc cia -- "$scratch/script"
+    expect_refusal "musl is linked with another C library"
+    gcc -static-pie -o "$scratch/static" "$scratch/one.c" 2>/dev/null || return 0
+    run "$mplace" run --malloc cia -- "$scratch/static"
+    expect_refusal "statically linked"
+}
+
+a_program_with_file_capabilities_is_refused()
+{
+    local setcap=/usr/sbin/setcap
+
+    [[ -x $setcap ]] || setcap=/sbin/setcap
+    cp /bin/true "$scratch/true"
+    "$setcap" cap_net_raw+ep "$scratch/true" 2>/dev/null || skip "no capabilities for files here"
+    run "$mplace" run --malloc cia -- "$scratch/true"
+    expect_refusal "file capabilities"
 }
 
 a_static_program_is_refused()
@@ -200,8 +265,74 @@ statistics_are_on_standard_error_only_when_asked_for()
     grep -q libcia_malloc "$scratch/err" || fail "the allocator told nothing"
 }
 
+# What the processes of a program report comes when it has ended: "what process" a line.
+reports()
+{
+    sed -n 's/^mplace: \([a-z]*\) of process \([0-9]*\) .*/\1 \2/p' "$scratch/err"
+}
+
+statistics_of_all_processes_come_after_the_end()
+{
+    # Three processes of three programs, one of them through exec; and standard error closed in one.
+    run "$mplace" run --malloc cia --lock tts --stats -- \
+        bash -c '/bin/ls / >/dev/null; (exec /usr/bin/sort /dev/null 2>&-); echo the last words >&2; exit 7'
+    expect "exit status" 7 "$status"
+    expect "the first line" "the last words" "$(head -n 1 "$scratch/err")"
+    expect "reports of each" "3 locks 3 malloc" "$(reports | cut -d' ' -f1 | sort | uniq -c | xargs)"
+    expect "processes" 3 "$(reports | cut -d' ' -f2 | sort -u | wc -l)"
+    expect "what is left behind" "" "$(find "$TMPDIR" -name 'mplace-run.*')"
+}
+
+processes_that_go_on_are_told_of_in_one_line()
+{
+    local folder
+
+    mkfifo "$scratch/go"
+    run "$mplace" run --malloc cia --stats -- bash -c "cat '$scratch/go' >/dev/null 2>&1 & true"
+    expect "exit status" 0 "$status"
+    folder=$(sed -n "s/^mplace run: some of the program's processes still run; .* will be in //p" "$scratch/err")
+    [[ -d $folder ]] || fail "no folder is named: $(cat "$scratch/err")"
+    echo >"$scratch/go"
+    for ((i = 0; i < 200; i++)); do
+        [[ -z $(find "$folder" -name '*.CIA_STATS' -size +0) ]] || return 0
+        sleep 0.1
+    done
+    fail "the process that went on left no report"
+}
+
+with_statistics_signals_and_the_end_pass_through()
+{
+    local running signal
+
+    for signal in USR1 TERM KILL; do
+        # shellcheck disable=SC2016 # the program's shell expands it
+        "$mplace" run --malloc cia --stats -- \
+            bash -c 'trap "exit 42" USR1; echo $$ >"$1"; while :; do sleep 0.05; done' bash "$scratch/id" 2>/dev/null &
+        running=$!
+        until [[ -s $scratch/id ]]; do sleep 0.05; done
+        kill "-$signal" "$running"
+        status=0
+        wait "$running" 2>/dev/null || status=$?
+        case $signal in
+        USR1) expect "status after a signal that the program handles" 42 "$status" ;;
+        TERM) expect "status after one that ends it" 143 "$status" ;;
+        KILL)
+            for ((i = 0; i < 200; i++)); do
+                # Whoever is its parent now may not look after its children.
+                [[ $(ps -o state= -p "$(cat "$scratch/id")") == [RSDT]* ]] || return 0
+                sleep 0.1
+            done
+            fail "the program outlived mplace"
+            ;;
+        esac
+        rm "$scratch/id"
+    done
+}
+
 settings_reach_the_program()
 {
+    # shellcheck disable=SC2016 # the program's shell expands it
+    expect "the setting of --live" "1" "$("$mplace" run --live --malloc cia -- sh -c 'echo "$MPLACE_STATS_LIVE"')"
     # shellcheck disable=SC2016 # the program's shell expands it
     expect "settings" "64x12 none" \
         "$("$mplace" run --l1d 64x12 --lock ttstle --htm none -- sh -c 'echo "$MPLACE_L1D $TTSTLE_HTM"')"

@@ -1,0 +1,230 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Runs a program and, when it has ended, prints the reports that its processes left in a folder:
+ * for "mplace run --stats". To who started it, it behaves as the program would: the same exit
+ * status or end by a signal, and signals that it gets go on to the program.
+ *
+ *   mplace-gather FOLDER PRELOAD PROGRAM NAME [ARGUMENT]...
+ *
+ * Each *_STATS setting of the program names a file in FOLDER, and PRELOAD, if not empty, is its
+ * LD_PRELOAD: neither is the gatherer's own. NAME is what the program sees as its name. The folder
+ * is removed, unless processes of the program still run: then one line says where their reports
+ * will be.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { FOLDER = 1, PRELOAD, PROGRAM, NAME };
+enum { BAD_ARGUMENT = 2, CANNOT_EXECUTE = 126, NOT_FOUND = 127 };
+
+static const char *const settings[] = {"CIA_STATS", "RAND_STATS", "TTS_STATS", "TTSTLE_STATS"};
+
+/* Those that people and service managers send. The others keep their effect on us. */
+static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
+                                SIGUSR2, SIGALRM, SIGWINCH, SIGCONT};
+enum { PASSED_ON = sizeof passed_on / sizeof passed_on[0] };
+
+static volatile pid_t program;
+
+/* A terminal sends to all processes in the foreground, the program among them: only what a process
+ * sent is passed on. */
+static void pass_on(int signal, siginfo_t *info, void *context)
+{
+    int saved_errno = errno;
+
+    (void)context;
+    if (info->si_code <= 0 && program > 0)
+        (void)kill(program, signal);
+    errno = saved_errno;
+}
+
+/* In the child, with the signals as the gatherer found them. */
+static _Noreturn void become(char **arguments, pid_t parent)
+{
+    /* A kill of the gatherer that it cannot pass on ends the program as well. */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(SIGKILL);
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+        char file[4096];
+
+        if (snprintf(file, sizeof file, "%s/%%p.%s", arguments[FOLDER], settings[i]) >=
+                (int)sizeof file ||
+            setenv(settings[i], file, 1) != 0)
+            _exit(BAD_ARGUMENT);
+    }
+    if (*arguments[PRELOAD] != '\0' && setenv("LD_PRELOAD", arguments[PRELOAD], 1) != 0)
+        _exit(BAD_ARGUMENT);
+    (void)execv(arguments[PROGRAM], arguments + NAME);
+    int status = errno == ENOENT ? NOT_FOUND : CANNOT_EXECUTE;
+    (void)fprintf(stderr, "mplace run: %s: %s\n", arguments[PROGRAM], strerror(errno));
+    _exit(status);
+}
+
+/* Its status, and in *others whether children of its children go on. */
+static int wait_for_program(bool *others)
+{
+    int status, program_status = 0;
+    pid_t ended;
+
+    for (;;) {
+        ended = waitpid(-1, &status, 0);
+        if (ended == program)
+            program_status = status;
+        if (ended == program || (ended < 0 && errno != EINTR))
+            break;
+    }
+    while ((ended = waitpid(-1, &status, WNOHANG)) > 0)
+        ;
+    *others = ended == 0;
+    return program_status;
+}
+
+/* ---- the reports ---- */
+
+struct file {
+    char name[64];
+    struct timespec written;
+};
+
+static int compare(const void *a, const void *b)
+{
+    const struct file *one = a, *other = b;
+
+    if (one->written.tv_sec != other->written.tv_sec)
+        return one->written.tv_sec < other->written.tv_sec ? -1 : 1;
+    if (one->written.tv_nsec != other->written.tv_nsec)
+        return one->written.tv_nsec < other->written.tv_nsec ? -1 : 1;
+    return strcmp(one->name, other->name);
+}
+
+/* Only what a terminal does not obey: where the program changes its user, that one writes here. */
+static void print_file(int folder, const char *name)
+{
+    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    int c;
+
+    if (file == NULL) {
+        if (fd >= 0)
+            (void)close(fd);
+        return;
+    }
+    while ((c = getc(file)) != EOF)
+        (void)putc((c >= ' ' && c != 0x7f) || c == '\n' ? c : '?', stderr);
+    (void)fclose(file);
+}
+
+/* In the order in which they were written, which is that in which the processes ended. */
+static void print_reports(const char *path, bool keep)
+{
+    DIR *folder = opendir(path);
+    struct file *files = NULL;
+    size_t count = 0, room = 0;
+    const struct dirent *entry;
+
+    if (folder == NULL)
+        return;
+    while ((entry = readdir(folder)) != NULL) {
+        struct stat status;
+
+        if (strlen(entry->d_name) >= sizeof files->name ||
+            fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISREG(status.st_mode))
+            continue;
+        if (count == room) {
+            struct file *more = realloc(files, (room = 2 * room + 16) * sizeof *files);
+
+            if (more == NULL)
+                break;
+            files = more;
+        }
+        strcpy(files[count].name, entry->d_name);
+        files[count++].written = status.st_mtim;
+    }
+    if (count > 0)
+        qsort(files, count, sizeof *files, compare);
+    for (size_t i = 0; i < count; i++) {
+        print_file(dirfd(folder), files[i].name);
+        (void)unlinkat(dirfd(folder), files[i].name, 0);
+    }
+    free(files);
+    (void)closedir(folder);
+    if (keep)
+        (void)fprintf(stderr,
+                      "mplace run: some of the program's processes still run; what they report "
+                      "when they end will be in %s\n",
+                      path);
+    else
+        (void)rmdir(path);
+}
+
+/* Ends as the program did, without a second core file. */
+static _Noreturn void end_by(int signal)
+{
+    const struct rlimit none = {0, 0};
+    sigset_t only;
+
+    (void)setrlimit(RLIMIT_CORE, &none);
+    (void)sigemptyset(&only);
+    (void)sigaddset(&only, signal);
+    (void)sigprocmask(SIG_UNBLOCK, &only, NULL);
+    struct sigaction by_default = {.sa_handler = SIG_DFL};
+    (void)sigaction(signal, &by_default, NULL);
+    (void)raise(signal);
+    _exit(128 + signal);
+}
+
+int main(int count, char **arguments)
+{
+    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigaction to_be_waited_for = {.sa_handler = SIG_DFL}, child_action;
+    sigset_t ours, before;
+    pid_t self = getpid();
+    bool others;
+
+    if (count <= NAME) {
+        (void)fputs("usage: mplace-gather FOLDER PRELOAD PROGRAM NAME [ARGUMENT]...\n", stderr);
+        return BAD_ARGUMENT;
+    }
+    /* Processes that outlive their parents become our children, so that we know of them. */
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    (void)sigemptyset(&ours);
+    for (int i = 0; i < PASSED_ON; i++)
+        (void)sigaddset(&ours, passed_on[i]);
+    /* Held back until there is somebody to pass them on to. */
+    (void)sigprocmask(SIG_BLOCK, &ours, &before);
+    /* Ignored, as some callers leave it, it would leave no status to be waited for. */
+    (void)sigaction(SIGCHLD, &to_be_waited_for, &child_action);
+    program = fork();
+    if (program < 0) {
+        (void)fprintf(stderr, "mplace run: %s\n", strerror(errno));
+        return CANNOT_EXECUTE;
+    }
+    if (program == 0) {
+        (void)sigaction(SIGCHLD, &child_action, NULL);
+        (void)sigprocmask(SIG_SETMASK, &before, NULL);
+        become(arguments, self);
+    }
+    for (int i = 0; i < PASSED_ON; i++)
+        (void)sigaction(passed_on[i], &action, NULL);
+    (void)sigprocmask(SIG_UNBLOCK, &ours, NULL);
+
+    int status = wait_for_program(&others);
+    print_reports(arguments[FOLDER], others);
+    if (WIFSIGNALED(status))
+        end_by(WTERMSIG(status));
+    return WEXITSTATUS(status);
+}
