@@ -307,7 +307,7 @@ with_statistics_signals_and_the_end_pass_through()
     for signal in USR1 TERM KILL; do
         # shellcheck disable=SC2016 # the program's shell expands it
         "$mplace" run --malloc cia --stats -- \
-            bash -c 'trap "exit 42" USR1; echo $$ >"$1"; while :; do sleep 0.05; done' bash "$scratch/id" 2>/dev/null &
+            bash -c 'trap "exit 42" USR1; echo $$ >"$1"; for ((i = 0; i < 1000; i++)); do sleep 0.05; done' bash "$scratch/id" 2>/dev/null &
         running=$!
         until [[ -s $scratch/id ]]; do sleep 0.05; done
         kill "-$signal" "$running"
