@@ -152,8 +152,8 @@ function verdict_text(    s, m, figures)
 function compare_text(    a, b, text)
 {
     a = per_1000(1, misses(1)); b = per_1000(2, misses(2))
-    text = "Under " name_of_run[2] " (modelled): " plural(misses(2), "miss", "misses") ", " rate(b) " for every 1000 accesses instead of " rate(a) "; "
-    text = text grouped(saved(2, "heap", "")) " of them are left that a better placement would save."
+    text = "Under " name_of_run[2] " (modelled): " plural(misses(2), "miss", "misses") " in " plural(v[2, "all", "", "accesses"], "access", "accesses") ", " rate(b) " for every 1000 accesses instead of " rate(a) "; "
+    text = text grouped(saved(2, "heap", "")) " of them would still be saved by a better placement."
     if (status != status2) text = text " The exit statuses differ (" status " and " status2 "): the two runs may not have done the same."
     return text
 }
@@ -190,7 +190,7 @@ function sections_text(r,    i, key, entered, most, overflowed)
     }
     if (!entered) return "No pthread mutex was taken."
     if (!overflowed)
-        return "All " plural(entered, "critical section fits", "critical sections fit") " into the write set of a transaction; at most " plural(most, "line was", "lines were") " written in one."
+        return (entered == 1 ? "The one critical section fits" : "All " grouped(entered) " critical sections fit") " into the write set of a transaction; at most " plural(most, "line was", "lines were") " written in one."
     return grouped(overflowed) " of " plural(entered, "critical section", "critical sections") " would overflow the write set of a transaction: a line that it wrote has to leave the L1 cache before it ends."
 }
 
