@@ -44,16 +44,23 @@ bool exit_report_is_json(const struct exit_report *plan)
            strcmp(plan->value + length - (sizeof ending - 1), ending) == 0;
 }
 
-/* Standard error as it was at the start, unless the program took the copy's number for something.
- */
-static int stderr_of(const struct exit_report *plan)
+static bool is_standard_error(const struct exit_report *plan, int fd)
 {
     struct stat now;
 
-    if (plan->stderr_copy > 0 && fstat(plan->stderr_copy, &now) == 0 &&
-        now.st_dev == plan->stderr_was.st_dev && now.st_ino == plan->stderr_was.st_ino)
+    return plan->stderr_was.st_mode != 0 && fstat(fd, &now) == 0 &&
+           now.st_dev == plan->stderr_was.st_dev && now.st_ino == plan->stderr_was.st_ino;
+}
+
+/*
+ * Standard error as it was at the start; -1 when it is gone, or never was. The program may have
+ * taken its number, or that of the copy, for a file that a report would spoil.
+ */
+static int stderr_of(const struct exit_report *plan)
+{
+    if (plan->stderr_copy > 0 && is_standard_error(plan, plan->stderr_copy))
         return plan->stderr_copy;
-    return STDERR_FILENO;
+    return is_standard_error(plan, STDERR_FILENO) ? STDERR_FILENO : -1;
 }
 
 /* The file name with each %p replaced; false when it does not fit. */
@@ -84,22 +91,62 @@ static bool expand(const char *value, char *path, size_t size)
     return true;
 }
 
+/* Only what nobody else can have put there, or a device, which is what its owner made it. */
+static bool may_be_overwritten(int fd)
+{
+    struct stat file;
+
+    if (fstat(fd, &file) != 0)
+        return false;
+    return S_ISCHR(file.st_mode) ||
+           (S_ISREG(file.st_mode) && file.st_uid == geteuid() && file.st_nlink == 1);
+}
+
+/*
+ * The name may be one in a folder that everybody writes to. A file of our own making is ours
+ * (O_EXCL). What is there already is opened without waiting, for it may be a pipe, and is left as
+ * it is unless it may be overwritten. -1, and errno: EPERM then.
+ */
+static int open_path(const char *path)
+{
+    const int flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY;
+    int fd = open(path, flags | O_CREAT | O_EXCL, 0600);
+
+    if (fd >= 0 || errno != EEXIST)
+        return fd;
+    fd = open(path, flags | O_NONBLOCK);
+    if (fd >= 0 && !may_be_overwritten(fd)) {
+        close(fd);
+        errno = EPERM;
+        return -1;
+    }
+    if (fd >= 0) {
+        (void)fcntl(fd, F_SETFL, O_WRONLY);
+        (void)!ftruncate(fd, 0); /* no device can be cut short */
+    }
+    return fd;
+}
+
 static bool open_file(const struct exit_report *plan, struct report *report)
 {
     char path[1024];
+    int fd = -1;
 
-    if (expand(plan->value, path, sizeof path)) {
-        report->fd =
-            open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
-        report->owns_fd = true;
-        if (report->fd >= 0)
-            return true;
-    } else {
+    if (expand(plan->value, path, sizeof path))
+        fd = open_path(path);
+    else
         errno = ENAMETOOLONG;
+    if (fd >= 0) {
+        report->fd = fd;
+        report->owns_fd = true;
+        return true;
     }
-    report_open(report, stderr_of(plan));
-    report_format(report, "mplace: %s=%s: cannot open the file for writing (errno %d)\n",
-                  plan->setting, plan->value, errno);
+    if (errno == EPERM || errno == ELOOP || errno == ENXIO)
+        report_format(report, "mplace: %s=%s: not overwritten: a link, a pipe, or another's file\n",
+                      plan->setting, plan->value);
+    else
+        report_format(report, "mplace: %s=%s: cannot open the file for writing (errno %d)\n",
+                      plan->setting, plan->value, errno);
     report_close(report);
     return false;
 }

@@ -37,9 +37,11 @@ bool exit_report_is_json(const struct exit_report *plan);
 
 /*
  * Opens the report where the setting says: "1" is standard error, anything else a file name in
- * which each %p becomes the process id. The file is created or emptied, mode 0600; a symbolic link
- * is not followed. False when none is wanted, or, after one line on standard error, when the file
- * cannot be opened. Close it with report_close.
+ * which each %p becomes the process id. A new file gets mode 0600. One that is there is emptied if
+ * it is a regular file of this user and has no second name, or a device; a symbolic link is not
+ * followed, and a pipe not waited for. False when none is wanted, or, after one line on standard
+ * error, when the file is none of these or cannot be opened. Standard error is what it was at the
+ * start; if that is gone, the text is dropped. Close it with report_close.
  */
 bool exit_report_open(const struct exit_report *plan, struct report *report);
 

@@ -74,14 +74,17 @@ END_TEST
 
 START_TEST(an_exit_report_goes_to_its_file_whatever_became_of_the_environment)
 {
-    char name[128], setting[] = "X_STATS=/tmp/mplace-report-test-%p", text[64] = "";
+    char folder[] = "/tmp/mplace-base-test.XXXXXX";
+    char name[128], setting[128], text[64] = "";
     struct exit_report plan = {0};
     struct report report;
 
-    snprintf(name, sizeof name, "/tmp/mplace-report-test-%d", getpid());
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(name, sizeof name, "%s/report-%d", folder, getpid());
+    snprintf(setting, sizeof setting, "X_STATS=%s/report-%%p", folder);
     putenv(setting);
     exit_report_plan(&plan, "X_STATS");
-    memset(setting, 'x', sizeof setting - 1); /* as a server does that changes its title */
+    memset(setting, 'x', strlen(setting)); /* as a server does that changes its title */
     ck_assert(exit_report_open(&plan, &report));
     report_format(&report, "hello");
     report_close(&report);
@@ -91,6 +94,7 @@ START_TEST(an_exit_report_goes_to_its_file_whatever_became_of_the_environment)
     ck_assert_str_eq(text, "hello");
     close(fd);
     unlink(name);
+    rmdir(folder);
 }
 END_TEST
 
