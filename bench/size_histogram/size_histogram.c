@@ -52,7 +52,8 @@ __attribute__((visibility("default"))) void *realloc(void *block, size_t bytes)
 
 __attribute__((destructor)) static void print_rows(void)
 {
-    const char *name = getenv("SIZE_HISTOGRAM"), *unit = getenv("SIZE_HISTOGRAM_UNIT");
+    const char *name = secure_getenv("SIZE_HISTOGRAM"),
+               *unit = secure_getenv("SIZE_HISTOGRAM_UNIT");
     FILE *file = name != NULL ? fopen(name, "w") : stderr;
     size_t step = unit != NULL && strcmp(unit, "16") == 0 ? 1 : UNITS_OF_LINE;
 
