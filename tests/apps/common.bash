@@ -6,6 +6,13 @@
 #   usage of each script: PROGRAM.sh COMBINATION LIBRARY_FOLDER      MPLACE_APPS_FULL=1 for full size
 #   exit status: 0 held, 1 did not hold, 2 bad arguments, 77 a Debian package is missing
 #
+# A combination is none, or an allocator, a lock library, or both with a plus sign between: cia,
+# cia-locks (CIA_RSEQ=0), cia-tiny (CIA_TINY=1), rand, tts, ttstle.
+#
+# MPLACE_APPS_BOUND=SECONDS replaces that bound, for a machine that does much else.
+# With MPLACE_APPS_ROWS=FOLDER a script leaves there what came of it, in one line of fields that
+# compatibility.sh makes docs/compatibility.md of.
+#
 # An application test computes its reference result first, without any library, then the same under
 # the combination, compares the two, and demands the statistics that only a library that served can
 # have written. Everything runs as an unprivileged user when root starts the test.
@@ -19,8 +26,13 @@ set -euo pipefail
 
 test_name=$(basename -- "$0" .sh)
 full=${MPLACE_APPS_FULL:-0}
+rows_folder=${MPLACE_APPS_ROWS-}
 session_leaders=()
 work=
+# For the line that the script leaves: the packages with their versions, what is done with them, and
+# how many calls each library counted at most in one process.
+packages='' purpose='' combination=''
+declare -A most_calls=()
 # A signal may stop a function whose standard error goes to a file: complaints go here. Programs
 # under test do not get it, or whoever reads it would wait for what they leave behind.
 exec {complaints}>&2
@@ -55,6 +67,27 @@ need() {
     exit 77
 }
 
+# shows WHAT PACKAGE...: says in the table of programs what is done, with which Debian packages.
+shows() {
+    purpose=$1
+    shift
+    packages=$(dpkg-query -W -f '${Package} ${Version}, ' "$@" 2>/dev/null) || true
+    packages=${packages%, }
+}
+
+# write_row STATUS: the fields are explained where compatibility.sh reads them.
+write_row() {
+    local result=failed size=quick
+    if [[ $1 == 0 ]]; then result=ok; elif [[ $1 == 77 ]]; then result=skipped; fi
+    if [[ $full == 1 ]]; then size=full; fi
+    mkdir -p -- "$rows_folder"
+    {
+        printf '%s\t' "$test_name" "$combination" "$size" "$result" "${most_calls[${allocator:-none}]:--}" \
+            "${most_calls[${lock:-none}]:--}" "$(date -u +%F)" "${packages:--}"
+        printf '%s\n' "${purpose:--}"
+    } >"$rows_folder/$test_name.$combination.$size"
+}
+
 # quick_or_full QUICK FULL: the size that this run uses.
 quick_or_full() {
     if [[ $full == 1 ]]; then printf '%s' "$2"; else printf '%s' "$1"; fi
@@ -68,6 +101,7 @@ clean_up() {
         kill -KILL -- "-$leader" 2>/dev/null || true
     done
     wait 2>/dev/null
+    if [[ -n $rows_folder ]]; then write_row "$status"; fi
     if [[ -n $work && -d $work ]]; then
         if [[ $status != 0 && $status != 77 ]]; then
             for leader in "$work"/*.err; do
@@ -82,36 +116,43 @@ clean_up() {
     exit "$status"
 }
 
-# Sets the globals libraries, lock, allocator, work, home, drop. Call it first, with "$@".
+# Sets the globals libraries, settings_of_mode, lock, allocator, work, home, drop. Call it first, with "$@".
 start() {
     [[ $# == 2 ]] || bad_usage "wants two arguments: COMBINATION LIBRARY_FOLDER"
-    local combination=$1 folder=$2 part
+    local folder=$2 part
+    combination=$1
 
     # A hang is a failure: the bound below leaves the trap time to clean up, before the bound of
     # ctest, which kills without asking. A real run takes less than a tenth of it.
     if [[ ${MPLACE_APPS_BOUNDED-} != yes ]]; then
         MPLACE_APPS_BOUNDED=yes exec timeout --foreground --kill-after=10 \
-            "$(quick_or_full 100 1700)" bash -- "$0" "$@"
+            "${MPLACE_APPS_BOUND:-$(quick_or_full 100 1700)}" bash -- "$0" "$@"
     fi
     unset MPLACE_APPS_BOUNDED
 
-    libraries=()
+    local parts=()
+    libraries=() settings_of_mode=()
     allocator='' lock=''
     if [[ $combination != none ]]; then
-        IFS=+ read -r -a libraries <<<"$combination"
+        IFS=+ read -r -a parts <<<"$combination"
     fi
-    for part in ${libraries[@]+"${libraries[@]}"}; do
+    for part in ${parts[@]+"${parts[@]}"}; do
         case $part in
-        cia | rand)
+        cia | cia-locks | cia-tiny | rand)
             [[ -z $allocator ]] || bad_usage "two allocators in '$combination'"
-            allocator=$part
+            allocator=${part%%-*}
+            case $part in
+            cia-locks) settings_of_mode=(CIA_RSEQ=0) ;;
+            cia-tiny) settings_of_mode=(CIA_TINY=1) ;;
+            esac
             ;;
         tts | ttstle)
             [[ -z $lock ]] || bad_usage "two lock libraries in '$combination'"
             lock=$part
             ;;
-        *) bad_usage "unknown combination '$combination'; its parts are cia, rand, tts, ttstle, none" ;;
+        *) bad_usage "unknown combination '$combination'; its parts are cia, cia-locks, cia-tiny, rand, tts, ttstle, none" ;;
         esac
+        libraries+=("${part%%-*}")
     done
 
     umask 022
@@ -136,7 +177,7 @@ start() {
     fi
     # What a caller's environment says must not change what the two runs do.
     unset LD_PRELOAD LD_LIBRARY_PATH "${!PYTHON@}" "${!GIT_@}" "${!MALLOC_@}" XZ_OPT XZ_DEFAULTS \
-        CIA_STATS RAND_STATS TTS_STATS TTSTLE_STATS
+        "${!CIA_@}" "${!RAND_@}" "${!TTS_@}" "${!TTSTLE_@}"
     export LC_ALL=C TZ=UTC HOME=$home TMPDIR=$work
     cd "$work"
 }
@@ -172,7 +213,7 @@ launch_preloaded() {
         esac
         settings+=("${part^^}_STATS=$work/statistics/$tag/$part.%p")
     done
-    launch_with "$preload" ${settings[@]+"${settings[@]}"} "$@"
+    launch_with "$preload" ${settings[@]+"${settings[@]}"} ${settings_of_mode[@]+"${settings_of_mode[@]}"} "$@"
 }
 
 # Non-interactive shells start background jobs with SIGINT and SIGQUIT ignored, and programs (and
@@ -204,6 +245,19 @@ preloaded() {
     finish "$pid"
 }
 
+# twice NAME ALLOCATIONS ACQUISITIONS PROGRAM [ARG...]: it prints the same with and without, and its
+# processes together counted so many calls.
+twice() {
+    local name=$1 allocations=$2 acquisitions=$3
+    shift 3
+    plainly "$@" >"$name-reference.output" 2>"$name-reference.err" ||
+        fail "$name failed without any library (status $?)"
+    preloaded "$name" "$@" >"$name-preloaded.output" 2>"$name.err" ||
+        fail "$name failed under the library (status $?)"
+    prove "$name" all "$allocations" "$acquisitions"
+    same "what $name printed" "$name-reference.output" "$name-preloaded.output"
+}
+
 # same WHAT FILE FILE: the result under the combination is byte for byte the reference.
 same() {
     if ! cmp -s -- "$2" "$3"; then
@@ -233,7 +287,7 @@ counted() {
 # processes, count at least LEAST served calls together. LEAST 0 asks for the report alone: the
 # library was loaded and lived to the program's end.
 served() {
-    local part=$1 tag=$2 which=$3 least=$4 word name line report reports total=0
+    local part=$1 tag=$2 which=$3 least=$4 word name line report reports count total=0
     case $part in
     cia) name=cia_malloc word=allocations ;;
     rand) name=rand word='requests|calls' ;;
@@ -245,11 +299,19 @@ served() {
         reports=("$work/statistics/$tag/$part.$which")
     fi
     [[ -s ${reports[0]} ]] || fail "$name wrote no statistics for $tag: it did not serve"
+    most_calls[$part]=${most_calls[$part]:-0}
     for report in "${reports[@]}"; do
         IFS= read -r line <"$report" || true
         [[ $line == *"$name"* ]] || fail "the statistics in ${report##*/} are not $name's: $line"
-        if [[ $least != 0 ]]; then total=$((total + $(counted "$word" "$report"))); fi
+        count=$(counted "$word" "$report")
+        total=$((total + count))
+        if [[ $count -gt ${most_calls[$part]} ]]; then most_calls[$part]=$count; fi
     done
+    # Blocks of 16 or 32 bytes are there only where the setting arrived.
+    if [[ $combination == cia-tiny && $part == cia && $least != 0 ]]; then
+        grep -Eqh '^ +(16|32) +[1-9]' "${reports[@]}" ||
+            fail "no process of $tag served a tiny block: CIA_TINY=1 did not arrive"
+    fi
     [[ $total -ge $least ]] ||
         fail "$name counted $total $word for $tag, at least $least were expected: it did not serve"
     if [[ $least == 0 ]]; then
@@ -257,6 +319,24 @@ served() {
     else
         say "$tag: $name counted $total $word (${#reports[@]} processes)"
     fi
+}
+
+# bound PROGRAM FILE FUNCTION...: FILE, the dynamic linker's words under LD_DEBUG=bindings, says that
+# PROGRAM's calls of the functions go to the libraries of this combination that have them. For
+# programs that leave by _exit and so write no statistics.
+bound() {
+    local program=$1 file=$2 function library
+    shift 2
+    for function; do
+        case $function in
+        pthread_*) library=${lock:+lib${lock}_lock.so} ;;
+        *) library=${allocator:+lib${allocator}_malloc.so} ;;
+        esac
+        [[ -n $library ]] || continue
+        grep -q "binding file [^ ]*$program .*/$library .*\`$function'" "$file" ||
+            fail "$program's $function was not bound to $library"
+    done
+    say "$program: its calls are bound to the library"
 }
 
 # prove TAG PID|all ALLOCATIONS ACQUISITIONS: for the parts of this combination.

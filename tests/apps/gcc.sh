@@ -9,6 +9,7 @@
 # so of the lock libraries only their presence to the end of every process can be shown here.
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.bash"
 start "$@"
+shows "-O2 of a generated file; the program made of it" gcc-12
 need /usr/bin/gcc gcc
 
 seed=19750101

@@ -13,6 +13,8 @@
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.bash"
 source_tree=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
 start "$@"
+shows "imports, checks, repacks with two threads, greps; generated history and that of this tree" \
+    git
 need /usr/bin/git git
 
 seed=20050407

@@ -11,6 +11,8 @@
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.bash"
 source "$(dirname -- "${BASH_SOURCE[0]}")/servers.bash"
 start "$@"
+shows "four worker threads, a scripted conversation, memcaslap with two threads" \
+    memcached libmemcached-tools
 need /usr/bin/memcached memcached
 need /usr/bin/memcaslap libmemcached-tools
 

@@ -3,7 +3,9 @@
 #
 # Python's own test suites run under the libraries with the same outcome of every single test as
 # without: lists and json (tens of thousands of small objects) and threading (locks, conditions,
-# barriers, fork with threads, daemon threads at exit).
+# barriers, fork with threads, daemon threads at exit). The full size takes more: memory, containers,
+# ctypes, processes, collector. Debian does not ship the suites of sqlite3 and of the C interface: a
+# script of our own shares a database between threads, and work between processes.
 #
 # Proof: the interpreter itself must report allocations and mutex acquisitions. Its interpreter lock
 # is a mutex and a condition variable of libpthread, taken even by a single thread.
@@ -11,6 +13,8 @@
 # in an allocator of its own. The full size runs both.
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.bash"
 start "$@"
+shows "its own tests of threads, json, memory, ctypes; sqlite3 in threads; a pool of processes" \
+    python3.11-minimal libpython3.11-testsuite
 need /usr/bin/python3 python3
 need /usr/lib/python3.11/test/test_threading.py libpython3.11-testsuite
 
@@ -48,7 +52,72 @@ compare() {
     say "python3 -m test $*, PYTHONMALLOC=$mode: $(wc -l <python3.outcomes) tests as without"
 }
 
+cat >work.py <<'END'
+import concurrent.futures
+import hashlib
+import json
+import multiprocessing
+import sqlite3
+import sys
+import threading
+
+ROWS, FILE = int(sys.argv[1]), sys.argv[2]
+
+
+def digest(data):
+    return hashlib.sha256(repr(data).encode()).hexdigest()
+
+
+def work(number):
+    """In a process of the pool: made by fork of a process that has threads."""
+    return digest(json.loads(json.dumps({str(i): list(range(i % 50)) for i in range(number % 300)})))
+
+
+# One connection that eight threads share, and one connection a thread, on the same file.
+shared = sqlite3.connect(FILE, check_same_thread=False, isolation_level=None, timeout=600)
+shared.execute("PRAGMA journal_mode = WAL")
+shared.execute("PRAGMA synchronous = OFF")
+shared.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, thread INTEGER, body TEXT)")
+guard = threading.Lock()
+
+
+def fill(thread):
+    own = sqlite3.connect(FILE, timeout=600)
+    for i in range(thread, ROWS, 8):
+        with guard:
+            shared.execute("INSERT INTO item VALUES (?, ?, ?)", (i, thread, f"{i:x} " * (i % 60)))
+        if i % 5 == 0:
+            own.execute("SELECT count(*), max(length(body)) FROM item").fetchone()
+    own.close()
+
+
+threads = [threading.Thread(target=fill, args=(thread,)) for thread in range(8)]
+for thread in threads:
+    thread.start()
+with multiprocessing.get_context("fork").Pool(3) as pool:
+    print("processes", digest(pool.map(work, range(ROWS // 4))))
+for thread in threads:
+    thread.join()
+print("rows", digest(shared.execute("SELECT * FROM item ORDER BY id").fetchall()))
+print("sums", shared.execute("SELECT thread, count(*), sum(length(body)) FROM item GROUP BY 1").fetchall())
+with concurrent.futures.ThreadPoolExecutor(6) as executor:
+    print("threads", digest(list(executor.map(work, range(ROWS // 4)))))
+END
+mkdir database
+if [[ $(id -u) == 0 ]]; then chown nobody: database; fi
+rows=$(quick_or_full 800 8000)
+plainly /usr/bin/python3 work.py "$rows" database/reference >reference.shared 2>shared.err ||
+    fail "work.py failed without any library"
+preloaded shared /usr/bin/python3 work.py "$rows" database/preloaded >preloaded.shared \
+    2>shared.err || fail "work.py failed under the library"
+prove shared all 10000 "$rows"
+[[ $(wc -l <preloaded.shared) == 4 ]] || fail "work.py did not finish"
+same "what work.py printed" reference.shared preloaded.shared
+
 compare malloc test_json test_list test_threading
 if [[ $full == 1 ]]; then
     compare pymalloc test_json test_threading test_list
+    compare malloc test_thread test_threading_local test_queue test_gc test_mmap test_dict test_set \
+        test_memoryview test_array test_ctypes test_fork1 test_tracemalloc test_pickle test_zlib \
+        test_re test_struct test_deque test_generators test_resource test_subprocess test_bytes
 fi

@@ -14,6 +14,8 @@
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.bash"
 source "$(dirname -- "${BASH_SOURCE[0]}")/servers.bash"
 start "$@"
+shows "redis-server with two I/O threads, redis-benchmark; data saved by a child of fork, loaded" \
+    redis-server redis-tools
 need /usr/bin/redis-server redis-server
 need /usr/bin/redis-benchmark redis-tools
 need /usr/bin/redis-cli redis-tools

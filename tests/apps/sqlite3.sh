@@ -9,6 +9,8 @@
 # statistics have their own).
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.bash"
 start "$@"
+shows "builds, indexes with two threads, updates, vacuums and queries a database" \
+    sqlite3 libsqlite3-0
 need /usr/bin/sqlite3 sqlite3
 
 rows=$(quick_or_full 12000 250000)

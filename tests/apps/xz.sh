@@ -7,6 +7,7 @@
 # Proof: the one process of each run reports allocations and mutex acquisitions.
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.bash"
 start "$@"
+shows "-T2 of text, and back" xz-utils
 need /usr/bin/xz xz-utils
 
 seed=20240229
