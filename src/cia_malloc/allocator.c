@@ -7,6 +7,8 @@
 #include "cia_malloc/allocator.h"
 
 #include "base/probes.h"
+#include "cia_malloc/harden.h"
+#include "cia_malloc/hardened.h"
 #include "cia_malloc/heap_table.h"
 #include "cia_malloc/large.h"
 #include "cia_malloc/supply.h"
@@ -15,11 +17,6 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
-
-enum {
-    /* Alignments from here on get whole pages: taking a longer block would cost as much. */
-    PAGE_RUN_ALIGNMENT = 2048,
-};
 
 static struct huge *huge_of(void *owner, const void *address)
 {
@@ -96,11 +93,54 @@ static __attribute__((noinline)) void *allocate(size_t bytes, bool *zeroed)
     return block;
 }
 
+/* The same for everything that asks for memory with CIA_HARDEN=1. */
+static __attribute__((noinline)) void *allocate_hardened(size_t alignment, size_t bytes,
+                                                         bool zeroed)
+{
+    uint32_t index = 0, passed_over = 0;
+    struct subheap *heap;
+    void *block = NULL;
+
+    if (bytes > PTRDIFF_MAX)
+        return NULL;
+    for (int tries = 0; tries < 2 && block == NULL; tries++) {
+        if (tries > 0 && !made_room_for(bytes))
+            return NULL;
+        heap = heap_acquire();
+        if (heap != NULL)
+            block = hardened_allocate_and_unlock(heap, alignment, bytes, zeroed);
+    }
+    while (block == NULL && (heap = heap_lock_next(&index, ALL_HEAPS, &passed_over)) != NULL)
+        block = hardened_allocate_and_unlock(heap, alignment, bytes, zeroed);
+    return block;
+}
+
+static void *reallocate_hardened(void *block, size_t bytes)
+{
+    size_t old_bytes;
+    void *moved = hardened_resize(block, bytes, &old_bytes);
+
+    if (moved != NULL)
+        return moved;
+    moved = allocate_hardened(LINE_BYTES, bytes, false);
+    if (moved == NULL)
+        return bytes <= old_bytes ? block : NULL; /* shrinking never fails */
+    memcpy(moved, block, bytes < old_bytes ? bytes : old_bytes);
+    hardened_free(block);
+    return moved;
+}
+
 void *cia_allocate_slow(size_t bytes)
 {
     bool zeroed;
     void *block;
 
+    if (harden_is_on()) {
+        block = allocate_hardened(LINE_BYTES, bytes, false);
+        if (block == NULL)
+            errno = ENOMEM;
+        return block;
+    }
     PROBE1(malloc_slow_path, bytes);
     if (__builtin_expect(tiny_is_on() && bytes <= LINE_BYTES, 0) &&
         ((block = tiny_pop(bytes)) != NULL ||
@@ -143,6 +183,9 @@ static void *allocate_quietly(size_t bytes, bool *zeroed)
 void *cia_allocate_zeroed(size_t bytes)
 {
     bool zeroed = false;
+
+    if (harden_is_on())
+        return allocate_hardened(LINE_BYTES, bytes, true);
     void *block = allocate_quietly(bytes, &zeroed);
 
     return block != NULL && !zeroed ? memset(block, 0, bytes) : block;
@@ -180,6 +223,8 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes)
     bool zeroed;
     void *block;
 
+    if (harden_is_on())
+        return allocate_hardened(alignment, bytes, false);
     /* A tiny block is aligned to its length, longer ones to a line. */
     if (alignment <= LINE_BYTES)
         return allocate_quietly(bytes < alignment ? alignment : bytes, &zeroed);
@@ -223,6 +268,10 @@ void cia_free_slow(void *address)
     if (__builtin_expect(address == NULL, 0))
         return;
     PROBE1(free_slow_path, address);
+    if (harden_is_on()) {
+        hardened_free(address);
+        return;
+    }
     if (__builtin_expect(info != NULL && page_info_is_tiny(info), 0)) {
         tiny_free(info, address);
         return;
@@ -249,6 +298,8 @@ size_t cia_usable(const void *address)
 {
     const struct page_info *info = page_map_find(address);
 
+    if (harden_is_on())
+        return hardened_usable(address);
     /* Where a block begins, the class says it all. */
     if (__builtin_expect(page_info_is_start(info, address), 1))
         return (size_t)size_class_lines[info->size_class] * LINE_BYTES;
@@ -267,6 +318,8 @@ size_t cia_usable(const void *address)
 
 void *cia_reallocate(void *block, size_t bytes)
 {
+    if (harden_is_on())
+        return reallocate_hardened(block, bytes);
     size_t usable = cia_usable(block);
 
     if (usable > SIZE_CLASS_LARGEST && bytes > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES) {
@@ -295,6 +348,8 @@ bool cia_trim(void)
     bool trimmed = huge_give_back_all() > 0;
     struct subheap *heap;
 
+    if (harden_is_on())
+        hardened_release_all();
     supply_empty_magazines(); /* of all, before any heap is looked at: blocks belong to any of them
                                */
     while ((heap = heap_lock_next(&index, ALL_HEAPS, &passed_over)) != NULL) {

@@ -7,6 +7,7 @@
 #include "cia_malloc/chunk.h"
 
 #include "base/probes.h"
+#include "cia_malloc/harden.h"
 
 #include <string.h>
 
@@ -18,6 +19,27 @@ enum {
     NEARLY_FULL_PAGES = HALF_PAGES * 13 / 16,
 };
 
+enum { MARKS_BYTES = CHUNK_BYTES / LINE_BYTES * sizeof(uint32_t) };
+
+static void give_back(struct chunk *chunk)
+{
+    if (chunk->base != NULL)
+        page_source_unmap(chunk->base, CHUNK_BYTES);
+    if (chunk->marks != NULL)
+        page_source_unmap(chunk->marks, MARKS_BYTES);
+    page_source_unmap_metadata(chunk, sizeof *chunk);
+}
+
+/* With CIA_HARDEN=1: who writes on and on behind a block, or before it, ends where the chunk does,
+   and not in the tables of the allocator. Both pages count as taken, and belong to no run. */
+static void close_ends(struct chunk *chunk)
+{
+    chunk->used[0] |= 1;
+    chunk->used[CHUNK_WORDS - 1] |= (uint64_t)1 << 63;
+    (void)page_source_close(chunk->base, PAGE_BYTES);
+    (void)page_source_close(chunk->base + CHUNK_BYTES - PAGE_BYTES, PAGE_BYTES);
+}
+
 struct chunk *chunk_create(struct subheap *owner, uint8_t node, bool huge)
 {
     struct chunk *chunk = page_source_map_metadata(sizeof *chunk);
@@ -25,8 +47,10 @@ struct chunk *chunk_create(struct subheap *owner, uint8_t node, bool huge)
     if (chunk == NULL)
         return NULL;
     chunk->base = page_source_map(CHUNK_BYTES, CHUNK_BYTES);
-    if (chunk->base == NULL) {
-        page_source_unmap_metadata(chunk, sizeof *chunk);
+    if (harden_is_on())
+        chunk->marks = page_source_map(MARKS_BYTES, PAGE_BYTES);
+    if (chunk->base == NULL || (harden_is_on() && chunk->marks == NULL)) {
+        give_back(chunk);
         return NULL;
     }
     chunk->pages = page_map_provide(chunk->base);
@@ -44,10 +68,11 @@ struct chunk *chunk_create(struct subheap *owner, uint8_t node, bool huge)
     for (uint32_t page = 0; chunk->pages != NULL && page < CHUNK_PAGES; page++)
         chunk->pages[page].size_class = CLASS_NONE;
     if (chunk->pages == NULL || !page_source_register(chunk->base, chunk)) {
-        page_source_unmap(chunk->base, CHUNK_BYTES);
-        page_source_unmap_metadata(chunk, sizeof *chunk);
+        give_back(chunk);
         return NULL;
     }
+    if (chunk->marks != NULL)
+        close_ends(chunk);
     return chunk;
 }
 
@@ -55,8 +80,7 @@ void chunk_destroy(struct chunk *chunk)
 {
     PROBE3(memory_given_back, chunk->base, CHUNK_BYTES, 1);
     page_source_forget(chunk->base);
-    page_source_unmap(chunk->base, CHUNK_BYTES);
-    page_source_unmap_metadata(chunk, sizeof *chunk);
+    give_back(chunk);
 }
 
 /* The bits of word w that belong to pages [first, first + pages). */
@@ -153,6 +177,9 @@ void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages)
 {
     for (uint32_t page = first; page < first + pages; page++)
         chunk->pages[page] = (struct page_info){.size_class = CLASS_NONE};
+    for (uint32_t line = 0; chunk->marks != NULL && line < pages * LINES_PER_PAGE; line++)
+        atomic_store_explicit(&chunk->marks[first * LINES_PER_PAGE + line], 0,
+                              memory_order_relaxed);
     set_range(chunk->used, first, pages, false);
     chunk->used_pages -= pages;
     chunk->dirty_pages += count_set(chunk->touched, first, pages);

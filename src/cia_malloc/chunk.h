@@ -95,6 +95,9 @@ struct chunk {
        out since: see populate.h, which sets the bits. One that is touched and not used is dirty. */
     uint64_t touched[CHUNK_WORDS];
     struct page_info *pages; /* constant: of the page map, CHUNK_PAGES of them */
+    /* Constant: with CIA_HARDEN=1 a word for each line, see hardened.c; those of pages that are in
+       no run are 0. Else NULL. */
+    _Atomic uint32_t *marks;
     /* Indexed by page. The spans of a run take the entries from the run's first page on: a run
        never has more spans than pages. */
     _Alignas(LINE_BYTES) struct span spans[CHUNK_PAGES];

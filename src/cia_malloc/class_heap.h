@@ -101,13 +101,10 @@ static inline uint64_t class_heap_live_bytes(const struct class_heap *heap)
     return (uint64_t)heap->live * heap->block_bytes;
 }
 
-/* Takes one of the wanted blocks (not 0) of the current span; *untouched says that it reads as
- * zero. */
-static inline void *class_heap_take(struct class_heap *heap, struct span *span, uint64_t wanted,
-                                    bool *untouched)
+/* Takes a free block of the current span; *untouched says that it reads as zero. */
+static inline void *class_heap_take_bit(struct class_heap *heap, struct span *span, uint32_t bit,
+                                        bool *untouched)
 {
-    uint64_t ahead = wanted & (~(uint64_t)0 << heap->first_bit);
-    uint32_t bit = (uint32_t)__builtin_ctzll(ahead != 0 ? ahead : wanted);
     uint64_t mask = (uint64_t)1 << bit;
 
     span->free &= ~mask;
@@ -120,20 +117,28 @@ static inline void *class_heap_take(struct class_heap *heap, struct span *span, 
     return span->base + (size_t)((bit - span->phase) & heap->block_mask) * heap->block_bytes;
 }
 
+/* Free blocks of the current span whose colour is due. */
+static inline uint64_t class_heap_due(const struct class_heap *heap)
+{
+    const struct span *span = heap->current;
+
+    return span != NULL ? span->free & heap->below[span->type] : 0;
+}
+
 /*
  * The fast path: a block from the current span whose colour is due, or NULL. Five lines are written
  * or read: the sub-heap's lock, two of the class heap, the count, the span.
  */
 static inline void *class_heap_allocate_fast(struct class_heap *heap, bool *untouched)
 {
-    struct span *span = heap->current;
+    uint64_t due = class_heap_due(heap);
 
-    if (__builtin_expect(span == NULL, 0))
+    if (__builtin_expect(due == 0, 0))
         return NULL;
-    uint64_t wanted = span->free & heap->below[span->type];
-    if (__builtin_expect(wanted == 0, 0))
-        return NULL;
-    return class_heap_take(heap, span, wanted, untouched);
+    uint64_t ahead = due & (~(uint64_t)0 << heap->first_bit);
+    uint32_t bit = (uint32_t)__builtin_ctzll(ahead != 0 ? ahead : due);
+
+    return class_heap_take_bit(heap, heap->current, bit, untouched);
 }
 
 /*

@@ -8,6 +8,7 @@
 #include "base/cache_geometry.h"
 #include "base/memory_nodes.h"
 #include "base/settings.h"
+#include "cia_malloc/harden.h"
 #include "cia_malloc/tiny.h"
 
 #include <pthread.h>
@@ -23,7 +24,9 @@ static bool sequences_can_be_used(void)
 #else
     bool wanted = setting_switch("CIA_RSEQ", 1);
 
-    return wanted && rseq_is_registered() && rseq_cpu() >= 0;
+    /* With CIA_HARDEN=1 no thread may: so the fast paths, which ask that anyway, are never taken.
+     */
+    return wanted && !harden_is_on() && rseq_is_registered() && rseq_cpu() >= 0;
 #endif
 }
 
@@ -44,7 +47,7 @@ static void initialise_once(void)
         decay_read_setting();
         page_heap_read_setting();
         magazines_choose(sequences_can_be_used(), memory_node_count());
-        tiny_choose(setting_switch("CIA_TINY", 0));
+        tiny_choose(setting_switch("CIA_TINY", 0) && !harden_is_on());
         atomic_store_explicit(&done, true, memory_order_release);
     }
 }

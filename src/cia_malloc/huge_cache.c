@@ -150,6 +150,15 @@ struct huge *huge_cache_take_oldest(uint64_t time)
     }
 }
 
+uint32_t huge_cache_count(void)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < HUGE_CACHE_SLOTS; i++)
+        count += !is_empty(&slots[i]);
+    return count;
+}
+
 size_t huge_cache_bytes(void)
 {
     size_t bytes = 0;

@@ -41,7 +41,8 @@ struct huge *huge_cache_take_beside(const struct huge *huge);
 /* The mapping that has been kept for longest, if that is since this time or longer. */
 struct huge *huge_cache_take_oldest(uint64_t time);
 
-/* Bytes of all of them; roughly while others put and take. */
+/* How many there are, and bytes of all of them; roughly while others put and take. */
+uint32_t huge_cache_count(void);
 size_t huge_cache_bytes(void);
 
 /* Where they are kept: so many slots so far apart, and in each so far from its beginning. */

@@ -6,9 +6,17 @@
 #include "cia_malloc/large.h"
 
 #include "base/probes.h"
+#include "cia_malloc/harden.h"
 #include "cia_malloc/huge_cache.h"
 
-enum { HUGE_RECORDS_A_PAGE = 16 };
+enum {
+    HUGE_RECORDS_A_PAGE = 16,
+    /* Mappings with closed pages on both sides are three to the kernel, which has 65,530 for a
+       process. With so many of them blocks that can do without a mapping do without. */
+    CLOSED_MOST = 16 << 10,
+    /* So many mappings of freed blocks stay closed; the oldest of more may serve another block. */
+    CLOSED_KEPT = HUGE_CACHE_SLOTS / 2,
+};
 
 /* Written once a mapping of more than half a MiB comes or goes. */
 static atomic_size_t huge_bytes_live, huge_blocks_live;
@@ -17,6 +25,12 @@ static _Atomic uint64_t huge_made;
 static size_t round_up_to_pages(size_t bytes)
 {
     return (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+}
+
+/* Bytes that are closed behind a mapping's block, at least. */
+static size_t guard_bytes(void)
+{
+    return harden_is_on() ? PAGE_BYTES : 0;
 }
 
 /* The next colour in turn for blocks of so many pages. */
@@ -139,11 +153,27 @@ static void record_put(struct huge *record)
 static size_t offset_of_colour(uint32_t colour, size_t alignment)
 {
     enum { PAGES_IN_TURN = 32 }; /* 128 KiB of addresses */
-    size_t page = (size_t)(colour % PAGES_IN_TURN) * PAGE_BYTES;
+    size_t page = (size_t)(colour % PAGES_IN_TURN) * PAGE_BYTES + guard_bytes();
 
     if (alignment <= LINE_BYTES)
         return page + (size_t)colour * LINE_BYTES;
-    return alignment <= PAGE_BYTES ? page : 0;
+    if (alignment <= PAGE_BYTES)
+        return page;
+    /* What is closed before the block is a multiple of its alignment, if that is no whole chunk. */
+    return guard_bytes() != 0 && alignment < CHUNK_BYTES ? alignment : 0;
+}
+
+/* How much of a mapping is closed before the pages of its block. */
+static size_t closed_before(const struct huge *record)
+{
+    return (size_t)(record->block - record->base) & ~(size_t)(PAGE_BYTES - 1);
+}
+
+/* Closes what is mapped beside the block, as far as the kernel will. */
+static void close_both_sides(const struct huge *record)
+{
+    (void)page_source_close(record->base, closed_before(record));
+    (void)page_source_close(record->base + record->mapped_bytes, record->spare_bytes);
 }
 
 /* The record has its mapping: the block begins so far behind that, and is live. */
@@ -177,7 +207,10 @@ static size_t round_up_to_chunks(size_t bytes)
  */
 static size_t extent_for(size_t total)
 {
-    return total < CHUNK_BYTES ? total : round_up_to_chunks(total);
+    if (total >= CHUNK_BYTES)
+        return round_up_to_chunks(total);
+    /* What is closed behind a block costs no memory, and a power of two suits more blocks later. */
+    return harden_is_on() ? (size_t)1 << (64 - __builtin_clzll(total - 1)) : total;
 }
 
 static bool map_extent(struct huge *record, size_t extent, size_t total, size_t alignment)
@@ -190,19 +223,47 @@ static bool map_extent(struct huge *record, size_t extent, size_t total, size_t 
     return record->base != NULL;
 }
 
+/*
+ * With CIA_HARDEN=1: a block in the mapping that has been closed for longest, if there are many,
+ * and it is right for that. NULL: there is none.
+ */
+static void *huge_reopen(size_t total, size_t offset, uint8_t node)
+{
+    size_t least = total + guard_bytes(), before = offset & ~(size_t)(PAGE_BYTES - 1);
+    struct huge *oldest =
+        huge_cache_count() > CLOSED_KEPT ? huge_cache_take_oldest(UINT64_MAX) : NULL;
+    void *block = NULL;
+
+    if (oldest == NULL)
+        return NULL;
+    size_t extent = huge_extent(oldest);
+    oldest->mapped_bytes = total;
+    oldest->spare_bytes = extent - total;
+    if (extent >= least && extent <= extent_for(least) && oldest->node == node &&
+        page_source_open(oldest->base + before, total - before))
+        block = huge_begin(oldest, offset);
+    if (block == NULL)
+        give_back(oldest);
+    return block;
+}
+
 static void *huge_map(struct huge *record, size_t total, size_t offset, size_t alignment)
 {
     if (alignment < CHUNK_BYTES)
         alignment = CHUNK_BYTES;
-    if (!map_extent(record, extent_for(total), total, alignment) &&
-        !map_extent(record, total, total, alignment) &&
-        (huge_give_back_all() == 0 || !map_extent(record, total, total, alignment))) {
+    size_t least = total + guard_bytes();
+
+    if (!map_extent(record, extent_for(least), total, alignment) &&
+        !map_extent(record, least, total, alignment) &&
+        (huge_give_back_all() == 0 || !map_extent(record, least, total, alignment))) {
         record_put(record);
         return NULL;
     }
     void *block = huge_begin(record, offset);
     if (block == NULL)
         give_back(record);
+    else if (harden_is_on())
+        close_both_sides(record);
     return block;
 }
 
@@ -278,15 +339,27 @@ static void *huge_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t
     uint32_t colour = next_colour(heap, round_up_to_pages(bytes) / PAGE_BYTES);
     size_t offset = offset_of_colour(colour, alignment);
     size_t total = round_up_to_pages(bytes + offset);
+    uint8_t node = heap->pages.node;
     /* Kept mappings are aligned to chunks. Their records come with them. */
-    struct huge *kept = alignment <= CHUNK_BYTES ? huge_cache_take(total, heap->pages.node) : NULL;
+    bool reuse = alignment <= CHUNK_BYTES;
+    struct huge *kept = reuse && !harden_is_on() ? huge_cache_take(total, node) : NULL;
     bool rest = kept != NULL && has_rest(kept, total);
     struct huge *record =
         kept == NULL || rest || huge_extent(kept) < total ? record_take(heap) : NULL;
 
     if (record != NULL)
-        record->node = heap->pages.node;
+        record->node = node;
     subheap_unlock(heap);
+    if (reuse && harden_is_on()) {
+        void *block = huge_reopen(total, offset, node);
+
+        if (block != NULL) {
+            if (record != NULL)
+                record_put(record);
+            *zeroed = true; /* it was purged when it was closed */
+            return block;
+        }
+    }
     if (kept != NULL) {
         void *block = huge_reuse(kept, total, offset, rest ? record : NULL);
 
@@ -307,7 +380,9 @@ void *large_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t align
 {
     size_t pages = round_up_to_pages(bytes) / PAGE_BYTES;
 
-    if (pages > LARGE_GREATEST_PAGES || alignment > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES)
+    if (pages > LARGE_GREATEST_PAGES || alignment > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES ||
+        (harden_is_on() && bytes > SIZE_CLASS_LARGEST &&
+         atomic_load_explicit(&huge_blocks_live, memory_order_relaxed) < CLOSED_MOST))
         return huge_allocate_and_unlock(heap, bytes, alignment, zeroed);
     void *block = run_allocate(heap, bytes, alignment, zeroed);
     subheap_unlock(heap);
@@ -407,7 +482,14 @@ static bool keep(struct huge *huge, uint64_t now)
     if (decay_milliseconds() == DECAY_AT_ONCE || huge->mapped_bytes > most)
         return false;
     make_room(huge->mapped_bytes, most);
-    join_neighbours(huge);
+    if (harden_is_on()) {
+        /* Addresses without memory; should the kernel refuse, it goes back as a whole. */
+        if (!page_source_purge(huge->base, huge->mapped_bytes) ||
+            !page_source_close(huge->base, huge->mapped_bytes))
+            return false;
+    } else {
+        join_neighbours(huge);
+    }
     if (huge_cache_put(huge))
         return true;
     struct huge *oldest = huge_cache_take_oldest(UINT64_MAX); /* there was no slot */
@@ -428,12 +510,61 @@ void huge_free(struct huge *huge)
         give_back(huge);
 }
 
+/* huge_resize with CIA_HARDEN=1: what is closed on both sides stays so. */
+static void *resize_closed(struct huge *huge, size_t new_bytes)
+{
+    size_t offset = (size_t)(huge->block - huge->base);
+    size_t before = closed_before(huge);
+    size_t total = round_up_to_pages(new_bytes + offset);
+    size_t old = huge->mapped_bytes, extent = huge_extent(huge);
+
+    if (total <= old) {
+        if (total < old && (!page_source_purge(huge->base + total, old - total) ||
+                            !page_source_close(huge->base + total, old - total)))
+            return NULL;
+    } else if (total + guard_bytes() <= extent) {
+        if (!page_source_open(huge->base + old, total - old))
+            return NULL;
+    } else {
+        struct huge moved = {.node = huge->node};
+
+        if (!map_extent(&moved, extent_for(total + guard_bytes()), total, CHUNK_BYTES))
+            return NULL;
+        moved.block = moved.base + offset;
+        if (!page_source_register(moved.block, huge)) {
+            page_source_unmap(moved.base, huge_extent(&moved));
+            return NULL;
+        }
+        /* All that is not closed; in this order for the reasons given in huge_resize. */
+        page_source_forget(huge->block);
+        if (!page_source_move(huge->base + before, old - before, moved.base + before,
+                              total - before)) {
+            (void)page_source_register(huge->block, huge);
+            page_source_forget(moved.block);
+            return NULL;
+        }
+        if (before > 0)
+            page_source_unmap(huge->base, before);
+        page_source_unmap(huge->base + old, extent - old);
+        close_both_sides(&moved);
+        huge->base = moved.base;
+        huge->block = moved.block;
+        extent = huge_extent(&moved);
+    }
+    atomic_fetch_add_explicit(&huge_bytes_live, total - old, memory_order_relaxed);
+    huge->mapped_bytes = total;
+    huge->spare_bytes = extent - total;
+    return huge->block;
+}
+
 void *huge_resize(struct huge *huge, size_t new_bytes)
 {
     size_t offset = (size_t)(huge->block - huge->base);
     size_t total = round_up_to_pages(new_bytes + offset);
     size_t extent = huge_extent(huge);
 
+    if (harden_is_on())
+        return resize_closed(huge, new_bytes);
     if (total < huge->mapped_bytes) { /* what it had so far may be populated */
         PROBE3(memory_given_back, huge->base + total, extent - total, 1);
         page_source_unmap(huge->base + total, extent - total);

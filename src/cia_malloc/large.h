@@ -6,6 +6,10 @@
  *
  * Mappings of freed blocks are kept for others for a while: see huge_cache.h.
  *
+ * With CIA_HARDEN=1 every block above the last class has a mapping, as long as they are not very
+ * many. The pages before and behind those of the block are closed; and those of a freed block,
+ * while its mapping is kept: no other block begins there meanwhile.
+ *
  * Both begin at a colour taken in turn, not at random: 128 random draws leave about 9 of 64 sets
  * empty. The colour comes out of the slack of rounding to pages where that is enough, and costs a
  * page more where it is not. There is a turn for each length in pages (modulo 64), so that two
@@ -28,7 +32,10 @@ struct huge {
     uint8_t node;        /* the memory node that its pages are to come from */
     char *block;         /* what malloc returned, in the first 4 MiB of the mapping */
     uint64_t since;      /* while it is kept: since when */
-    struct huge *next;   /* while unused: in the sub-heap's list */
+    /* With CIA_HARDEN=1, see hardened.c: */
+    _Atomic(size_t)
+        marked;        /* how much the program asked for, plus 1; 0: it does not have the block */
+    struct huge *next; /* while unused: in the sub-heap's list */
 };
 
 static inline size_t huge_extent(const struct huge *huge)
@@ -42,6 +49,11 @@ static inline size_t huge_extent(const struct huge *huge)
  * is locked on entry and unlocked on return, so that mmap and page faults happen outside the lock.
  * NULL when out of memory; *zeroed: the block reads as zero.
  */
+enum {
+    /* Alignments from here on get whole pages: taking a longer block would cost as much. */
+    PAGE_RUN_ALIGNMENT = 2048,
+};
+
 void *large_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t alignment, bool *zeroed);
 
 static inline size_t huge_usable(const struct huge *huge)

@@ -201,6 +201,25 @@ bool page_source_purge(void *address, size_t bytes)
     return purged;
 }
 
+static bool protect(void *address, size_t bytes, int protection)
+{
+    int saved_errno = errno;
+    bool done = bytes == 0 || mprotect(address, bytes, protection) == 0;
+
+    errno = saved_errno;
+    return done;
+}
+
+bool page_source_close(void *address, size_t bytes)
+{
+    return protect(address, bytes, PROT_NONE);
+}
+
+bool page_source_open(void *address, size_t bytes)
+{
+    return protect(address, bytes, PROT_READ | PROT_WRITE);
+}
+
 void page_source_populate(void *address, size_t bytes)
 {
     /* Linux 5.14; the headers may be older. */

@@ -62,6 +62,11 @@ void page_source_unmap(void *address, size_t bytes);
  */
 bool page_source_purge(void *address, size_t bytes);
 
+/* Whoever touches the pages from now on is ended by the kernel, until they are opened again. False,
+ * nothing changed, when the kernel refuses: each change of this kind costs it a mapping. */
+bool page_source_close(void *address, size_t bytes);
+bool page_source_open(void *address, size_t bytes);
+
 /*
  * Populates pages that hold nothing yet, so that nobody has to wait for them later. Nobody else may
  * use them meanwhile. Failure shows when they are used, as without.

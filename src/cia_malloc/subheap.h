@@ -20,6 +20,7 @@
 #include "cia_malloc/tiny_heap.h"
 
 struct huge;
+struct quarantine;
 
 enum {
     LARGE_CURSORS = 64,
@@ -53,6 +54,10 @@ struct subheap {
     /* NULL for a spare sub-heap. Constant. What is in them is not under the lock if magazines are
        worked on by sequences, see magazine.h. */
     struct magazines *magazines;
+
+    /* With CIA_HARDEN=1, from the first block on. */
+    struct quarantine *quarantine;
+    uint64_t random; /* state of a generator, from the secret */
 };
 
 /* NULL when out of memory. Its blocks are to lie on the memory node: heap->pages.node. */
