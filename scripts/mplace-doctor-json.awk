@@ -34,7 +34,7 @@ function group(r, kind, key,    text)
 function section(r, key,    text, n)
 {
     text = member("entered", sprintf("%.0f", v[r, "section", key, "entered"])) ", " member("overflowed", sprintf("%.0f", v[r, "section", key, "overflowed"])) \
-        ", " member("waited", sprintf("%.0f", v[r, "section", key, "waited"])) ", " member("lines_written", sprintf("%.0f", v[r, "section", key, "lines"])) \
+        ", " member("waited", sprintf("%.0f", v[r, "section", key, "waited"])) ", " member("held_at_end", sprintf("%.0f", v[r, "section", key, "held"])) ", " member("lines_written", sprintf("%.0f", v[r, "section", key, "lines"])) \
         ", " member("lines_most", v[r, "section", key, "lines_most"] + 0) ", " member("at", quoted(label[key])) ", " member("called_from", quoted(callers[key]))
     text = text ", " member("filled_by", "[")
     for (n = 1; n <= fillers[r, key]; n++)

@@ -14,7 +14,7 @@ BEGIN {
     split(names, name_of_run, ":")
     split("visits misses full within first_visits first_misses first_full first_within allocated " \
           "live least most hot used fullest", site_field, " ")
-    split("entered overflowed waited lines lines_most in_set", section_field, " ")
+    split("entered overflowed waited held lines lines_most in_set", section_field, " ")
 }
 
 FNR == 1 { run++; runs = run }
@@ -50,15 +50,15 @@ function add(kind, key, text,    i, name, mine)
 
 function add_section(    i, key)
 {
-    key = $9 FS $10
+    key = $(10) FS $(11)
     section_key[run, $2] = key
-    label[key] = clean($9); callers[key] = clean($10)
+    label[key] = clean($(10)); callers[key] = clean($(11))
     if (!((run, "section", key, "entered") in v)) {
         count[run, "section"]++
         key_at[run, "section", count[run, "section"]] = key
     }
-    for (i = 1; i <= 4; i++) v[run, "section", key, section_field[i]] += $(i + 2)
-    for (i = 5; i <= 6; i++)
+    for (i = 1; i <= 5; i++) v[run, "section", key, section_field[i]] += $(i + 2)
+    for (i = 6; i <= 7; i++)
         if ($(i + 2) > v[run, "section", key, section_field[i]]) v[run, "section", key, section_field[i]] = $(i + 2)
 }
 
@@ -199,7 +199,8 @@ function section_text(r, key,    e, o)
     e = v[r, "section", key, "entered"]; o = v[r, "section", key, "overflowed"]
     return grouped(o) " of " grouped(e) " overflow; lines written " (o ? "(until then) " : "") "on average " \
         sprintf("%.1f", e ? v[r, "section", key, "lines"] / e : 0) ", at most " v[r, "section", key, "lines_most"] \
-        (v[r, "section", key, "waited"] ? "; " grouped(v[r, "section", key, "waited"]) " wait for a condition, where a transaction ends" : "")
+        (v[r, "section", key, "waited"] ? "; " grouped(v[r, "section", key, "waited"]) " wait for a condition, where a transaction ends" : "") \
+        (v[r, "section", key, "held"] ? "; " grouped(v[r, "section", key, "held"]) " not left when the program ended" : "")
 }
 
 # A filler's share of the lines in the sets that overflowed.

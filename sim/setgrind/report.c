@@ -100,9 +100,9 @@ static void write_size(struct tally *tally, UInt number, void *file)
 static void write_section(struct section *section, void *file)
 {
     VG_(fprintf)
-    (file, "section\t%u\t%llu\t%llu\t%llu\t%llu\t%u\t%u", section->origin->number, section->entered,
-     section->overflowed, section->waited, section->lines, section->lines_most,
-     section->in_set_most);
+    (file, "section\t%u\t%llu\t%llu\t%llu\t%llu\t%llu\t%u\t%u", section->origin->number,
+     section->entered, section->overflowed, section->waited, section->held, section->lines,
+     section->lines_most, section->in_set_most);
     write_origin(file, section->origin);
     VG_(fprintf)(file, "\n");
     for (UInt i = 0; i < SECTION_FILLERS_MOST && section->filler[i].lines > 0; i++) {
@@ -137,6 +137,7 @@ void report_write(void)
     VG_(fprintf)(file, "\n");
     origins_each(write_site, file);
     tallies_each_size(write_size, file);
+    sections_finish();
     sections_each(write_section, file);
     VG_(fprintf)(file, "end\n");
     VG_(fclose)(file);

@@ -190,6 +190,16 @@ void sections_thread_is_new(ThreadId thread)
     progress[thread].inside = False;
 }
 
+void sections_finish(void)
+{
+    for (ThreadId thread = 1; thread < VG_N_THREADS; thread++) {
+        if (progress[thread].inside) {
+            section_of(&progress[thread])->held++;
+            end(thread, False);
+        }
+    }
+}
+
 void sections_reset(void)
 {
     for (Word i = 0; i < VG_(sizeXA)(sections); i++) {

@@ -24,6 +24,7 @@ enum { SECTION_FILLERS_MOST = 8 };
 struct section {
     const struct origin *origin; /* of the call that locks */
     ULong entered, overflowed, waited;
+    ULong held;       /* when the program ended */
     ULong lines;      /* written, in all sections together; in one that overflowed, until then */
     UInt lines_most;  /* in one section */
     UInt in_set_most; /* in one set */
@@ -47,6 +48,9 @@ void sections_lost(ThreadId thread, Addr line);
 void sections_thread_is_new(ThreadId thread);
 void sections_reset(void);
 void sections_init(void);
+
+/* Those that threads are still in end now, and say so. */
+void sections_finish(void);
 
 /* Calls it with every section that was entered. */
 void sections_each(void (*report)(struct section *section, void *argument), void *argument);

@@ -150,6 +150,15 @@ static void walk_and_wait(size_t size)
     pthread_join(thread, NULL);
 }
 
+/* A section that the program ends in. */
+static void walk_and_keep(size_t size)
+{
+    struct node *list = plant(size);
+
+    pthread_mutex_lock(&mutex);
+    walk(list);
+}
+
 /* The child does what is bad, and the parent nothing. */
 static void walk_in_child(size_t size)
 {
@@ -210,6 +219,8 @@ int main(int argc, char **argv)
         walk_by_two();
     else if (strcmp(kind, "wait") == 0)
         walk_and_wait(size);
+    else if (strcmp(kind, "keep") == 0)
+        walk_and_keep(size);
     else if (strcmp(kind, "child") == 0)
         walk_in_child(size);
     else if (strcmp(kind, "copy") == 0)

@@ -141,6 +141,13 @@ a_section_ends_where_it_waits_for_a_condition()
         "$(json '"%d %d" % (sum(s["overflowed"] for s in own["sections"]), sum(s["waited"] for s in own["sections"]))')"
 }
 
+a_section_that_the_program_ends_in_counts()
+{
+    doctor -- "$program" keep 500
+    expect "overflows, held" "1 1" "$(json '"%d %d" % (own["sections"][0]["overflowed"], own["sections"][0]["held_at_end"])')"
+    holds "own['sections'][0]['lines_most'] >= 64"
+}
+
 without_debug_information_a_place_is_object_and_offset()
 {
     local at
