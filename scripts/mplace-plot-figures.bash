@@ -77,6 +77,10 @@ END
         die "gnuplot cannot draw $name: $(grep -m 1 . "$scratch/gnuplot.log")"
     [[ -s $scratch/out/$name.svg && -s $scratch/out/$name.png ]] ||
         die "gnuplot drew nothing for $name"
+    # gnuplot shows hypertext by a script that would have to lie beside the figure; browsers show the
+    # title of an element by themselves.
+    sed -i -E "s|<g onmousemove=\"gnuplot_svg.showHypertext\(evt,'([^']*)'\)\" onmouseout=\"[^\"]*\"><title> </title>|<g class=\"value\"><title>\1</title>|" \
+        "$scratch/out/$name.svg"
     figures+=("$name")
 }
 
@@ -154,14 +158,16 @@ END
 }
 
 # A plot command for all series: series_commands FOLDER COLUMNS [SHRINK]. With SHRINK each series
-# is drawn smaller than the one below it, for figures in which many points coincide.
+# is drawn smaller than the one below it, for figures in which many points coincide. Each point's
+# values come up when the mouse rests on it: an invisible point, larger than the visible one, has them.
 series_commands()
 {
-    local order malloc lock file colour open filled point locks size=0.7 separator=
+    local order malloc lock file colour open filled point locks size=0.7 separator= value=${2#*:}
 
     # The order of the alphabet is the one that is meant: pthread, tts, ttstle.
     locks=$(cut -f 3 -- "$1/series" | sort -u | paste -sd ' ')
     [[ -z ${3-} ]] || size=1.15
+    [[ $value == *[!0-9]* ]] || value="\$$value"
     printf '    plot '
     while IFS=$'\t' read -r order malloc lock file; do
         read -r _ colour open filled <<<"$(series_look "$malloc")"
@@ -172,6 +178,10 @@ series_commands()
             "$separator" "$(quoted "$file")" "$2" "$point" "$size" "$colour" "$(quoted "$malloc, $lock")"
         separator=$', \\\n        '
         [[ -z ${3-} ]] || size=$(awk -v s="$size" 'BEGIN {print s * 0.85}')
+    done <"$1/series"
+    while IFS=$'\t' read -r order malloc lock file; do
+        printf "%s%s using %s:(sprintf(%s, \$4, %s)) with labels hypertext noenhanced point pointtype 7 pointsize 1.3 linecolor rgb '#ff000000' notitle" \
+            "$separator" "$(quoted "$file")" "$2" "$(quoted "$malloc, $lock: %d B, %.4g")" "$value"
     done <"$1/series"
     echo
 }

@@ -56,6 +56,20 @@ figures_and_a_page_are_drawn()
     expect "figures in the page" 2 "$(grep -c '<svg' page/index.html)"
 }
 
+a_points_values_come_up_where_the_mouse_rests()
+{
+    local title
+
+    result >a.csv
+    plot a.csv
+    expect "exit status" 0 "$status"
+    for title in 'glibc, tts: 500 B, 2' 'cia, tts: 1024 B, 6'; do
+        expect "'$title' in the figure, in the page" "1 1" \
+            "$(grep -c "<title>$title</title>" page/figure1-rate.svg) $(grep -c "<title>$title</title>" page/index.html)"
+    done
+    expect "scripts" "" "$(grep -o 'onmouse[a-z]*\|gnuplot_svg' page/index.html | sort -u)"
+}
+
 the_page_needs_nothing_from_elsewhere()
 {
     result >a.csv
