@@ -11,6 +11,7 @@
 #include "cia_malloc/heap_table.h"
 #include "cia_malloc/huge_cache.h"
 #include "cia_malloc/large.h"
+#include "cia_malloc/quarantine.h"
 
 struct live_cia {
     struct live_header header;
@@ -36,6 +37,9 @@ static inline uint64_t live_cia_layout(void)
         offsetof(struct subheap, classes),
         offsetof(struct subheap, tiny),
         offsetof(struct subheap, magazines),
+        offsetof(struct subheap, quarantine),
+        sizeof(struct quarantine),
+        offsetof(struct quarantine, waiting),
         sizeof(struct class_heap),
         offsetof(struct class_heap, live),
         offsetof(struct class_heap, allocations),

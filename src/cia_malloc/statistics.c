@@ -8,19 +8,9 @@
 #include "base/exit_report.h"
 #include "cia_malloc/heap_table.h"
 #include "cia_malloc/live.h"
-#include "cia_malloc/quarantine.h"
 #include "cia_malloc/summary.h"
 
 #include <unistd.h>
-
-/* Blocks that wait there are live to the heaps, and not to the program. */
-static void add_quarantine(struct cia_summary *summary, const struct quarantine *quarantine)
-{
-    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
-        summary->classes[i].waiting += quarantine->waiting[i];
-    summary->totals.live_blocks -= quarantine->waiting[CLASS_LARGE];
-    summary->totals.live_bytes -= quarantine->large_bytes;
-}
 
 static void read_all(struct cia_summary *summary)
 {
@@ -42,7 +32,7 @@ static void read_all(struct cia_summary *summary)
             cia_summary_add_magazines(summary, heap->magazines->own);
         cia_summary_add_subheap(summary, heap);
         if (heap->quarantine != NULL)
-            add_quarantine(summary, heap->quarantine);
+            cia_summary_add_quarantine(summary, heap->quarantine);
         subheap_unlock(heap);
     }
     huge_totals(&totals->huge_bytes, &totals->huge_blocks);

@@ -6,6 +6,7 @@
 #include "cia_malloc/summary.h"
 
 #include "base/report.h"
+#include "cia_malloc/quarantine.h"
 
 static size_t block_bytes(unsigned i)
 {
@@ -51,16 +52,36 @@ void cia_summary_add_subheap(struct cia_summary *summary, const struct subheap *
     totals->subheaps++;
 }
 
+static uint64_t less(uint64_t from, uint64_t amount)
+{
+    return from - (amount < from ? amount : from);
+}
+
+void cia_summary_take_large(struct cia_summary *summary, uint64_t blocks, uint64_t bytes)
+{
+    summary->large_away_blocks += blocks;
+    summary->large_away_bytes += bytes;
+}
+
+void cia_summary_add_quarantine(struct cia_summary *summary, const struct quarantine *quarantine)
+{
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
+        summary->classes[i].waiting += quarantine->waiting[i];
+    cia_summary_take_large(summary, quarantine->waiting[CLASS_LARGE], quarantine->large_bytes);
+}
+
 void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations)
 {
     struct cia_totals *totals = &summary->totals;
 
+    totals->live_blocks = less(totals->live_blocks, summary->large_away_blocks);
+    totals->live_bytes = less(totals->live_bytes, summary->large_away_bytes);
     for (unsigned i = 0; i < ALL_TOTALS; i++) {
         struct class_totals *class = &summary->classes[i];
 
         /* Other threads go on meanwhile: one may have emptied a magazine before its heap was read.
          */
-        class->live -= class->waiting < class->live ? class->waiting : class->live;
+        class->live = less(class->live, class->waiting);
         totals->allocations += class->allocations;
         totals->live_blocks += class->live;
         totals->live_bytes += class->live * block_bytes(i);

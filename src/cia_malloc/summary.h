@@ -17,18 +17,28 @@ enum { TINY_TOTALS = SIZE_CLASS_COUNT, ALL_TOTALS = TINY_TOTALS + TINY_CLASSES }
 /* By class, over all sub-heaps. */
 struct class_totals {
     uint64_t allocations, live, capacity;
-    uint64_t waiting; /* in magazines or on the way home: live to the class heap, not to the program
+    uint64_t waiting; /* in magazines, in quarantine, or on the way home: live to the class heap,
+                       * not to the program
                        */
 };
 
 struct cia_summary {
     struct cia_totals totals;
     struct class_totals classes[ALL_TOTALS];
+    uint64_t large_away_blocks, large_away_bytes; /* see cia_summary_take_large */
 };
 
-/* From zero: in any order. own: of ALL_MAGAZINES. */
+/* From zero. own: of ALL_MAGAZINES. */
 void cia_summary_add_magazines(struct cia_summary *summary, const struct magazine *own);
 void cia_summary_add_subheap(struct cia_summary *summary, const struct subheap *heap);
+
+/* Large blocks that are not the program's any more though a sub-heap counts them as live: so many
+ * less. Those of classes are counted as waiting. */
+void cia_summary_take_large(struct cia_summary *summary, uint64_t blocks, uint64_t bytes);
+
+/* What waits in the quarantine of a sub-heap. */
+struct quarantine;
+void cia_summary_add_quarantine(struct cia_summary *summary, const struct quarantine *quarantine);
 
 /* Last, when huge_bytes, huge_blocks, kept_bytes and mapped_bytes are filled in. */
 void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations);

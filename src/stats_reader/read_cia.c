@@ -6,6 +6,7 @@
  * read before or after.
  */
 #include "cia_malloc/live.h"
+#include "cia_malloc/quarantine.h"
 #include "stats_reader/reader.h"
 
 #include <string.h>
@@ -25,11 +26,6 @@ static void add_magazines(const struct target *target, uint64_t magazines,
 
 /* ---- what other CPUs freed and the sub-heap has not taken back yet: free to the program ---- */
 
-static void take_away(uint64_t *from, uint64_t amount)
-{
-    *from -= amount < *from ? amount : *from;
-}
-
 /* Blocks of one span. */
 static void count_freed(const struct target *target, uint64_t span_address, uint64_t bits,
                         struct cia_summary *summary)
@@ -40,8 +36,7 @@ static void count_freed(const struct target *target, uint64_t span_address, uint
     if (!target_read(target, span_address, &span, sizeof span))
         return;
     if (span.size_class == CLASS_LARGE) {
-        take_away(&summary->totals.live_blocks, 1);
-        take_away(&summary->totals.live_bytes, (uint64_t)span.run_pages * PAGE_BYTES);
+        cia_summary_take_large(summary, 1, (uint64_t)span.run_pages * PAGE_BYTES);
     } else if (span.size_class < SIZE_CLASS_COUNT) {
         summary->classes[span.size_class].waiting += blocks;
     } else if ((unsigned)span.size_class - CLASS_TINY < TINY_CLASSES) {
@@ -101,6 +96,7 @@ static void add_subheap(const struct target *target, const struct live_cia *live
                         bool sequences, struct cia_summary *summary)
 {
     static struct subheap heap;
+    static struct quarantine quarantine;
 
     if (!target_read(target, address, &heap, sizeof heap)) {
         summary->totals.passed_over++;
@@ -109,6 +105,9 @@ static void add_subheap(const struct target *target, const struct live_cia *live
     cia_summary_add_subheap(summary, &heap);
     if (!sequences)
         add_magazines(target, (uintptr_t)heap.magazines, summary);
+    if (heap.quarantine != NULL && target_read(target, (uintptr_t)heap.quarantine, &quarantine,
+                                               offsetof(struct quarantine, drawn)))
+        cia_summary_add_quarantine(summary, &quarantine);
     read_inbox(target, (uintptr_t)atomic_load_explicit(&heap.inbox, memory_order_relaxed), summary);
     read_tiny_inbox(target, live->page_source_root,
                     atomic_load_explicit(&heap.tiny.inbox, memory_order_relaxed), summary);
