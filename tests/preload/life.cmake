@@ -80,7 +80,7 @@ endfunction()
 
 life_test(all_threads_fork_spawn_allocate_and_lock_and_no_child_waits preload 300 life_children 150)
 life_test(ten_thousand_children_of_threads_that_allocate_and_lock soak 7200 life_children 10000)
-life_test(threads_come_and_go_in_bounded_memory_while_others_free_their_blocks preload 120 life_threads 3000)
+life_test(threads_come_and_go_in_bounded_memory_while_others_free_their_blocks preload 120 life_threads 6000)
 life_test(a_hundred_thousand_threads_come_and_go_in_bounded_memory soak 3600 life_threads 100000)
 life_test(a_process_ends_in_any_way_from_any_thread preload 300 life_exit)
 set(life_edges $<TARGET_FILE:life_edge> $<TARGET_FILE:life_edge_1> $<TARGET_FILE:life_edge_2>)
@@ -136,6 +136,11 @@ life_script(a_program_with_more_rights_than_its_user_reads_no_setting life_secur
             $<TARGET_FILE:life_linked> $<TARGET_FILE:life_worker>)
 life_script(a_report_goes_to_a_file_of_the_user_and_to_nothing_planted life_report_test.sh
             $<TARGET_FILE:life_worker>)
+
+add_test(NAME preload.life.sources_use_no_fixed_temporary_name_and_no_unsafe_getenv
+         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/life_sources_test.sh ${CMAKE_SOURCE_DIR})
+set_tests_properties(preload.life.sources_use_no_fixed_temporary_name_and_no_unsafe_getenv
+                     PROPERTIES LABELS preload TIMEOUT 60)
 
 if(CMAKE_CXX_COMPILER) # lock.cmake has looked for it
     add_executable(life_edge_program life_edge_program.cpp)

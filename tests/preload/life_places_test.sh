@@ -180,7 +180,7 @@ a_root_without_proc_and_sys()
     else
         skip "neither root nor a user namespace in which to chroot"
     fi
-    mkdir -p "$scratch/root/lib64" "$scratch/root/tmp"
+    mkdir -p "$scratch/root/lib64" "$scratch/root/reports"
     cp -L "$loader" "$scratch/root$loader"
     cp "$worker" "$scratch/root/worker"
     for object in "$libraries"/lib{cia,rand}_malloc.so "$libraries"/lib{tts,ttstle}_lock.so; do
@@ -193,12 +193,12 @@ a_root_without_proc_and_sys()
         read -ra words <<<"$set"
         local preload=
         preload=$(preload_of "${words[0]}" "${words[1]}")
-        run env -i PATH="$PATH" "${words[@]:2}" CIA_STATS=/tmp/a TTSTLE_STATS=/tmp/b "${root[@]}" "$scratch/root" \
+        run env -i PATH="$PATH" "${words[@]:2}" CIA_STATS=/reports/a TTSTLE_STATS=/reports/b "${root[@]}" "$scratch/root" \
             "$loader" --library-path /lib64 --preload "${preload//"$libraries"//lib64}" /worker
         expect_worked "${words[0]}" "${words[1]}"
-        [[ ${words[0]} != cia ]] || grep -q '^ *allocations *[1-9]' "$scratch/root/tmp/a" ||
+        [[ ${words[0]} != cia ]] || grep -q '^ *allocations *[1-9]' "$scratch/root/reports/a" ||
             fail "$what under $set: no statistics"
-        [[ ${words[1]} != ttstle ]] || grep -q '^ *acquisitions *[1-9]' "$scratch/root/tmp/b" ||
+        [[ ${words[1]} != ttstle ]] || grep -q '^ *acquisitions *[1-9]' "$scratch/root/reports/b" ||
             fail "$what under $set: no statistics"
     done
 }
