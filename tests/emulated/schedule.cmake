@@ -59,3 +59,24 @@ emulated_transfers(slow 1000 --switch-inside=5000 rtm 4 1)
 emulated_transfers(crowded 1000 "--cpus=2;--timeslice=500" rtm 8 8)
 emulated_transfers(interrupted 1000 --interrupt-rate=300 rtm 4 4)
 emulated_transfers(tree 1000 "--l1d=64x4;--replacement=tree" rtm 4 4)
+
+# Random programs on mutexes of all kinds, condition waits and cancellation among them, with an
+# oracle: interleavings of elided sections with each other and with everything that ends one.
+function(emulated_lock_random name seeds_soak policy options threads steps commits conflicts)
+    foreach(label emulated soak)
+        set(seeds 8)
+        set(timeout 240)
+        if(label STREQUAL "soak")
+            set(seeds ${seeds_soak})
+            set(timeout 7200)
+        endif()
+        emulated_run(lock_random.${name} ${label} ${timeout}
+                     "PRELOAD=$<TARGET_FILE:ttstle_lock>;TTSTLE_POLICY=${policy}"
+                     ${CMAKE_CURRENT_SOURCE_DIR}/seeds.sh 1 ${seeds} ${commits} ${conflicts} ${options} --
+                     $<TARGET_FILE:lock_random> ${threads} ${steps})
+    endforeach()
+endfunction()
+emulated_lock_random(adaptive 1000 adaptive "" 4 100 100 10)
+emulated_lock_random(paper 1000 paper "" 4 100 100 10)
+emulated_lock_random(rapid 1000 paper "--switch-inside=20;--switch-outside=20" 3 100 100 10)
+emulated_lock_random(crowded 1000 adaptive "--cpus=2;--timeslice=500" 8 50 50 1)

@@ -76,3 +76,5 @@ foreach(library tts ttstle)
               $<TARGET_FILE:${library}_lock> ${library} $<TARGET_FILE:lock_c11>
               $<TARGET_FILE:lock_fork>)
 endforeach()
+
+include(lock_random.cmake)
