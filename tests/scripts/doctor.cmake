@@ -40,3 +40,11 @@ set(doctor_claims
 mplace_script_tests(doctor ${doctor_claims})
 list(TRANSFORM doctor_claims PREPEND scripts.doctor.)
 set_tests_properties(${doctor_claims} PROPERTIES LABELS emulated TIMEOUT 240)
+
+# The pages in a real browser: by scripts/test.sh --browser only.
+set(browser_claims
+    a_sweeps_page_fits_a_phone_and_a_desk_and_shows_its_points
+    the_doctors_page_fits_a_phone_and_a_desk_and_shows_its_bars)
+mplace_script_tests(browser ${browser_claims})
+list(TRANSFORM browser_claims PREPEND scripts.browser.)
+set_tests_properties(${browser_claims} PROPERTIES LABELS browser TIMEOUT 600)
