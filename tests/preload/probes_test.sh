@@ -19,10 +19,11 @@ diff <(printf '%s\n' "$@" | sort -u) <(cut -d' ' -f1 <<<"$notes" | sort -u) || {
     echo "left: promised; right: in $library" >&2
     exit 1
 }
+code=$(objdump -d --no-show-raw-insn "$library")
 while read -r name place; do
-    code=$(objdump -d --no-show-raw-insn --start-address="$place" --stop-address=$((place + 1)) "$library")
-    grep -qw nop <<<"$code" || {
-        echo "$name at $place is not a nop: $code" >&2
+    instruction=$(grep "^ *$(printf '%x' "$place"):" <<<"$code") || instruction='no instruction'
+    [[ $instruction =~ :[[:space:]]+nop$ ]] || {
+        echo "$name at $place is not a nop: $instruction" >&2
         exit 1
     }
 done <<<"$notes"
