@@ -51,6 +51,8 @@ def of_document(file):
         examples = re.search(r"^\.Sh EXAMPLES\n(.*?)(?=^\.Sh )", text, re.M | re.S)
         blocks = re.findall(r"^\.Bd [^\n]*\n(.*?)^\.Ed", examples[1], re.M | re.S) if examples else []
     for block in blocks:
+        # A script's first lines, for the shell that runs it and for Slurm.
+        block = re.sub(r"\A(?:#.*\n)+", "", block)
         if COMMAND.match(block):
             # Continuation lines lose their indentation in join.
             yield from join(re.sub(r"\\\n\s+", "", line) for line in re.sub(r"\\\n\s*", "", block).splitlines())

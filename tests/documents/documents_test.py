@@ -36,8 +36,8 @@ class Skip(Exception):
 
 class Place:
     def __init__(self, source, build):
-        self.source = pathlib.Path(source)
-        self.build = pathlib.Path(build)
+        self.source = pathlib.Path(source).resolve()
+        self.build = pathlib.Path(build).resolve()
         self.environment = dict(os.environ, MPLACE_BUILD=str(self.build))
         self.environment.pop("LD_PRELOAD", None)
 
@@ -202,6 +202,8 @@ def the_manual_pages_have_no_warnings(place):
                                   stderr=subprocess.PIPE, text=True, env=environment)
             if done.stderr or done.returncode or len(done.stdout) < 500:
                 raise Failure(f"{page.name}: {done.stderr} {len(done.stdout)} characters")
+    if len(place.pages()) < 8:
+        raise Failure(f"only {place.pages()}")
     if not checked:
         raise Skip("neither mandoc nor man is installed")
 
@@ -271,10 +273,11 @@ def main():
     check = globals().get(claim)
     if check is None or claim == "main":
         sys.exit(f"{claim}: there is no such claim")
+    place = Place(sys.argv[1], sys.argv[2])
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
         try:
-            check(Place(sys.argv[1], sys.argv[2]))
+            check(place)
         except Skip as reason:
             print(f"{claim}: skipped: {reason}")
             sys.exit(77)

@@ -7,6 +7,7 @@
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,8 +33,9 @@ def prepare(scratch, source, build):
                                        'int main(void)\n{\n    for (int i = 0; i < 1000; i++) {\n'
                                        '        void *block = malloc(100);\n        pthread_mutex_lock(&lock);\n'
                                        '        *(volatile int *)block = i;\n        pthread_mutex_unlock(&lock);\n'
-                                       '        free(block);\n    }\n    return 0;\n}\n')
-    subprocess.run(["cc", "-g", "-o", scratch / "bin/PROGRAM", scratch / "program.c"], check=True)
+                                       '        free(block);\n    }\n#ifdef SERVER\n    pause();\n#endif\n    return 0;\n}\n')
+    for name, options in (("PROGRAM", []), ("SERVER", ["-DSERVER", "-include", "unistd.h"])):
+        subprocess.run(["cc", "-g", *options, "-o", scratch / "bin" / name, scratch / "program.c"], check=True)
 
 
 def missing(line):
@@ -44,6 +46,20 @@ def missing(line):
     found = subprocess.run(["bash", "-c", f"type -P {match[1]} || ls {match[1]} || ls /usr/lib/x86_64-linux-gnu/{match[1]}"],
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return match[2], None if found.returncode == 0 else match[1]
+
+
+def run(line, folder, environment):
+    """What the command printed, and its exit status. What it left running is ended."""
+    process = subprocess.Popen(["bash", "-euo", "pipefail", "-c", line], cwd=folder, env=environment, start_new_session=True,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        output, _ = process.communicate(timeout=LONGEST)
+        status = process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        status = f"none in {LONGEST} s"
+    return output.decode(errors="replace"), status
 
 
 def main():
@@ -72,14 +88,9 @@ def main():
                     continue
                 # A library named without a folder is found as if it was installed.
                 line = re.sub(r"LD_PRELOAD=(?=lib\w+\.so)", "LD_LIBRARY_PATH=$LIBRARIES LD_PRELOAD=", line)
-                try:
-                    done = subprocess.run(["bash", "-euo", "pipefail", "-c", line], cwd=scratch, env=environment,
-                                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                          timeout=LONGEST)
-                    output += done.stdout.decode(errors="replace")
-                    status = status or done.returncode
-                except subprocess.TimeoutExpired:
-                    status = f"none in {LONGEST} s"
+                part, ended = run(line, scratch, environment)
+                output += part
+                status = status or ended
                 ran += 1
             lacks = [pattern for pattern in entry.expected if not re.search(pattern, output, re.M)]
             wrong = status != 0 or lacks
