@@ -43,7 +43,8 @@ class Place:
 
     def output(self, *command):
         done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, env=self.environment,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                              timeout=60)
         if done.returncode != 0:
             raise Failure(f"{command} ended with {done.returncode}: {done.stdout}")
         return done.stdout
@@ -109,9 +110,10 @@ def settings_of_a_page(text):
 
 def each_library_has_the_settings_of_its_manual_page(place):
     for library, page in PAGES.items():
-        # Its read-only data: debug information has names of other things, too.
+        # Its read-only data: debug information has names of other things, too. In front of a string may
+        # be numbers that look like letters.
         strings = place.output("readelf", "-p", ".rodata", place.build / "lib" / f"{library}.so")
-        inside = set(re.findall(rf"^  \[ *[0-9a-f]+\]  ({SETTING})$", strings, re.M))
+        inside = set(re.findall(rf"^  \[ *[0-9a-f]+\]  .*?({SETTING})$", strings, re.M))
         same(f"settings of {library}", "the library", inside, page, settings_of_a_page(place.page(page)))
 
 
