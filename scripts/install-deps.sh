@@ -33,7 +33,8 @@ build_packages='gcc libc6-dev make cmake pkg-config systemtap-sdt-dev libhwloc-d
     libjemalloc2 libmimalloc2.0|libmimalloc3 libtcmalloc-minimal4|libtcmalloc-minimal4t64
     libtbbmalloc2'
 test_packages='g++ shellcheck spin perl procps python3 libpython3.11-testsuite|libpython3.13-testsuite git xz-utils sqlite3
-    redis-server redis-tools memcached libmemcached-tools stress-ng libcap2-bin'
+    redis-server redis-tools memcached libmemcached-tools stress-ng libcap2-bin
+    openssh-client openssh-server rsync'
 # The programs of --test run at the sizes of real use, and these beside them.
 apps_packages="$test_packages
     ruby nodejs default-jdk-headless clang lld ninja-build openssl ripgrep

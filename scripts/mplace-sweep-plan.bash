@@ -92,13 +92,22 @@ expand_combinations()
 run_command()
 {
     local variables=("${settings[@]}") command=("$program" "${@:4}")
+    local valgrind_folder=$mplace_valgrind_folder
 
     preload_of "$1" "$2"
+    if [[ -n $remote_folder ]]; then
+        # Of the copies: a job goes to their folder first, see remote_prefix.
+        command[0]=bin/$bench
+        preload_list=$(sed -E 's#(^|:)([^:]*/)?([^:/]+)#\1lib/\3#g' <<<"$preload_list")
+        preload_path=
+        valgrind_folder=lib/mplace/valgrind
+        remote_prefix
+    fi
     # The emulator chooses at random which thread runs: by the run's seed, so that seeds differ in it.
     [[ ${#emulator[@]} -eq 0 ]] || command=("${emulator[@]}" "--seed=$3" "${command[@]}")
     [[ $1 != rand* || -n ${RAND_SEED-} ]] || variables+=("RAND_SEED=$3")
     [[ $htm != emulated ]] ||
-        variables+=("MPLACE_HTM=emulated" "VALGRIND_LIB=$mplace_valgrind_folder")
+        variables+=("MPLACE_HTM=emulated" "VALGRIND_LIB=$valgrind_folder")
     [[ -z $preload_path ]] || variables+=("LD_LIBRARY_PATH=$preload_path")
     [[ -z $preload_list ]] || variables+=("LD_PRELOAD=$preload_list")
     printf ' %q' env "${variables[@]}" "${command[@]}"
@@ -390,7 +399,7 @@ describe_machine()
     printf '\n'
     printf 'sweep_settings=%s\n' "${settings[*]}"
     if [[ -n $hosts ]]; then
-        "${on_each_host[@]}" "$(printf '%q ' "$mplace_parts/mplace-cpu" --keys)" <"$hosts"
+        "${on_each_host[@]}" "$(remote_prefix)MPLACE_BUILD=. scripts/mplace-cpu --keys" <"$hosts"
     else
         "$mplace_parts/mplace-cpu" --keys
     fi

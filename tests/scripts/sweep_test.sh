@@ -504,28 +504,120 @@ a_preloaded_library_of_the_caller_is_left_out()
     expect_complete a.csv 3
 }
 
-hosts_share_the_runs()
+# A process and all that it started, the first one first, so that it starts nothing more.
+kill_all()
 {
-    # A ssh that runs the command here; what is proved is that rows come back over it.
-    cat >"$scratch/ssh" <<'END'
-#!/bin/sh
-while [ "${1#-}" != "$1" ]; do shift; done
-echo "$1" >>"$HOSTS_SEEN"
-shift
-[ "$1" != -- ] || shift
-unset TTS_WAIT TTSTLE_POLICY RAND_SEED
-exec sh -c "$*"
-END
-    chmod +x "$scratch/ssh"
-    ln -s "$scratch" /tmp/mplace-hosts-$$
-    export HOSTS_SEEN=$scratch/seen PARALLEL_SSH=/tmp/mplace-hosts-$$/ssh
-    printf 'first\nsecond\n' >hosts
-    sweep --sizes 64,128,192 --runs 2 --hosts hosts --out a.csv
-    rm -f /tmp/mplace-hosts-$$
+    local pid children
+
+    for pid; do
+        kill -STOP "$pid" 2>/dev/null || continue
+        mapfile -t children < <(pgrep -P "$pid")
+        kill -KILL "$pid" 2>/dev/null || true
+        kill_all "${children[@]}"
+    done
+}
+
+stop_hosts()
+{
+    kill_all "${host_pid[@]}"
+    rm -rf -- "$host_folder" "$scratch"
+}
+
+# As many hosts as asked for, all this machine: a sshd each, on a port of its own, with a name of its
+# own where that may be given. The file "hosts" lists them. (No blank in the folder: sshd's
+# settings and GNU parallel's list of hosts know no quoting.)
+start_hosts()
+{
+    local host port tries own_name=() server
+
+    server=$(PATH=$PATH:/usr/sbin:/sbin command -v sshd) || skip "no sshd"
+    for tool in ssh ssh-keygen rsync pgrep; do
+        command -v $tool >/dev/null || skip "no $tool"
+    done
+    host_folder=$(mktemp -d /tmp/mplace-hosts.XXXXXX)
+    host_pid=()
+    host_port=()
+    trap stop_hosts EXIT
+    [[ $(id -u) -ne 0 ]] || mkdir -p /run/sshd
+    ! unshare --uts true 2>/dev/null || own_name=(unshare --uts)
+    ssh-keygen -q -t ed25519 -N '' -f "$host_folder/host_key"
+    ssh-keygen -q -t ed25519 -N '' -f "$host_folder/user_key"
+    : >hosts
+    for ((host = 0; host < $1; host++)); do
+        while :; do
+            port=$((20000 + RANDOM % 10000))
+            ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break
+        done
+        host_port[host]=$port
+        printf '%s\n' "Port $port" 'ListenAddress 127.0.0.1' "HostKey $host_folder/host_key" \
+            "AuthorizedKeysFile $host_folder/user_key.pub" 'PidFile none' 'StrictModes no' 'UsePAM no' \
+            'PasswordAuthentication no' 'MaxStartups 100' >"$host_folder/$host.conf"
+        "${own_name[@]}" sh -c "${own_name:+hostname node$host;} exec $server -D -e -f $host_folder/$host.conf" \
+            2>"$host_folder/$host.log" &
+        host_pid[host]=$!
+        printf 'ssh -i %s -o UserKnownHostsFile=/dev/null -o StrictHostKeyChecking=no -o LogLevel=ERROR -p %s 127.0.0.1\n' \
+            "$host_folder/user_key" "$port" >>hosts
+    done
+    for ((host = 0; host < $1; host++)); do
+        for ((tries = 0; tries < 100; tries++)); do
+            $(sed -n "$((host + 1))p" hosts) true </dev/null 2>"$scratch/err" && continue 2
+            sleep 0.2
+        done
+        skip "sshd does not let this user in: $(tail -n 1 "$host_folder/$host.log")"
+    done
+    host_names_differ=${own_name:+yes}
+}
+
+# Few combinations: each is tried on each host first, and a login takes its time.
+sweep_on_hosts()
+{
+    run "$mplace" sweep ring --traversals 100 --malloc glibc,cia --lock tts --hosts hosts --out a.csv "$@"
+}
+
+what_was_copied()
+{
+    find ~/.cache/mplace -maxdepth 1 -name "sweep-$(uname -n)-*" 2>/dev/null | sort
+}
+
+hosts_share_the_runs_and_nothing_stays_on_them()
+{
+    local before
+
+    before=$(what_was_copied)
+    start_hosts 2
+    printf 'ssh -p 1 127.0.0.1 # nobody there\n' >>hosts
+    TTS_WAIT=yield sweep_on_hosts --sizes 64,128 --runs 2
     expect "exit status" 0 "$status"
-    expect_complete a.csv 18
-    expect "hosts that ran something" "first second" "$(sort -u seen | paste -sd ' ')"
-    expect "policy, which the remote shell did not have" "" "$(awk -F, '$3 == "ttstle" && $24 != "paper"' a.csv)"
+    expect_complete a.csv 8
+    grep -q 'host ssh -p 1 127.0.0.1 is left out: it does not answer' "$scratch/err" || fail "the silent host is not named"
+    expect "hosts in the log of jobs" 2 "$(tail -n +2 a.csv.joblog | cut -f 2 | sort -u | wc -l)"
+    expect "hosts described" 2 "$(grep -c '^host=' a.csv.machine)"
+    [[ -z $host_names_differ ]] || expect "hosts in the rows" "node0 node1" "$(tail -n +2 a.csv | cut -d, -f 21 | sort -u | paste -sd ' ')"
+    expect "waits other than asked for here, of which the hosts' shells know nothing" "" \
+        "$(tail -n +2 a.csv | awk -F, '$25 != "yield"')"
+    expect "folders left on the hosts" "$before" "$(what_was_copied)"
+}
+
+# Death is not polite: the second host goes while its third job runs.
+the_runs_of_a_host_that_dies_are_done_by_the_others()
+{
+    local finished
+
+    start_hosts 3
+    (
+        until [[ $(cut -f 2 a.csv.joblog 2>/dev/null | grep -c -- "-p ${host_port[1]} ") -ge 2 ]]; do
+            sleep 0.05
+        done
+        kill_all "${host_pid[1]}"
+        tail -n +2 a.csv.joblog | wc -l >finished
+    ) &
+    host_pid+=($!)
+    sweep_on_hosts --sizes 64:384:64 --runs 1
+    expect "exit status" 0 "$status"
+    expect_complete a.csv 12
+    finished=$(<finished)
+    ((finished < 24)) || skip "the sweep was over before the host was gone"
+    grep -q 'no longer answers' "$scratch/err" || fail "it is not said which host is gone"
 }
 
 progress_is_shown_on_request_and_not_in_a_log()

@@ -1,0 +1,120 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+#
+# Several hosts that share a sweep: which of them answer, and a copy of what the runs need on each, so
+# that nothing of ours has to be installed there and all measure the same files. Sourced by
+# mplace-sweep, which has set parallel and on_each_host; GNU parallel does what crosses the network.
+# shellcheck disable=SC2154,SC2034 # the options are mplace-sweep's, and it reads what is set here
+
+# A host that is gone must not hold up the sweep: a connection that says nothing for 15 s ends, and
+# what ran over it is run elsewhere. No question is asked that nobody would answer.
+patience=(-o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=3)
+
+# Reads the --sshloginfile, sets hosts to one of ours with those that answer, and host_names.
+choose_hosts()
+{
+    local line prefix login silent=() answered=()
+
+    command -v ssh >/dev/null || die "ssh is not installed; on Debian: apt-get install openssh-client"
+    command -v rsync >/dev/null || die "rsync is not installed; on Debian: apt-get install rsync"
+    export PARALLEL_SSH="${PARALLEL_SSH:-ssh ${patience[*]}}"
+    while IFS= read -r line; do
+        line=${line%%#*}
+        [[ $line =~ ^[[:space:]]*((@[^/]*/)?([0-9]+%?/)?)([^[:space:]].*[^[:space:]]|[^[:space:]])[[:space:]]*$ ]] ||
+            continue
+        prefix=${BASH_REMATCH[1]}
+        login=${BASH_REMATCH[4]}
+        # A line may bring its own ssh command.
+        [[ $login != 'ssh '* ]] || login="ssh ${patience[*]} ${login#ssh }"
+        printf '%s%s\n' "$prefix" "$login"
+    done <"$hosts" >"$scratch/hosts"
+    [[ -s $scratch/hosts ]] || die "--hosts $hosts names no host"
+    mapfile -t answered < <("${on_each_host[@]}" --tag 'echo here' <"$scratch/hosts" 2>"$scratch/silence")
+    host_names=()
+    while IFS= read -r line; do
+        [[ $line =~ ^(@[^/]*/)?([0-9]+%?/)?(.*)$ ]]
+        login=${BASH_REMATCH[3]}
+        if [[ $'\n'$(printf '%s\n' "${answered[@]}") == *$'\n'"$login"$'\t'here* ]]; then
+            host_names+=("$login")
+            printf '%s\n' "$line"
+        else
+            silent+=("$login")
+        fi
+    done <"$scratch/hosts" >"$scratch/hosts.answering"
+    for line in "${silent[@]}"; do
+        note "host $(short_host "$line") is left out: it does not answer"
+    done
+    if [[ ${#host_names[@]} -eq 0 ]]; then
+        # Of the many that ssh may have written, the first says why.
+        die "no host in $hosts answers: $(head -n 1 -- "$scratch/silence")"
+    fi
+    hosts=$scratch/hosts.answering
+    # Each run has as many tries as there are hosts, and one more.
+    parallel+=(--retries $((${#host_names[@]} + 1)))
+}
+
+# As a person names it: without the options that were put in.
+short_host()
+{
+    printf '%s' "${1/#ssh "${patience[*]}" /ssh }"
+}
+
+# A folder with all that a run needs, in the layout of a build folder.
+make_kit()
+{
+    local kit=$1 malloc lock entry
+
+    mkdir -p -- "$kit/bin" "$kit/lib/mplace" "$kit/scripts"
+    cp -- "$program" "$(own_program mplace-probe)" "$kit/bin/"
+    cp -- "$mplace_parts/mplace-cpu" "$mplace_parts/mplace-common.bash" "$kit/scripts/"
+    [[ $htm != emulated ]] || cp -RL -- "$mplace_valgrind_folder" "$kit/lib/mplace/valgrind"
+    while read -r malloc lock; do
+        preload_of "$malloc" "$lock"
+        while IFS= read -r -d : entry; do
+            [[ $entry == */* ]] || entry=$preload_path/$entry
+            cp -Lu -- "$entry" "$kit/lib/"
+        done < <(printf '%s' "${preload_list:+$preload_list:}")
+    done <<<"$combinations"
+}
+
+# Copies it to each host, into a folder of this sweep's own, and sets remote_folder, from which on
+# run_command speaks of what lies there.
+equip_hosts()
+{
+    local folder
+
+    folder=.cache/mplace/sweep-$(uname -n)-$$-$(od -An -N4 -tx4 /dev/urandom | tr -d ' ')
+    make_kit "$scratch/kit"
+    # What is here needs no network.
+    if grep -qxE '([0-9]+%?/)?:' -- "$hosts"; then
+        mkdir -p -- "$HOME/$folder" && cp -R -- "$scratch/kit/." "$HOME/$folder/"
+    fi
+    hosts_are_equipped=yes
+    "${on_each_host[@]}" --basefile "$scratch/kit/./bin" --basefile "$scratch/kit/./lib" \
+        --basefile "$scratch/kit/./scripts" --workdir "$folder" true <"$hosts" >/dev/null 2>"$scratch/silence" ||
+        die "cannot copy to a host of the list (rsync must be there too): $(tail -n 1 -- "$scratch/silence")"
+    remote_folder=$folder
+}
+
+# Words of a shell that go before a command there.
+remote_prefix()
+{
+    # shellcheck disable=SC2016 # expanded on the host
+    printf 'cd "$HOME"/%q && ' "$remote_folder"
+}
+
+# Removes the copies, once, and says which hosts are gone.
+leave_hosts()
+{
+    local host answered
+
+    [[ ${hosts_are_equipped-no} == yes ]] || return 0
+    hosts_are_equipped=no
+    # shellcheck disable=SC2016 # expanded on the host
+    answered=$'\n'$(timeout 60 "${on_each_host[@]}" --tag "$(printf 'rm -rf -- "$HOME"/%q && echo left' "$remote_folder")" \
+        <"$hosts" 2>/dev/null) || true
+    for host in "${host_names[@]}"; do
+        [[ $answered == *$'\n'"$host"$'\t'left* ]] ||
+            note "host $(short_host "$host") no longer answers; the others do its runs, and ~/$remote_folder stays there"
+    done
+}
