@@ -52,66 +52,133 @@ static void *allocate_once(size_t bytes, bool *zeroed)
 }
 
 /*
- * After a failure: whether to try again. Not whether pages went back: what one CPU's magazines held
- * may be just what another CPU wants.
+ * One block from the locked sub-heap's class for it, aligned to more than a line: the class's
+ * blocks have all colours and are each long enough for an aligned address, so the aligned ones take
+ * in turn all sets that their alignment leaves.
+ */
+static void *take_aligned(struct subheap *heap, size_t alignment, size_t bytes)
+{
+    bool untouched;
+    char *block = subheap_allocate(heap, size_class_of(bytes + alignment - LINE_BYTES), &untouched);
+    char *aligned = NULL;
+
+    if (block != NULL) {
+        aligned = block + (-(uintptr_t)block & (alignment - 1));
+        if (aligned != block) {
+            struct block at = block_at(page_source_owner(block), block);
+            uint64_t *interior = &at.chunk->spans[at.span].interior;
+
+            __atomic_store_n(interior, *interior | at.bit, __ATOMIC_RELAXED);
+        }
+    }
+    return aligned;
+}
+
+/* Whether a block of that alignment, above a line or a line, is pages and no block of a class. */
+static bool takes_pages(size_t alignment, size_t bytes)
+{
+    return bytes > SIZE_CLASS_LARGEST - (alignment - LINE_BYTES) || alignment >= PAGE_RUN_ALIGNMENT;
+}
+
+/* A block from the locked sub-heap, which is unlocked. */
+static void *take_and_unlock(struct subheap *heap, size_t alignment, size_t bytes, bool *zeroed)
+{
+    void *block;
+
+    if (takes_pages(alignment, bytes))
+        return large_allocate_and_unlock(heap, bytes, alignment, zeroed);
+    block = alignment > LINE_BYTES ? take_aligned(heap, alignment, bytes)
+                                   : subheap_allocate(heap, size_class_of(bytes), zeroed);
+    subheap_unlock(heap);
+    return block;
+}
+
+/*
+ * From whichever sub-heap has such a block free: that of this CPU has none, nor can it grow. Begins
+ * where the last block was found, because the next one usually is there as well.
+ */
+static void *allocate_anywhere(size_t alignment, size_t bytes, bool *zeroed)
+{
+    static _Atomic uint32_t found_in; /* relaxed: a hint */
+    uint32_t begin = atomic_load_explicit(&found_in, memory_order_relaxed);
+    uint32_t passed_over = 0;
+    void *block = NULL;
+
+    for (uint32_t turn = 0; turn < 2 && block == NULL; turn++) {
+        uint32_t index = turn == 0 ? begin : 0, end = turn == 0 ? ALL_HEAPS : begin;
+        struct subheap *heap;
+
+        while (block == NULL && (heap = heap_lock_next(&index, end, &passed_over)) != NULL) {
+            block = take_and_unlock(heap, alignment, bytes, zeroed);
+            if (block != NULL)
+                atomic_store_explicit(&found_in, heap->number, memory_order_relaxed);
+        }
+    }
+    return block;
+}
+
+/*
+ * Gathers what nobody uses; whether to try again then. Not whether pages went back: what one CPU's
+ * magazines held may be just what another CPU wants.
  */
 static bool made_room_for(size_t bytes)
 {
     if (bytes >= page_source_mapped_bytes())
-        return false;
+        return false; /* all of it would not do */
     cia_trim();
+    page_heap_ask_again();
     return true;
 }
 
-/* From whichever sub-heap has such a block free: that of this CPU has none, nor can it grow. */
-static void *allocate_anywhere(size_t bytes, bool *zeroed)
+/*
+ * After a failure. What other CPUs have free comes before what must be gathered for it: a trim
+ * empties the magazines of all CPUs, so that the next call of each would end up here too, and as
+ * memory ends every call of every thread would be a trim.
+ */
+static __attribute__((noinline)) void *allocate_at_the_limit(size_t alignment, size_t bytes,
+                                                             bool *zeroed)
 {
-    uint32_t index = 0, passed_over = 0;
-    struct subheap *heap;
     void *block = NULL;
+    struct subheap *heap;
 
-    while (block == NULL && (heap = heap_lock_next(&index, ALL_HEAPS, &passed_over)) != NULL) {
-        if (bytes > SIZE_CLASS_LARGEST) {
-            block = large_allocate_and_unlock(heap, bytes, LINE_BYTES, zeroed);
-            continue;
-        }
-        block = subheap_allocate(heap, size_class_of(bytes), zeroed);
-        subheap_unlock(heap);
-    }
-    return block;
+    if (bytes <= (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES)
+        block = allocate_anywhere(alignment, bytes, zeroed);
+    if (block != NULL || !made_room_for(bytes))
+        return block;
+    heap = heap_acquire();
+    block = heap != NULL ? take_and_unlock(heap, alignment, bytes, zeroed) : NULL;
+    return block != NULL ? block : allocate_anywhere(alignment, bytes, zeroed);
 }
 
 static __attribute__((noinline)) void *allocate(size_t bytes, bool *zeroed)
 {
     void *block = allocate_once(bytes, zeroed);
 
-    if (__builtin_expect(block == NULL, 0) && made_room_for(bytes)) {
-        block = allocate_once(bytes, zeroed);
-        if (block == NULL)
-            block = allocate_anywhere(bytes, zeroed);
-    }
+    if (__builtin_expect(block == NULL, 0))
+        block = allocate_at_the_limit(LINE_BYTES, bytes, zeroed);
     return block;
 }
 
-/* The same for everything that asks for memory with CIA_HARDEN=1. */
+/* Everything that asks for memory with CIA_HARDEN=1; in the same order as memory ends. */
 static __attribute__((noinline)) void *allocate_hardened(size_t alignment, size_t bytes,
                                                          bool zeroed)
 {
-    uint32_t index = 0, passed_over = 0;
     struct subheap *heap;
     void *block = NULL;
 
     if (bytes > PTRDIFF_MAX)
         return NULL;
     for (int tries = 0; tries < 2 && block == NULL; tries++) {
+        uint32_t index = 0, passed_over = 0;
+
         if (tries > 0 && !made_room_for(bytes))
             return NULL;
         heap = heap_acquire();
         if (heap != NULL)
             block = hardened_allocate_and_unlock(heap, alignment, bytes, zeroed);
+        while (block == NULL && (heap = heap_lock_next(&index, ALL_HEAPS, &passed_over)) != NULL)
+            block = hardened_allocate_and_unlock(heap, alignment, bytes, zeroed);
     }
-    while (block == NULL && (heap = heap_lock_next(&index, ALL_HEAPS, &passed_over)) != NULL)
-        block = hardened_allocate_and_unlock(heap, alignment, bytes, zeroed);
     return block;
 }
 
@@ -194,28 +261,12 @@ void *cia_allocate_zeroed(size_t bytes)
 static void *allocate_aligned_once(size_t alignment, size_t bytes)
 {
     bool untouched;
+    struct subheap *heap;
 
-    if (bytes > SIZE_CLASS_LARGEST - alignment || alignment >= PAGE_RUN_ALIGNMENT)
+    if (takes_pages(alignment, bytes))
         return allocate_large(bytes, alignment, &untouched);
-
-    struct subheap *heap = heap_acquire();
-    if (heap == NULL)
-        return NULL;
-    /* Blocks of all colours, each long enough for an aligned address: the aligned ones then take in
-       turn all sets that their alignment leaves. */
-    char *block = subheap_allocate(heap, size_class_of(bytes + alignment - LINE_BYTES), &untouched);
-    char *aligned = NULL;
-    if (block != NULL) {
-        aligned = block + (-(uintptr_t)block & (alignment - 1));
-        if (aligned != block) {
-            struct block at = block_at(page_source_owner(block), block);
-            uint64_t *interior = &at.chunk->spans[at.span].interior;
-
-            __atomic_store_n(interior, *interior | at.bit, __ATOMIC_RELAXED);
-        }
-    }
-    subheap_unlock(heap);
-    return aligned;
+    heap = heap_acquire();
+    return heap != NULL ? take_and_unlock(heap, alignment, bytes, &untouched) : NULL;
 }
 
 void *cia_allocate_aligned(size_t alignment, size_t bytes)
@@ -231,8 +282,8 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes)
     if (bytes == 0)
         bytes = 1;
     block = allocate_aligned_once(alignment, bytes);
-    if (__builtin_expect(block == NULL, 0) && made_room_for(bytes))
-        block = allocate_aligned_once(alignment, bytes);
+    if (__builtin_expect(block == NULL, 0))
+        block = allocate_at_the_limit(alignment, bytes, &zeroed);
     return block;
 }
 

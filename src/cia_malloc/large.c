@@ -71,10 +71,8 @@ static void *run_allocate(struct subheap *heap, size_t bytes, size_t alignment, 
     request.preferred_residue = request.residue;
 
     bool taken = page_heap_take(&heap->pages, &request, &run);
-    if (!taken) {
-        subheap_trim(heap);
+    if (!taken && subheap_trim_for_want(heap))
         taken = page_heap_take(&heap->pages, &request, &run);
-    }
     if (!taken && alignment <= LINE_BYTES) {
         /* A hole that a block of this length left may be a page too short for this colour. */
         request = (struct page_request){

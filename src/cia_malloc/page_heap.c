@@ -199,13 +199,41 @@ static void join_one_more(struct page_heap *heap)
     heap->joining = false;
 }
 
+/*
+ * When the kernel last refused a chunk, or 0. Relaxed: a thread that reads an old value asks once
+ * more, or once less.
+ */
+static _Atomic uint64_t refused_at;
+
+static bool is_recent(uint64_t moment)
+{
+    enum { MILLISECONDS = 10 };
+
+    return moment != 0 && decay_clock() - moment < MILLISECONDS;
+}
+
+void page_heap_ask_again(void)
+{
+    atomic_store_explicit(&refused_at, 0, memory_order_relaxed);
+}
+
+bool page_heap_may_trim(const struct page_heap *heap)
+{
+    return !is_recent(heap->vain_at);
+}
+
 static bool take_from_new_chunk(struct page_heap *heap, const struct page_request *request,
                                 struct page_run *run)
 {
-    struct chunk *chunk = chunk_create(heap->owner, heap->node, wants_huge_chunks(heap));
+    struct chunk *chunk;
 
-    if (chunk == NULL)
+    if (is_recent(atomic_load_explicit(&refused_at, memory_order_relaxed)))
         return false;
+    chunk = chunk_create(heap->owner, heap->node, wants_huge_chunks(heap));
+    if (chunk == NULL) {
+        atomic_store_explicit(&refused_at, decay_clock(), memory_order_relaxed);
+        return false;
+    }
     insert(heap, chunk, CHUNKS_EMPTY);
     heap->chunk_count++;
     heap->joining = wants_to_join(heap); /* by now the chunks before it are full, and populated */

@@ -35,6 +35,7 @@ struct page_heap {
     struct decay decay;
     uint64_t changed_at; /* when a run was last taken or returned */
     uint64_t trimmed_at; /* changed_at at the last trim, see housekeeping.h */
+    uint64_t vain_at;    /* when a trim for want of memory last brought none; 0: not yet */
 };
 
 /*
@@ -57,9 +58,20 @@ struct page_run {
 
 void page_heap_initialise(struct page_heap *heap, struct subheap *owner);
 
-/* Looks for the pages in a bounded number of chunks, then maps a new one. False: out of memory. */
+/*
+ * Looks for the pages in a bounded number of chunks, then maps a new one. False: out of memory. For
+ * a few milliseconds after the kernel refused a chunk, none is asked for: as memory ends, every
+ * call would ask in vain, of each sub-heap that it tries.
+ */
 bool page_heap_take(struct page_heap *heap, const struct page_request *request,
                     struct page_run *run);
+
+/* Lets the next call of page_heap_take ask for a chunk in any case: before a malloc is to fail. */
+void page_heap_ask_again(void);
+
+/* Whether a trim of this one for want of memory is worth the walk: not again in those milliseconds
+   if it brought nothing. */
+bool page_heap_may_trim(const struct page_heap *heap);
 
 /* Gives a run back. The chunk may be gone afterwards. */
 void page_heap_return(struct page_heap *heap, struct chunk *chunk, uint32_t page, uint32_t pages);

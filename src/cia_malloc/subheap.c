@@ -81,8 +81,7 @@ bool subheap_find(struct subheap *heap, unsigned size_class)
     if (!add_run(heap, class_heap)) {
         if (class_heap_find(class_heap, true))
             return true;
-        subheap_trim(heap); /* other classes may hold idle pages */
-        if (!add_run(heap, class_heap))
+        if (!subheap_trim_for_want(heap) || !add_run(heap, class_heap))
             return false;
     }
     return class_heap_find(class_heap, true);
@@ -228,6 +227,18 @@ bool subheap_trim(struct subheap *heap)
     page_heap_visit(&heap->pages, release_idle_runs);
     purged = page_heap_purge(&heap->pages);
     return purged > 0 || page_source_mapped_bytes() < mapped_before;
+}
+
+bool subheap_trim_for_want(struct subheap *heap)
+{
+    if (!page_heap_may_trim(&heap->pages))
+        return false;
+    /* Pages that are free but in use by no class count too: idle runs are pages for any class. */
+    uint32_t used_before = heap->pages.used_pages;
+
+    subheap_trim(heap);
+    heap->pages.vain_at = heap->pages.used_pages < used_before ? 0 : decay_clock();
+    return true;
 }
 
 _Noreturn void subheap_double_free(const struct span *span, uint64_t bits)

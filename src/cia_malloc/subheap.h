@@ -142,6 +142,12 @@ void subheap_drain(struct subheap *heap);
 bool subheap_trim(struct subheap *heap);
 
 /*
+ * The same where a class finds no memory: other classes may hold idle pages. False, and nothing
+ * done, when that was tried a few milliseconds ago and brought none.
+ */
+bool subheap_trim_for_want(struct subheap *heap);
+
+/*
  * Without the lock: gives blocks of a span back to the sub-heap that owns the chunk. Lock-free: one
  * atomic or on a line that the owner does not work on; a push besides for the first of a span's
  * batch. Ends the process as subheap_free_local does.

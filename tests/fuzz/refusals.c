@@ -9,7 +9,10 @@
  *   - once nothing is refused any more, everything can be had again.
  * And the same with refusals of the kernel's own making: a limit on data, no mapping left.
  *
- *   refusals one | three | rest | limits       how many are refused from the k-th on
+ * And as memory ends, while another CPU has free blocks, these are found without a request to the
+ * kernel for each.
+ *
+ *   refusals one | three | rest | limits | end     how many are refused from the k-th on
  *
  * This program's definitions of mmap and the others stand before libc's for every library. An
  * allocator inside libc calls its own and is never refused: it runs the program once.
@@ -378,6 +381,65 @@ static _Noreturn void be_without_mappings(void)
     _exit(0);
 }
 
+/* A chain through the blocks: there is no memory for a table of them. */
+struct link {
+    struct link *next;
+};
+
+static struct link *take_all(size_t bytes, unsigned long *count)
+{
+    struct link *chain = NULL, *more;
+
+    for (*count = 0; (more = malloc(bytes)) != NULL; ++*count) {
+        more->next = chain;
+        chain = more;
+    }
+    return chain;
+}
+
+/* Every second one, so that all runs keep some; returns how many. */
+static unsigned long free_half(struct link *chain)
+{
+    unsigned long count = 0;
+
+    for (; chain != NULL && chain->next != NULL; chain = chain->next, count++) {
+        struct link *unwanted = chain->next;
+
+        chain->next = unwanted->next;
+        free(unwanted);
+    }
+    return count;
+}
+
+static _Noreturn void be_at_the_end(void)
+{
+    struct rlimit limit = {.rlim_max = RLIM_INFINITY};
+    unsigned long taken, given_back, again;
+    struct link *chain;
+
+    alarm(CHILD_SECONDS);
+    turns_start(1, NULL);
+    turns_move(0);
+    free(malloc(1000));
+    limit.rlim_cur = 64 << 20;
+    if (setrlimit(RLIMIT_AS, &limit) != 0)
+        _exit(2);
+    chain = take_all(144, &taken);
+    given_back = free_half(chain);
+    turns_move(1);
+    plan->made = 0;
+    plan->from = plan->to = (unsigned long)-1; /* only counts */
+    (void)take_all(144, &again);
+    plan->from = 0;
+    if (taken < 100000 || again < given_back - given_back / 8 || plan->made > again / 100) {
+        dprintf(STDERR_FILENO,
+                "refusals: of %lu blocks %lu were freed, %lu of them had again with %lu requests\n",
+                taken, given_back, again, plan->made);
+        _exit(1);
+    }
+    _exit(0);
+}
+
 static void in_a_child(void (*body)(void))
 {
     pid_t child = fork();
@@ -403,8 +465,10 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "limits") == 0) {
         in_a_child(be_limited);
         in_a_child(be_without_mappings);
+    } else if (strcmp(what, "end") == 0) {
+        in_a_child(be_at_the_end);
     } else {
-        fputs("usage: refusals one|three|rest|limits\n", stderr);
+        fputs("usage: refusals one|three|rest|limits|end\n", stderr);
         return 2;
     }
     return 0;
