@@ -135,8 +135,10 @@ EXPORT int posix_memalign(void **result, size_t alignment, size_t bytes)
     if (alignment % sizeof(void *) != 0 || !is_power_of_two(alignment))
         return EINVAL;
     void *block = allocate_aligned(alignment, bytes);
-    if (block == NULL)
-        return ENOMEM; /* errno and *result stay as they were */
+    if (block == NULL) {
+        errno = ENOMEM; /* as glibc, and as programs look for; *result stays as it was */
+        return ENOMEM;
+    }
     *result = block;
     return 0;
 }
