@@ -20,6 +20,8 @@ enum {
 
 /* Written once a mapping of more than half a MiB comes or goes. */
 static atomic_size_t huge_bytes_live, huge_blocks_live;
+/* The most that those ever were. Each is raised by whoever raised the other above it. */
+static atomic_size_t huge_bytes_most, huge_blocks_most;
 static _Atomic uint64_t huge_made;
 
 static size_t round_up_to_pages(size_t bytes)
@@ -174,6 +176,17 @@ static void close_both_sides(const struct huge *record)
     (void)page_source_close(record->base + record->mapped_bytes, record->spare_bytes);
 }
 
+/* more may be negative, modulo 2^64: then the sum is no greater than it was. */
+static void add_and_note(atomic_size_t *sum, atomic_size_t *most, size_t more)
+{
+    size_t now = atomic_fetch_add_explicit(sum, more, memory_order_relaxed) + more;
+    size_t before = atomic_load_explicit(most, memory_order_relaxed);
+
+    while (now > before && !atomic_compare_exchange_weak_explicit(
+                               most, &before, now, memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
 /* The record has its mapping: the block begins so far behind that, and is live. */
 static void *huge_begin(struct huge *record, size_t offset)
 {
@@ -181,8 +194,8 @@ static void *huge_begin(struct huge *record, size_t offset)
     record->block = record->base + offset;
     if (!page_source_register(record->block, record))
         return NULL;
-    atomic_fetch_add_explicit(&huge_bytes_live, record->mapped_bytes, memory_order_relaxed);
-    atomic_fetch_add_explicit(&huge_blocks_live, 1, memory_order_relaxed);
+    add_and_note(&huge_bytes_live, &huge_bytes_most, record->mapped_bytes);
+    add_and_note(&huge_blocks_live, &huge_blocks_most, 1);
     atomic_fetch_add_explicit(&huge_made, 1, memory_order_relaxed);
     return record->block;
 }
@@ -593,7 +606,7 @@ void *huge_resize(struct huge *huge, size_t new_bytes)
         huge->block = base + offset;
         extent = total;
     }
-    atomic_fetch_add_explicit(&huge_bytes_live, total - huge->mapped_bytes, memory_order_relaxed);
+    add_and_note(&huge_bytes_live, &huge_bytes_most, total - huge->mapped_bytes);
     huge->mapped_bytes = total;
     huge->spare_bytes = extent - total;
     return huge->block;
@@ -603,6 +616,12 @@ void huge_totals(size_t *bytes, size_t *blocks)
 {
     *bytes = atomic_load_explicit(&huge_bytes_live, memory_order_relaxed);
     *blocks = atomic_load_explicit(&huge_blocks_live, memory_order_relaxed);
+}
+
+void huge_most(size_t *bytes, size_t *blocks)
+{
+    *bytes = atomic_load_explicit(&huge_bytes_most, memory_order_relaxed);
+    *blocks = atomic_load_explicit(&huge_blocks_most, memory_order_relaxed);
 }
 
 uint64_t huge_allocations(void)

@@ -78,6 +78,9 @@ void *huge_resize(struct huge *huge, size_t new_bytes);
 /* Bytes and number of all live mappings. */
 void huge_totals(size_t *bytes, size_t *blocks);
 
+/* The most that each ever was. */
+void huge_most(size_t *bytes, size_t *blocks);
+
 /* All that were ever made. */
 uint64_t huge_allocations(void);
 

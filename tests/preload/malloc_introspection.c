@@ -65,6 +65,9 @@ static void malloc_info_writes_xml_and_knows_no_options(void)
     EXPECT(malloc_info(1, stderr) != 0);
 }
 
+/* What call wrote to standard error; its beginning where that is very much. */
+static char error_text[1 << 16];
+
 /* Runs call with both output streams sent to a pipe each; says how much arrived. */
 static void output_of(void (*call)(void), size_t *to_stdout, size_t *to_stderr)
 {
@@ -87,8 +90,13 @@ static void output_of(void (*call)(void), size_t *to_stdout, size_t *to_stderr)
         close(saved[i]);
         close(pipes[i][1]);
         *counts[i] = 0;
-        while ((length = read(pipes[i][0], buffer, sizeof buffer)) > 0)
+        while ((length = read(pipes[i][0], buffer, sizeof buffer)) > 0) {
+            if (i == 1 && *counts[i] + (size_t)length < sizeof error_text) {
+                memcpy(error_text + *counts[i], buffer, (size_t)length);
+                error_text[*counts[i] + (size_t)length] = '\0';
+            }
             *counts[i] += (size_t)length;
+        }
         close(pipes[i][0]);
     }
 }
@@ -100,6 +108,41 @@ static void malloc_stats_writes_to_stderr_alone(void)
     output_of(malloc_stats, &to_stdout, &to_stderr);
     EXPECT(to_stdout == 0);
     EXPECT(to_stderr > 0);
+}
+
+/* The number behind the last "name =" in the text. */
+static unsigned long number_of(const char *name)
+{
+    const char *at = NULL, *next = error_text;
+    unsigned long number = 0;
+
+    while ((next = strstr(next, name)) != NULL)
+        at = next += strlen(name);
+    EXPECT(at != NULL);
+    EXPECT(sscanf(at, " = %lu", &number) == 1);
+    return number;
+}
+
+/* Programs cut these out of it. */
+static void malloc_stats_ends_with_the_sums_and_the_most_that_was_mapped(void)
+{
+    const size_t large = 50 << 20;
+    size_t to_stdout, to_stderr;
+    void *block = malloc(large), *small = malloc(100000);
+
+    EXPECT(block != NULL && small != NULL);
+    output_of(malloc_stats, &to_stdout, &to_stderr);
+    EXPECT(strstr(error_text, "Total (incl. mmap):") != NULL);
+    EXPECT(number_of("in use bytes    ") >= large + 100000);
+    EXPECT(number_of("system bytes    ") >= number_of("in use bytes    "));
+    unsigned long most = number_of("max mmap bytes  ");
+    EXPECT(most >= large);
+    EXPECT(number_of("max mmap regions") >= 1);
+    free(block);
+    free(small);
+    output_of(malloc_stats, &to_stdout, &to_stderr);
+    EXPECT(number_of("in use bytes    ") < large);
+    EXPECT(number_of("max mmap bytes  ") >= most);
 }
 
 /* glibc holds its locks here and so puts cancellation off; a thread that died inside would keep
@@ -172,6 +215,7 @@ int main(void)
     mallinfo_answers_too();
     malloc_info_writes_xml_and_knows_no_options();
     malloc_stats_writes_to_stderr_alone();
+    malloc_stats_ends_with_the_sums_and_the_most_that_was_mapped();
     a_thread_cancelled_in_malloc_stats_leaves_no_lock_behind();
     malloc_trim_says_whether_it_gave_something_back();
     mallopt_accepts_what_programs_pass_to_it();
