@@ -66,9 +66,9 @@ static void *take_aligned(struct subheap *heap, size_t alignment, size_t bytes)
         aligned = block + (-(uintptr_t)block & (alignment - 1));
         if (aligned != block) {
             struct block at = block_at(page_source_owner(block), block);
-            uint64_t *interior = &at.chunk->spans[at.span].interior;
 
-            __atomic_store_n(interior, *interior | at.bit, __ATOMIC_RELAXED);
+            class_heap_hand_out_inside(&at.chunk->spans[at.span], (uint32_t)__builtin_ctzll(at.bit),
+                                       block, alignment);
         }
     }
     return aligned;

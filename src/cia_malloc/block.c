@@ -51,13 +51,28 @@ struct block block_at(struct chunk *chunk, const void *address)
     return at;
 }
 
+/* Of a block that was handed out from an address inside it: how that is aligned. */
+static size_t alignment_of(const struct block *block)
+{
+    const uint64_t *words = block->chunk->remotes[block->span].alignment;
+    uint32_t shift = 0;
+
+    for (uint32_t i = 0; i < 2; i++)
+        shift |= (uint32_t)((__atomic_load_n(&words[i], __ATOMIC_RELAXED) & block->bit) != 0) << i;
+    return (size_t)128 << shift;
+}
+
 void block_check_start(const struct block *block, const void *address)
 {
     const struct span *span = &block->chunk->spans[block->span];
+    const char *handed_out = block->start;
 
-    /* The owner may write other bits of the word meanwhile; this block's bit stands while it lives.
-     */
-    if (__builtin_expect(block->start != address, 0) &&
-        (__atomic_load_n(&span->interior, __ATOMIC_RELAXED) & block->bit) == 0)
+    /* The owner may write other bits of the words meanwhile; this block's bits stand while it
+       lives. */
+    if (__builtin_expect(block->size_class < CLASS_LARGE &&
+                             (__atomic_load_n(&span->interior, __ATOMIC_RELAXED) & block->bit) != 0,
+                         0))
+        handed_out += -(uintptr_t)handed_out & (alignment_of(block) - 1);
+    if (__builtin_expect(handed_out != address, 0))
         block_is_wrong(address, "inside a block");
 }

@@ -63,6 +63,9 @@ struct span_remote {
             _Alignas(LINE_BYTES) _Atomic uint64_t freed;
             struct span_remote *next; /* in the inbox; written by the pusher, read by the drainer */
             struct chunk *chunk;      /* constant while the run lives */
+            /* Of blocks with their bit in span.interior: log2 of the alignment less 7, its low and
+               its high bit. Under the owner's lock, read by whoever frees the block. */
+            uint64_t alignment[2];
         };
         struct { /* of a page of tiny blocks: each word goes into the inbox by itself */
             _Atomic uint64_t tiny_freed[TINY_WORDS];

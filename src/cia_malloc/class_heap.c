@@ -279,6 +279,44 @@ static void mark_starts(struct page_info *pages, const struct class_layout *layo
     }
 }
 
+/* Says whether free() takes the line for the beginning of a block. Relaxed: it reads other bits. */
+static void mark_start(struct chunk *chunk, const char *start, bool begins)
+{
+    uint64_t *starts = &chunk->pages[(size_t)(start - chunk->base) >> PAGE_SHIFT].starts;
+    uint64_t bit = (uint64_t)1 << ((uintptr_t)start >> LINE_SHIFT) % LINES_PER_PAGE;
+
+    __atomic_store_n(starts, begins ? *starts | bit : *starts & ~bit, __ATOMIC_RELAXED);
+}
+
+void class_heap_hand_out_inside(struct span *span, uint32_t bit, char *start, size_t alignment)
+{
+    struct chunk *chunk = span->chunk;
+    uint64_t mask = (uint64_t)1 << bit;
+    uint64_t *words = chunk->remotes[span - chunk->spans].alignment;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        bool set = ((uint32_t)__builtin_ctzll(alignment / 128) >> i & 1) != 0;
+
+        __atomic_store_n(&words[i], set ? words[i] | mask : words[i] & ~mask, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&span->interior, span->interior | mask, __ATOMIC_RELAXED);
+    if (span->size_class < MAGAZINE_CLASSES)
+        mark_start(chunk, start, false);
+}
+
+void class_heap_put_inside(struct class_heap *heap, struct span *span, uint64_t bit)
+{
+    uint32_t number = (uint32_t)__builtin_ctzll(bit);
+
+    /* Relaxed, not plain: free() reads other bits of the word without the lock. */
+    __atomic_store_n(&span->interior, span->interior & ~bit, __ATOMIC_RELAXED);
+    if (span->size_class < MAGAZINE_CLASSES)
+        mark_start(span->chunk,
+                   span->base +
+                       (size_t)((number - span->phase) & heap->block_mask) * heap->block_bytes,
+                   true);
+}
+
 void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t page,
                         uint32_t run_type, bool clean)
 {

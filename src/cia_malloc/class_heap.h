@@ -176,12 +176,21 @@ uint32_t class_heap_wanted_page(struct class_heap *heap, uint32_t type);
 void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t page,
                         uint32_t run_type, bool clean);
 
+/*
+ * A block of the current span just taken is handed out from an address inside it: a multiple of the
+ * alignment, 128 to 1024. Until it is put back its first line begins no block for free().
+ */
+void class_heap_hand_out_inside(struct span *span, uint32_t bit, char *start, size_t alignment);
+
+/* A block that was, put back: its first line begins a block again. */
+void class_heap_put_inside(struct class_heap *heap, struct span *span, uint64_t bit);
+
 /* Puts one block back. After the last one of a span the caller calls class_heap_note. */
 static inline void class_heap_put(struct class_heap *heap, struct span *span, uint64_t bit)
 {
     span->free |= bit;
-    /* Relaxed, not plain: free() reads other bits of the word without the lock. */
-    __atomic_store_n(&span->interior, span->interior & ~bit, __ATOMIC_RELAXED);
+    if (__builtin_expect((span->interior & bit) != 0, 0))
+        class_heap_put_inside(heap, span, bit);
     class_heap_count_returned(heap, span->type, (uint32_t)__builtin_ctzll(bit));
 }
 

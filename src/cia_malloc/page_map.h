@@ -16,7 +16,9 @@
 /*
  * Written when a run is carved, before its first block is handed out, under the lock of the
  * sub-heap that owns the chunk; only read while any block of the run lives. So a reader with a
- * valid block needs no more order than its own hand-over gave.
+ * valid block needs no more order than its own hand-over gave. But starts: the bit of a block that
+ * is handed out from an address inside it is cleared meanwhile, under that lock; only who has that
+ * block may ask for it.
  */
 struct page_info {
     /* Bit l: line l of the page begins a block that may wait in a magazine. */
@@ -66,7 +68,10 @@ static inline __attribute__((always_inline)) struct page_info *page_map_find(con
 static inline __attribute__((always_inline)) bool
 page_info_starts_line(const struct page_info *info, const void *address)
 {
-    return (info->starts >> ((uintptr_t)address >> LINE_SHIFT) % LINES_PER_PAGE & 1) != 0;
+    /* Relaxed, not plain: the owner may change other bits. */
+    return (__atomic_load_n(&info->starts, __ATOMIC_RELAXED) >>
+                ((uintptr_t)address >> LINE_SHIFT) % LINES_PER_PAGE &
+            1) != 0;
 }
 
 /* Whether such a block begins at the address itself; info may be NULL. */

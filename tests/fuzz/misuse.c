@@ -11,24 +11,21 @@
  * that. So a child that frees twice stays on the CPU where it begins: a scheduler that moves it in
  * between would make the test a matter of luck. Where the kernel refuses, it is one.
  */
-#include <errno.h>
+#include "misuse_child.h"
+
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { WARM_UP = 5000, FREED_MOST = 70, CHILD_SECONDS = 60 };
+enum { WARM_UP = 5000, FREED_MOST = 70, LINE = 64 };
 
-/* In the child: the address that the line has to name is told to the parent before it is wrong. */
-static void **named;
 static size_t size;
 
 static void *a_block(void)
@@ -44,8 +41,7 @@ static void *a_block(void)
 /* Volatile: no compiler shall see what is done with it. */
 static void free_wrongly(void *volatile block)
 {
-    *named = block;
-    free(block);
+    free(will_be_named(block));
 }
 
 static void a_block_freed_twice_at_once(void)
@@ -98,8 +94,7 @@ static void a_freed_block_reallocated_to_more(void)
     char *volatile block = a_block();
 
     free(block);
-    *named = block;
-    free(realloc(block, size * 3));
+    free(realloc(will_be_named(block), size * 3));
 }
 
 static void a_freed_block_reallocated_to_nothing(void)
@@ -107,8 +102,7 @@ static void a_freed_block_reallocated_to_nothing(void)
     char *volatile block = a_block();
 
     free(block);
-    *named = block;
-    free(realloc(block, 0));
+    free(realloc(will_be_named(block), 0));
 }
 
 static void an_aligned_block_freed_twice(void)
@@ -117,6 +111,30 @@ static void an_aligned_block_freed_twice(void)
 
     free(block);
     free_wrongly(block);
+}
+
+static void sixteen_bytes_into_an_aligned_block(void)
+{
+    free_wrongly((char *)aligned_alloc(256, size) + 16);
+}
+
+static void two_lines_into_an_aligned_block(void)
+{
+    /* As far as the least alignment that is more than a line. */
+    free_wrongly((char *)aligned_alloc(1024, size) + 2 * LINE);
+}
+
+/* So many lines; where the aligned address lies inside a block, that one begins at one of them. */
+static unsigned lines_before;
+
+static void lines_before_an_aligned_block(void)
+{
+    char *block = NULL;
+
+    /* Not the first of its kind: what lies before that may be anything. */
+    for (int i = 0; i < 8; i++)
+        block = aligned_alloc(1024, size);
+    free_wrongly(block - lines_before * LINE);
 }
 
 static void the_second_word_of_a_block(void)
@@ -151,16 +169,14 @@ static void realloc_of_the_inside_of_a_block(void)
 {
     char *volatile inside = (char *)a_block() + 16;
 
-    *named = inside;
-    free(realloc(inside, size + 1));
+    free(realloc(will_be_named(inside), size + 1));
 }
 
 static void the_usable_size_of_the_inside_of_a_block(void)
 {
     char *volatile inside = (char *)a_block() + 16;
 
-    *named = inside;
-    if (malloc_usable_size(inside) > 0)
+    if (malloc_usable_size(will_be_named(inside)) > 0)
         _exit(3);
 }
 
@@ -204,8 +220,7 @@ static void realloc_of_a_static_variable(void)
     static _Alignas(64) char here[256];
     char *volatile foreign = here;
 
-    *named = foreign;
-    free(realloc(foreign, 500));
+    free(realloc(will_be_named(foreign), 500));
 }
 
 struct misuse {
@@ -224,6 +239,7 @@ struct misuse {
     }
 
 static const struct misuse after_others = DOUBLE_FREE(a_block_freed_twice_at_once_after_others);
+static const struct misuse before_aligned = CASE(lines_before_an_aligned_block);
 static const struct misuse cases[] = {
     DOUBLE_FREE(a_block_freed_twice_at_once),
     DOUBLE_FREE(a_block_freed_twice_at_once_after_others),
@@ -232,6 +248,8 @@ static const struct misuse cases[] = {
     DOUBLE_FREE(a_freed_block_reallocated_to_more),
     DOUBLE_FREE(a_freed_block_reallocated_to_nothing),
     DOUBLE_FREE(an_aligned_block_freed_twice),
+    CASE(sixteen_bytes_into_an_aligned_block),
+    CASE(two_lines_into_an_aligned_block),
     CASE(the_second_word_of_a_block),
     CASE(an_odd_address_in_a_block),
     CASE(sixteen_bytes_into_a_block),
@@ -273,59 +291,29 @@ static void stay_on_this_cpu(void)
     (void)sched_setaffinity(0, sizeof here, &here);
 }
 
-/* What the child says on stderr, and how it ends. */
-static int run_in_a_child(const struct misuse *misuse, bool warm, char *said, size_t most)
-{
-    int ends[2], status = 0;
-    ssize_t got;
-    size_t length = 0;
+static bool warm;
 
-    if (pipe(ends) != 0)
-        exit(2);
-    pid_t child = fork();
-    if (child == 0) {
-        alarm(CHILD_SECONDS);
-        dup2(ends[1], STDERR_FILENO);
-        if (misuse->on_one_cpu)
-            stay_on_this_cpu();
-        if (warm)
-            warm_up();
-        misuse->run();
-        _exit(0);
-    }
-    close(ends[1]);
-    while ((got = read(ends[0], said + length, most - 1 - length)) > 0 ||
-           (got < 0 && errno == EINTR))
-        length += got > 0 ? (size_t)got : 0;
-    said[length] = '\0';
-    close(ends[0]);
-    if (child < 0 || waitpid(child, &status, 0) != child)
-        exit(2);
-    return status;
+static void misuse(const void *argument)
+{
+    const struct misuse *it = argument;
+
+    if (it->on_one_cpu)
+        stay_on_this_cpu();
+    if (warm)
+        warm_up();
+    it->run();
 }
 
-static bool is_one_line_that_names(const char *said, const void *address)
+static bool is_noticed(const struct misuse *it)
 {
-    static const char ours[] = "libcia_malloc: ";
-    char name[32];
-    const char *end = strchr(said, '\n');
+    struct ending ending;
 
-    snprintf(name, sizeof name, "%p", address);
-    return strncmp(said, ours, sizeof ours - 1) == 0 && end != NULL && end[1] == '\0' &&
-           strstr(said, name) != NULL;
-}
-
-static bool is_noticed(const struct misuse *misuse, bool warm)
-{
-    char said[4096];
-
-    *named = NULL;
-    int status = run_in_a_child(misuse, warm, said, sizeof said);
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT && is_one_line_that_names(said, *named))
+    run_in_a_child(misuse, it, &ending);
+    if (was_noticed(&ending))
         return true;
-    dprintf(STDERR_FILENO, "misuse: %s, %zu bytes, %s, %u freed before: status %#x, %p, said: %s\n",
-            misuse->name, size, warm ? "in heavy use" : "hardly used", freed_before, status, *named,
-            said[0] != '\0' ? said : "nothing");
+    dprintf(STDERR_FILENO, "%zu bytes, %s, %u freed and %u lines before: ", size,
+            warm ? "in heavy use" : "hardly used", freed_before, lines_before);
+    tell(&ending, it->name);
     return false;
 }
 
@@ -334,17 +322,17 @@ int main(void)
     static const size_t sizes[] = {24, 60, 130, 1000, 4000, 15000, 40000, 100000, 3 << 20};
     int failures = 0;
 
-    named = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (named == MAP_FAILED)
-        return 2;
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         size = sizes[s];
-        for (int warm = 0; warm < (size < 50000 ? 2 : 1); warm++) {
+        for (int round = 0; round < (size < 50000 ? 2 : 1); round++) {
+            warm = round > 0;
             freed_before = 0;
             for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
-                failures += !is_noticed(&cases[c], warm != 0);
+                failures += !is_noticed(&cases[c]);
+            for (lines_before = 1; size < 50000 && lines_before < 16; lines_before++)
+                failures += !is_noticed(&before_aligned);
             for (; size < 50000 && freed_before < FREED_MOST; freed_before++)
-                failures += !is_noticed(&after_others, warm != 0);
+                failures += !is_noticed(&after_others);
         }
     }
     return failures > 0;
