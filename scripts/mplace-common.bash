@@ -204,7 +204,7 @@ check_valgrind_version()
     built=$(<"$mplace_valgrind_folder/version")
     installed=$(valgrind --version 2>/dev/null) || installed=unknown
     [[ $installed == "$built" ]] ||
-        die "the emulator was built with $built and works with no other; installed is $installed"
+        die "the Valgrind tools of mplace were built with $built and work with no other; installed is $installed"
 }
 
 # The columns of a result, as the benchmarks write them.
