@@ -8,6 +8,7 @@
 # Proof: compiler and linker report allocations (they take no mutex, as gcc.sh says); the program
 # reports allocations from operator new and acquisitions from std::mutex and what is built on it.
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.bash"
+source "$(dirname -- "${BASH_SOURCE[0]}")/compilers.bash"
 start "$@"
 shows "compiles and links a file of templates; the program, of threads, prints the same" g++-12
 need /usr/bin/g++ g++
@@ -157,17 +158,7 @@ compile() {
 }
 link() { "$@" /usr/bin/g++ -Wl,--build-id=none -pthread work.o -o work; }
 
-compile plainly 2>reference.err || fail "g++ -c failed without any library"
-link plainly 2>>reference.err || fail "g++ failed to link without any library"
-mv work.o reference.o
-mv work reference
-compile preloaded compile 2>compile.err || fail "g++ -c failed under the library"
-prove compile all 10000 0
-link preloaded link 2>link.err || fail "g++ failed to link under the library"
-prove link all 1000 0
-same "the object file" reference.o work.o
-same "the linked program" reference work
-
+same_object_and_program work.o work 0
 twice program $((items * 2)) $((items * 2)) ./work "$items"
 grep -q "^taken $items, thrown $(((items + 96) / 97)), misaligned 0\$" program-preloaded.output ||
     fail "the program lost items: $(sed -n 2p program-preloaded.output)"

@@ -8,6 +8,7 @@
 # Debian's gcc 12 programs takes a mutex (a counting pthread_mutex_lock saw no call in a whole build),
 # so of the lock libraries only their presence to the end of every process can be shown here.
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.bash"
+source "$(dirname -- "${BASH_SOURCE[0]}")/compilers.bash"
 start "$@"
 shows "-O2 of a generated file; the program made of it" gcc-12
 need /usr/bin/gcc gcc
@@ -63,21 +64,11 @@ awk -v seed="$seed" -v functions="$functions" '
 compile() { "$@" /usr/bin/gcc -std=gnu11 -O2 -w -frandom-seed=mplace -c large.c -o large.o; }
 link() { "$@" /usr/bin/gcc -Wl,--build-id=none large.o -o large; }
 
-compile plainly 2>reference.err || fail "gcc -c failed without any library"
-link plainly 2>>reference.err || fail "gcc failed to link without any library"
-plainly ./large >reference.output
-mv large.o reference.o
-mv large reference
-
-compile preloaded compile 2>compile.err || fail "gcc -c failed under the library"
-prove compile all 10000 0
-link preloaded link 2>link.err || fail "gcc failed to link under the library"
-prove link all 1000 0
+same_object_and_program large.o large 0
+plainly ./reference-large >reference.output
 preloaded program ./large >preloaded.output 2>program.err ||
     fail "the compiled program failed under the library"
 prove program "$pid" 1 0
 
-same "the object file" reference.o large.o
-same "the linked program" reference large
 same "what the program printed" reference.output preloaded.output
 say "gcc: $(wc -l <large.c) lines to an object of $(stat -c %s large.o) bytes as without"

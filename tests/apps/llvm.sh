@@ -7,6 +7,7 @@
 # Proof: clang and lld report allocations. lld leaves by _exit unless LLD_IN_TEST is set; its threads
 # share work under std::mutex and condition variables. clang takes no mutex.
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.bash"
+source "$(dirname -- "${BASH_SOURCE[0]}")/compilers.bash"
 start "$@"
 shows "clang -O2 of a generated file; lld links 200 objects with four threads" clang-14 lld-14
 need /usr/bin/clang clang
@@ -47,20 +48,11 @@ if [[ $(id -u) == 0 ]]; then chown -R nobody: parts; fi
 compile() { "$@" /usr/bin/clang -O2 -g -c large.c -o large.o; }
 # The driver gives lld the paths of libc's start files.
 link() {
-    "$@" /usr/bin/clang -fuse-ld=lld -Wl,--threads=4,--gc-sections,--icf=all,--build-id=sha1 \
+    "$@" LLD_IN_TEST=1 /usr/bin/clang -fuse-ld=lld -Wl,--threads=4,--gc-sections,--icf=all,--build-id=sha1 \
         large.o parts/*.o -o large
 }
-compile plainly 2>reference.err || fail "clang failed without any library"
-link plainly 2>>reference.err || fail "lld failed without any library"
-mv large.o reference.o
-mv large reference
-compile preloaded clang 2>clang.err || fail "clang failed under the library"
-prove clang all 10000 0
-link preloaded lld LLD_IN_TEST=1 2>lld.err || fail "lld failed under the library"
-prove lld all 1000 50
-same "clang's object" reference.o large.o
-same "lld's program" reference large
-plainly ./reference >reference.output
+same_object_and_program large.o large 50
+plainly ./reference-large >reference.output
 preloaded program ./large >preloaded.output || fail "the program failed under the library"
 same "what the program prints" reference.output preloaded.output
 say "clang and lld: an object of $(stat -c %s large.o) and a program of $(stat -c %s large) bytes as without"
