@@ -34,7 +34,7 @@ function(mplace_malloc_test claim program threaded)
     endforeach()
 endfunction()
 
-foreach(program impossible errno alignment blocks threads fork limit introspection sized lifetime)
+foreach(program impossible errno alignment blocks threads fork limit introspection sized lifetime cpus)
     add_executable(malloc_${program} malloc_${program}.c)
     # The compiler must not judge by what it knows of malloc: these programs ask for the impossible.
     target_compile_options(malloc_${program} PRIVATE -fno-builtin)
@@ -52,8 +52,16 @@ mplace_malloc_test(fork_at_any_moment_leaves_an_allocator_that_works malloc_fork
 mplace_malloc_test(a_limit_of_the_address_space_is_enomem_and_passes malloc_limit ON)
 mplace_malloc_test(introspection_answers_and_advice_is_taken malloc_introspection ON)
 mplace_malloc_test(sized_frees_free malloc_sized OFF)
+mplace_malloc_test(memory_follows_the_cpus_that_are_used malloc_cpus ON)
 mplace_malloc_test(allocation_works_from_first_constructor_to_last_destructor malloc_lifetime ON
                    $<TARGET_FILE:malloc_plugin>)
+
+add_test(NAME preload.the_libraries_take_few_bytes_of_static_tls_and_no_rseq_registration
+         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/footprint_test.sh ${CMAKE_SOURCE_DIR}
+                 $<TARGET_FILE:cia_malloc> $<TARGET_FILE:rand_malloc> $<TARGET_FILE:tts_lock>
+                 $<TARGET_FILE:ttstle_lock>)
+set_tests_properties(preload.the_libraries_take_few_bytes_of_static_tls_and_no_rseq_registration
+                     PROPERTIES LABELS preload TIMEOUT 60 SKIP_RETURN_CODE 77)
 
 include(CheckLanguage)
 check_language(CXX)
