@@ -102,7 +102,10 @@ a_stopped_process_is_read_and_stays_stopped()
 {
     start_server "$(preload cia_malloc tts_lock)" MPLACE_STATS_LIVE=1 -- wait
     kill -STOP "$server_id"
-    until [[ $(ps -o state= -p "$server_id") == T ]]; do sleep 0.05; done
+    until [[ $(ps -o state= -p "$server_id" || true) == T ]]; do
+        kill -0 "$server_id" 2>/dev/null || fail "the server ended: $(cat "$scratch/server_err")"
+        sleep 0.05
+    done
     run "$mplace" stats --json "$server_id"
     expect "exit status" 0 "$status"
     # What the kernel does with its pages meanwhile is the kernel's affair.
