@@ -188,20 +188,19 @@ the_second_run_reads_the_same_input_and_its_output_is_dropped()
     "$mplace" doctor --compare --json "$scratch/json" --out "$scratch/page" -- "$program" copy \
         <"$scratch/input" >"$scratch/out"
     cmp "$scratch/out" "$scratch/input" || fail "the output of one run is not the input (file)"
-    holds "abs(own['accesses'] - other['accesses']) < 0.5 * own['accesses']"
+    holds "other['accesses'] > 0.8 * own['accesses'] > 0.8 * 900000"
     # shellcheck disable=SC2002 # a pipe is what is tried
     cat "$scratch/input" | "$mplace" doctor --compare --json "$scratch/json" --out "$scratch/page" -- "$program" copy |
         cmp - "$scratch/input" || fail "the output of one run is not the input (pipe)"
-    holds "abs(own['accesses'] - other['accesses']) < 0.5 * own['accesses']"
+    holds "other['accesses'] > 0.8 * own['accesses'] > 0.8 * 900000"
 }
 
 a_server_ends_by_itself_by_signal_or_after_the_time_given()
 {
     local pid number said
 
-    run "$mplace" doctor --seconds 2 -- "$program" serve
-    expect "exit status" 0 "$status"
-    expect "output" "ready ended" "$(paste -sd ' ' "$scratch/out")"
+    run "$mplace" doctor --seconds 1 -- "$program" idle
+    expect "exit status" 143 "$status"
     grep -q '^Placement ' "$scratch/err" || fail "there is no page"
     for number in TERM INT; do
         said=$([[ $number == TERM ]] && echo ended || echo interrupted)
