@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# CIA_STATS, CIA_DECAY_MS, CIA_HUGE_PAGES, MPLACE_L1D, MPLACE_NUMA: silent unless asked, one line for
+# CIA_STATS, CIA_DECAY_MS, CIA_HARDEN, CIA_HUGE_PAGES, MPLACE_L1D, MPLACE_NUMA: silent unless asked, one line for
 # a bad value, statistics where they were asked for. usage: cia_settings_test.sh LIBCIA
 set -euo pipefail
 
@@ -73,6 +73,14 @@ grep -q '^ *16 *[1-9]' "$work/err" || fail "CIA_TINY=1 served no block of 16 B: 
 [[ $(tr '\n' ' ' <"$work/out") == "a b c " ]] || fail "CIA_TINY=1 changed the output"
 under CIA_STATS=1
 ! grep -q '^ *\(16\|32\) *[1-9]' "$work/err" || fail "blocks of less than a line unasked"
+under CIA_HARDEN=1 CIA_TINY=1 CIA_STATS=1
+[[ $(tr '\n' ' ' <"$work/out") == "a b c " ]] || fail "CIA_HARDEN=1 changed the output"
+! grep -q '^ *\(16\|32\) *[1-9]' "$work/err" || fail "blocks of less than a line in hardened mode"
+under CIA_HARDEN=1
+[[ ! -s $work/err ]] || fail "CIA_HARDEN=1 wrote: $(<"$work/err")"
+under CIA_HARDEN=yes
+[[ $(<"$work/err") == "mplace: CIA_HARDEN=yes is not allowed (0|1); using 0" ]] ||
+    fail "a bad CIA_HARDEN got: $(<"$work/err")"
 under CIA_TINY=2
 [[ $(<"$work/err") == "mplace: CIA_TINY=2 is not allowed (0|1); using 0" ]] ||
     fail "a bad CIA_TINY got: $(<"$work/err")"

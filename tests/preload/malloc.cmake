@@ -1,13 +1,13 @@
 # The malloc family as glibc promises it: each program without a library, under cia, under cia with
-# tiny blocks, by sequences and under locks, and, where it runs threads, under cia + ttstle. The
-# program is the same; only what serves it differs.
+# tiny blocks, by sequences and under locks, in hardened mode, and, where it runs threads, under cia +
+# ttstle. The program is the same; only what serves it differs.
 add_library(malloc_plugin MODULE malloc_plugin.c)
 target_compile_options(malloc_plugin PRIVATE -fno-builtin)
 set_target_properties(malloc_plugin PROPERTIES PREFIX "" C_VISIBILITY_PRESET default
                       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/plugins)
 
 function(mplace_malloc_test claim program threaded)
-    set(runs glibc cia cia.tiny cia.tiny.locks)
+    set(runs glibc cia cia.tiny cia.tiny.locks cia.hardened)
     if(threaded)
         list(APPEND runs cia+ttstle)
     endif()
@@ -27,9 +27,16 @@ function(mplace_malloc_test claim program threaded)
         if(run MATCHES locks)
             list(APPEND settings CIA_RSEQ=0)
         endif()
+        set(label preload)
+        if(run MATCHES hardened)
+            list(APPEND settings CIA_HARDEN=1)
+            if(program MATCHES "limit|blocks") # ten seconds each, for the mappings of long blocks
+                set(label soak)
+            endif()
+        endif()
         add_test(NAME ${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/malloc_test.sh "${preload}"
                                       $<TARGET_FILE:${program}> ${ARGN})
-        set_tests_properties(${name} PROPERTIES LABELS preload TIMEOUT 120 SKIP_RETURN_CODE 77
+        set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 120 SKIP_RETURN_CODE 77
                                                 ENVIRONMENT "${settings}")
     endforeach()
 endfunction()

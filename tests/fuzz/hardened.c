@@ -1,0 +1,425 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * What libcia_malloc.so notices with CIA_HARDEN=1 and not without it. Each claim is tried on blocks
+ * of many sizes. Where the process is to be ended that happens in a child, see misuse_child.h; no
+ * child stays on its CPU, and nothing here depends on where it runs.
+ *
+ *   hardened CLAIM     the claims are named at the end
+ */
+#include "misuse_child.h"
+
+#include <malloc.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    LINE = 64,
+    PAGE = 4096,
+    PIECE = 4 << 20,
+    LONG = 100000 /* such a block has pages of its own */
+};
+
+/* What the children work with. */
+static size_t size;
+static unsigned variant;
+
+static int failures;
+
+static void check(bool holds, const char *what)
+{
+    if (!holds) {
+        dprintf(STDERR_FILENO, "%zu bytes, variant %u: %s does not hold\n", size, variant, what);
+        failures++;
+    }
+}
+
+/* In a child, that must be noticed. */
+static void expect_noticed(void (*run)(const void *argument), const char *what)
+{
+    struct ending ending;
+
+    run_in_a_child(run, NULL, &ending);
+    if (was_noticed(&ending))
+        return;
+    dprintf(STDERR_FILENO, "%zu bytes, variant %u: ", size, variant);
+    tell(&ending, what);
+    failures++;
+}
+
+static void expect_stopped(void (*run)(const void *argument), const char *what)
+{
+    struct ending ending;
+
+    run_in_a_child(run, NULL, &ending);
+    if (was_stopped(&ending))
+        return;
+    dprintf(STDERR_FILENO, "%zu bytes, variant %u: ", size, variant);
+    tell(&ending, what);
+    failures++;
+}
+
+static char *a_block(void)
+{
+    char *block = variant % 2 != 0 ? aligned_alloc(256, size) : malloc(size);
+
+    if (block == NULL)
+        _exit(2);
+    memset(block, 1, size);
+    return block;
+}
+
+/* Blocks of the size that come and go, and some that stay. */
+static void others(unsigned count)
+{
+    static void *volatile last[64];
+
+    for (unsigned i = 0; i < count; i++) {
+        void *volatile *place = &last[i * 7 % 64];
+
+        free(*place);
+        *place = malloc(size);
+    }
+}
+
+static void move_to_another_cpu(void)
+{
+    cpu_set_t cpus;
+    int here = sched_getcpu();
+
+    if (here < 0 || sched_getaffinity(0, sizeof cpus, &cpus) != 0 || CPU_COUNT(&cpus) < 2)
+        return;
+    CPU_CLR(here, &cpus);
+    (void)sched_setaffinity(0, sizeof cpus, &cpus);
+}
+
+static void free_twice(const void *argument)
+{
+    void *volatile block = a_block();
+
+    (void)argument;
+    free(block);
+    if (variant >= 2)
+        others(variant * 10);
+    if (variant >= 4)
+        move_to_another_cpu();
+    free(will_be_named(block));
+}
+
+static void free_and_ask_its_size(const void *argument)
+{
+    void *volatile block = a_block();
+
+    (void)argument;
+    free(block);
+    if (malloc_usable_size(will_be_named(block)) != size)
+        _exit(3);
+}
+
+static void free_and_reallocate_in_place(const void *argument)
+{
+    void *volatile block = a_block();
+
+    (void)argument;
+    free(block);
+    free(realloc(will_be_named(block), size));
+}
+
+static const size_t sizes[] = {1, 24, 60, 130, 1000, 4000, 15000, 40000};
+
+static void every_double_free(void)
+{
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        size = sizes[s];
+        for (variant = 0; variant < 6; variant++)
+            expect_noticed(free_twice, "free twice");
+        variant = 0;
+        expect_noticed(free_and_ask_its_size, "usable size of a freed block");
+        expect_noticed(free_and_reallocate_in_place, "realloc of a freed block");
+    }
+}
+
+/* Writes so far behind a block, what is there most often when it is none of the program's: 0. */
+static size_t behind;
+
+static void overflow_and_free(const void *argument)
+{
+    char *volatile block = a_block();
+
+    (void)argument;
+    block[size + behind] = 0;
+    if (variant < 2)
+        free(will_be_named(block));
+    else
+        free(realloc(will_be_named(block), size + 1 + variant * size));
+}
+
+static void an_overflow(void)
+{
+    static const size_t all[] = {1, 24, 60, 64, 130, 1000, 4000, 15000, 40000, LONG, 3 << 20};
+
+    for (size_t s = 0; s < sizeof all / sizeof all[0]; s++) {
+        size = all[s];
+        for (variant = 0; variant < 4; variant++)
+            for (behind = 0; behind < 8; behind += 1 + 2 * behind)
+                expect_noticed(overflow_and_free, "a byte behind the block");
+    }
+}
+
+/* Written to after it was freed; then blocks of its size are handed out until that one is. */
+static void write_to_a_freed_block(const void *argument)
+{
+    enum { OTHERS = 3000 };
+    static void *blocks[OTHERS];
+    char *volatile block = NULL;
+
+    (void)argument;
+    for (int i = 0; i < 100; i++) { /* its neighbours stay: its pages are not given back */
+        blocks[i] = a_block();
+        if (i == 50)
+            block = blocks[i];
+    }
+    free(block);
+    block[variant < 2 ? 0 : variant < 4 ? size / 2 : size - 1] = 0;
+    will_be_named(block);
+    malloc_trim(0); /* nothing waits any more */
+    for (int i = 0; i < OTHERS; i++)
+        blocks[i] = malloc(size);
+}
+
+static void a_write_to_a_freed_block(void)
+{
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0] - 1; s++) {
+        size = sizes[s];
+        for (variant = 0; variant < 6; variant += 2)
+            expect_noticed(write_to_a_freed_block, "a byte written after free");
+    }
+}
+
+static void touch(char *volatile address)
+{
+    will_be_named(address);
+    *(volatile char *)address = 1;
+}
+
+static void before_a_long_block(const void *argument)
+{
+    char *block = a_block();
+
+    (void)argument;
+    touch(block - PAGE);
+}
+
+static void behind_a_long_block(const void *argument)
+{
+    char *block = a_block();
+
+    (void)argument;
+    touch(block + size + PAGE);
+}
+
+static void behind_a_long_block_that_grew(const void *argument)
+{
+    char *volatile block = a_block();
+
+    (void)argument;
+    for (unsigned i = 2; i < 8; i++) {
+        block = realloc(block, size * i);
+        if (block == NULL || block[0] != 1 || block[size - 1] != 1)
+            _exit(3);
+        memset(block, 1, size * i);
+    }
+    touch(block + size * 7 + PAGE);
+}
+
+static void behind_a_long_block_that_shrank(const void *argument)
+{
+    char *volatile block = a_block();
+
+    (void)argument;
+    block = realloc(block, size * 3 / 4);
+    if (block == NULL || block[0] != 1 || block[size * 3 / 4 - 1] != 1)
+        _exit(3);
+    touch(block + size * 3 / 4 + PAGE);
+}
+
+static void inside_a_freed_long_block(const void *argument)
+{
+    char *volatile block = a_block();
+
+    (void)argument;
+    free(block);
+    others(10);
+    touch(block + size / 2);
+}
+
+/* Blocks up to 64 KiB lie in pieces of 4 MiB; who writes on and on leaves none of them. */
+static void at_the_beginning_of_its_piece(const void *argument)
+{
+    char *block = a_block();
+
+    (void)argument;
+    touch(block - (uintptr_t)block % PIECE);
+}
+
+static void at_the_end_of_its_piece(const void *argument)
+{
+    char *block = a_block();
+
+    (void)argument;
+    touch(block - (uintptr_t)block % PIECE + PIECE - PAGE);
+}
+
+static void touching_what_is_closed(void)
+{
+    static const size_t all[] = {LONG, 500000, 3 << 20, 9 << 20};
+
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        size = sizes[s];
+        expect_stopped(at_the_beginning_of_its_piece, "a write to the first of 1024 pages");
+        expect_stopped(at_the_end_of_its_piece, "a write to the last of 1024 pages");
+    }
+    for (size_t s = 0; s < sizeof all / sizeof all[0]; s++) {
+        size = all[s];
+        for (variant = 0; variant < 2; variant++) {
+            expect_stopped(before_a_long_block, "a write a page before a long block");
+            expect_stopped(behind_a_long_block, "a write a page behind a long block");
+            expect_stopped(behind_a_long_block_that_grew, "the same after it grew");
+            expect_stopped(behind_a_long_block_that_shrank, "the same after it shrank");
+            expect_stopped(inside_a_freed_long_block, "a write to a freed long block");
+        }
+    }
+}
+
+static void freed_blocks_wait(void)
+{
+    enum { IN_BETWEEN = 1000 };
+
+    for (size_t s = 0; s < 5; s++) {
+        size = sizes[s];
+        uintptr_t freed = (uintptr_t)a_block();
+        bool again = false;
+
+        free((void *)freed);
+        for (int i = 0; i < IN_BETWEEN; i++) {
+            void *block = malloc(size);
+
+            again |= (uintptr_t)block == freed;
+            free(block);
+        }
+        check(!again, "a freed block is not handed out while a thousand others come and go");
+    }
+}
+
+static void freed_blocks_are_junk(void)
+{
+    for (size_t s = 1; s < sizeof sizes / sizeof sizes[0]; s++) {
+        size = sizes[s];
+        volatile char *block = a_block();
+        size_t left = 0;
+
+        free((void *)(uintptr_t)block);
+        for (size_t i = 0; i < size; i++)
+            left += block[i] == 1;
+        check(left == 0, "nothing of its contents is left in a freed block");
+    }
+}
+
+/* The distances of 64 blocks that were allocated in a row, from one to the next. */
+enum { ORDERED = 64 };
+
+static unsigned kinds_of_steps(void)
+{
+    char *blocks[ORDERED];
+    unsigned kinds = 0;
+
+    for (int i = 0; i < ORDERED; i++)
+        blocks[i] = malloc(size);
+    for (int i = 1; i < ORDERED; i++) {
+        bool seen = false;
+
+        for (int j = 1; j < i; j++)
+            seen |= blocks[i] - blocks[i - 1] == blocks[j] - blocks[j - 1];
+        kinds += !seen;
+    }
+    for (int i = 0; i < ORDERED; i++)
+        free(blocks[i]);
+    return kinds;
+}
+
+/* And, for the L1 of every x86-64 processor to be even: no set has more than one more than its
+   share of any blocks in a row. */
+static void the_order_is_random_and_the_sets_are_even(void)
+{
+    enum { SETS = 64, BLOCKS = 1000, ROW = 128 };
+    static char *blocks[BLOCKS];
+
+    for (size_t s = 0; s < 5; s++) {
+        unsigned fullest = 0;
+
+        size = sizes[s];
+        for (int i = 0; i < BLOCKS; i++)
+            blocks[i] = malloc(size);
+        for (int first = 0; first + ROW <= BLOCKS; first++) {
+            unsigned count[SETS] = {0};
+
+            for (int i = first; i < first + ROW; i++) {
+                unsigned now = ++count[(uintptr_t)blocks[i] / LINE % SETS];
+
+                fullest = now > fullest ? now : fullest;
+            }
+        }
+        check(fullest <= ROW / SETS + 1, "128 blocks in a row put at most 3 into a set");
+        for (int i = 0; i < BLOCKS; i++)
+            free(blocks[i]);
+        /* In the order of their addresses there are two or three; at random some tens. */
+        check(kinds_of_steps() > 16, "who sees a block does not know where the next one is");
+    }
+}
+
+/* No false alarm: every byte that the library says is the program's may be written. */
+static void usable_bytes_are_those_asked_for(void)
+{
+    for (size = 1; size < 300000; size += 1 + size / 50) {
+        for (variant = 0; variant < 2; variant++) {
+            char *block = a_block();
+
+            check(malloc_usable_size(block) == size, "the usable size is what was asked for");
+            memset(block, 0xff, malloc_usable_size(block));
+            block = realloc(block, size + 1 + size % 90);
+            check(malloc_usable_size(block) == size + 1 + size % 90, "the same after realloc");
+            memset(block, 0, malloc_usable_size(block));
+            free(block);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } claims[] = {
+        {"double-free", every_double_free},
+        {"overflow", an_overflow},
+        {"use-after-free", a_write_to_a_freed_block},
+        {"closed", touching_what_is_closed},
+        {"quarantine", freed_blocks_wait},
+        {"junk", freed_blocks_are_junk},
+        {"order", the_order_is_random_and_the_sets_are_even},
+        {"usable", usable_bytes_are_those_asked_for},
+    };
+
+    for (size_t i = 0; argc == 2 && i < sizeof claims / sizeof claims[0]; i++) {
+        if (strcmp(argv[1], claims[i].name) == 0) {
+            claims[i].run();
+            return failures > 0;
+        }
+    }
+    fputs("usage: hardened CLAIM\n", stderr);
+    return 2;
+}
