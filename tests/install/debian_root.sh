@@ -65,8 +65,9 @@ chmod +x "$root/usr/sbin/policy-rc.d"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || true
 mount -t proc proc "$root/proc"
 
+# What is built is packed as it is; for make alone cpack would look whether it is up to date.
 echo "packing"
-(cd -- "$build" && cpack -B "$scratch/packages" -D CPACK_DEBIAN_COMPRESSION_TYPE=gzip) >"$scratch/log" 2>&1 ||
+(cd -- "$build" && cpack -B "$scratch/packages" -D CPACK_CMAKE_GENERATOR=Ninja -D CPACK_DEBIAN_COMPRESSION_TYPE=gzip) >"$scratch/log" 2>&1 ||
     { tail -n 5 "$scratch/log"; fail "cpack failed"; }
 package=$(find "$scratch/packages" -maxdepth 1 -name 'mplace_*.deb')
 [[ -n $package ]] || fail "no package was made"
