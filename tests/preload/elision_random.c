@@ -8,21 +8,13 @@
  */
 #include "elision_check.h"
 
-#include <threads.h>
+#include "lock_families.h"
 
 enum { ACCOUNTS = 9, THREADS = 4, START_MONEY = 100 };
 
-/* C11's and POSIX's mutexes take part side by side; each is used by its own functions only. */
+/* C11's and POSIX's mutexes take part side by side. */
 struct account {
-    bool is_c11;
-    union {
-        pthread_mutex_t posix;
-        mtx_t c11;
-    } mutex;
-    union {
-        pthread_cond_t posix;
-        cnd_t c11;
-    } paid;
+    struct either lock;
     long money, payments;
     long books;  /* equal to money whenever the mutex is free */
     int waiting; /* threads that wait for the next payment */
@@ -32,49 +24,20 @@ static struct account accounts[ACCOUNTS];
 
 static void lock_account(struct account *account)
 {
-    if (account->is_c11)
-        CHECK_EQUAL(mtx_lock(&account->mutex.c11), thrd_success);
-    else
-        CHECK_EQUAL(pthread_mutex_lock(&account->mutex.posix), 0);
-}
-
-static bool try_account(struct account *account)
-{
-    return account->is_c11 ? mtx_trylock(&account->mutex.c11) == thrd_success
-                           : pthread_mutex_trylock(&account->mutex.posix) == 0;
-}
-
-/* Waits a little; both families count time on the realtime clock here. */
-static bool lock_account_soon(struct account *account)
-{
-    struct timespec soon = time_from_now(CLOCK_REALTIME, 1);
-
-    return account->is_c11 ? mtx_timedlock(&account->mutex.c11, &soon) == thrd_success
-                           : pthread_mutex_timedlock(&account->mutex.posix, &soon) == 0;
+    CHECK_EQUAL(either_lock(&account->lock), 0);
 }
 
 static void unlock_account(struct account *account)
 {
-    if (account->is_c11)
-        CHECK_EQUAL(mtx_unlock(&account->mutex.c11), thrd_success);
-    else
-        CHECK_EQUAL(pthread_mutex_unlock(&account->mutex.posix), 0);
+    CHECK_EQUAL(either_unlock(&account->lock), 0);
 }
 
-static void tell_payment(struct account *account)
+/* Waits a little. */
+static bool lock_account_soon(struct account *account)
 {
-    if (account->is_c11)
-        CHECK_EQUAL(cnd_signal(&account->paid.c11), thrd_success);
-    else
-        CHECK_EQUAL(pthread_cond_signal(&account->paid.posix), 0);
-}
+    struct timespec soon = time_from_now(CLOCK_REALTIME, 1);
 
-static void await_payment(struct account *account)
-{
-    if (account->is_c11)
-        CHECK_EQUAL(cnd_wait(&account->paid.c11, &account->mutex.c11), thrd_success);
-    else
-        CHECK_EQUAL(pthread_cond_wait(&account->paid.posix, &account->mutex.posix), 0);
+    return either_lock_until(&account->lock, CLOCK_REALTIME, &soon) == 0;
 }
 
 static void move(struct account *from, struct account *to, long amount)
@@ -86,7 +49,7 @@ static void move(struct account *from, struct account *to, long amount)
     from->books -= amount;
     to->payments++;
     if (to->waiting > 0)
-        tell_payment(to);
+        CHECK_EQUAL(either_signal(&to->lock), 0);
 }
 
 /* Both mutexes in the order of their addresses, the inner one in three ways; any order of unlock.
@@ -103,7 +66,7 @@ static void transfer(uint64_t *random)
     lock_account(first);
     switch (next_random(random) % 4) {
     case 0:
-        if (!try_account(second)) {
+        if (either_trylock(&second->lock) != 0) {
             unlock_account(first);
             return;
         }
@@ -156,7 +119,7 @@ static void wait_for_payment(uint64_t *random)
     before = account->payments;
     account->waiting++;
     while (account->payments == before)
-        await_payment(account);
+        CHECK_EQUAL(either_wait(&account->lock), 0);
     account->waiting--;
     unlock_account(account);
 }
@@ -206,14 +169,16 @@ static void open_accounts(void)
                                 PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK};
 
     for (int i = 0; i < ACCOUNTS; i++) {
+        struct either *lock = &accounts[i].lock;
+
         accounts[i].money = accounts[i].books = START_MONEY;
-        accounts[i].is_c11 = i >= 6;
-        if (accounts[i].is_c11) {
-            CHECK_EQUAL(mtx_init(&accounts[i].mutex.c11, mtx_timed), thrd_success);
-            CHECK_EQUAL(cnd_init(&accounts[i].paid.c11), thrd_success);
+        lock->is_c11 = i >= 6;
+        if (lock->is_c11) {
+            CHECK_EQUAL(mtx_init(&lock->mutex.c11, mtx_timed), thrd_success);
+            CHECK_EQUAL(cnd_init(&lock->condition.c11), thrd_success);
         } else {
-            make_mutex(&accounts[i].mutex.posix, types[i]);
-            CHECK_EQUAL(pthread_cond_init(&accounts[i].paid.posix, NULL), 0);
+            make_mutex(&lock->mutex.posix, types[i]);
+            CHECK_EQUAL(pthread_cond_init(&lock->condition.posix, NULL), 0);
         }
     }
 }

@@ -52,7 +52,7 @@ static void be_inside_once(struct member *me)
     enter(me, &cells[index]);
     change(me, &cells[index], index);
     leave(me, &cells[index]);
-    NOTE(me, unlock(&cells[index]) == 0);
+    NOTE(me, either_unlock(&cells[index].lock) == 0);
 }
 
 static void only_look(struct member *me)
@@ -62,7 +62,7 @@ static void only_look(struct member *me)
     if (!lock_somehow(me, cell))
         return;
     look(me, cell);
-    NOTE(me, unlock(cell) == 0);
+    NOTE(me, either_unlock(&cell->lock) == 0);
 }
 
 /* Several cells, in ascending order and so without deadlock; released in any order. */
@@ -86,7 +86,7 @@ static void hold_several(struct member *me)
 
         held[at] = held[--count];
         leave(me, cell);
-        NOTE(me, unlock(cell) == 0);
+        NOTE(me, either_unlock(&cell->lock) == 0);
     }
 }
 
@@ -95,7 +95,7 @@ static void walk_hand_over_hand(struct member *me)
 {
     unsigned at = pick(me);
 
-    NOTE(me, lock(&cells[at]) == 0);
+    NOTE(me, either_lock(&cells[at].lock) == 0);
     enter(me, &cells[at]);
     for (;;) {
         unsigned next = at + 1 + (unsigned)(next_random(&me->random) % 3);
@@ -105,7 +105,7 @@ static void walk_hand_over_hand(struct member *me)
             enter(me, &cells[next]);
         change(me, &cells[at], at);
         leave(me, &cells[at]);
-        NOTE(me, unlock(&cells[at]) == 0);
+        NOTE(me, either_unlock(&cells[at].lock) == 0);
         if (!goes_on)
             return;
         at = next;
@@ -130,10 +130,10 @@ static void lock_again(struct member *me)
     for (unsigned i = 0; i < times; i++) {
         NOTE(me, cell->holder == me->number && cell->depth == 1 + times - i);
         cell->depth--;
-        NOTE(me, unlock(cell) == 0);
+        NOTE(me, either_unlock(&cell->lock) == 0);
     }
     leave(me, cell);
-    NOTE(me, unlock(cell) == 0);
+    NOTE(me, either_unlock(&cell->lock) == 0);
 }
 
 /* One thing that must be refused while this thread holds the cell; one, for the answer may be found
@@ -147,33 +147,33 @@ static void ask_for_the_impossible(struct member *me)
     bool knows_owner = cell->kind == CELL_RECURSIVE || cell->kind == CELL_ERROR_CHECK;
 
     if (knows_owner)
-        NOTE(me, unlock(cell) == EPERM);
+        NOTE(me, either_unlock(&cell->lock) == EPERM);
     if (!lock_somehow(me, cell))
         return;
     enter(me, cell);
     switch (next_random(&me->random) % 4) {
     case 0:
         if (cell->kind == CELL_ERROR_CHECK)
-            NOTE(me, lock(cell) == EDEADLK);
+            NOTE(me, either_lock(&cell->lock) == EDEADLK);
         break;
     case 1:
         if (cell->kind != CELL_RECURSIVE)
-            NOTE(me, lock_until(cell, clock, &long_ago) ==
+            NOTE(me, either_lock_until(&cell->lock, clock, &long_ago) ==
                          (cell->kind == CELL_ERROR_CHECK ? EDEADLK : ETIMEDOUT));
         break;
     case 2:
         if (cell->kind != CELL_RECURSIVE)
-            NOTE(me, try_lock(cell) == EBUSY);
+            NOTE(me, either_trylock(&cell->lock) == EBUSY);
         break;
     case 3:
-        if (!is_c11(cell))
-            NOTE(me, pthread_mutex_destroy(&cell->mutex.posix) == EBUSY);
+        if (!cell->lock.is_c11)
+            NOTE(me, pthread_mutex_destroy(&cell->lock.mutex.posix) == EBUSY);
         break;
     }
     leave(me, cell);
-    NOTE(me, unlock(cell) == 0);
+    NOTE(me, either_unlock(&cell->lock) == 0);
     if (knows_owner)
-        NOTE(me, unlock(cell) == EPERM);
+        NOTE(me, either_unlock(&cell->lock) == EPERM);
 }
 
 /* Takes a token, waiting for it as long as it takes or until a deadline. */
@@ -188,12 +188,13 @@ static void take_token(struct member *me)
 
     if (draw % 4 == 1)
         deadline = time_from_now(clock, (long)(draw >> 8) % 3);
-    NOTE(me, lock(cell) == 0);
+    NOTE(me, either_lock(&cell->lock) == 0);
     enter(me, cell);
     cell->waiting++;
     while (cell->tokens == 0 && answer == 0) {
         leave(me, cell);
-        answer = draw % 4 < 2 ? wait_in_until(cell, clock, &deadline) : wait_in(cell);
+        answer = draw % 4 < 2 ? either_wait_until(&cell->lock, clock, &deadline)
+                              : either_wait(&cell->lock);
         enter(me, cell);
         NOTE(me, answer == 0 || (answer == ETIMEDOUT && draw % 4 < 2));
         NOTE(me, answer == 0 || time_has_come(clock, &deadline));
@@ -205,7 +206,7 @@ static void take_token(struct member *me)
         change(me, cell, index);
     }
     leave(me, cell);
-    NOTE(me, unlock(cell) == 0);
+    NOTE(me, either_unlock(&cell->lock) == 0);
 }
 
 static void give_token(struct member *me, struct cell *cell)
@@ -213,7 +214,7 @@ static void give_token(struct member *me, struct cell *cell)
     bool all = next_random(&me->random) % 4 == 0, outside = next_random(&me->random) % 2;
     bool given;
 
-    NOTE(me, lock(cell) == 0);
+    NOTE(me, either_lock(&cell->lock) == 0);
     enter(me, cell);
     /* One for each waiter and one call for each: a wake-up that is lost is not made up for. */
     given = cell->waiting > cell->tokens;
@@ -222,7 +223,7 @@ static void give_token(struct member *me, struct cell *cell)
     if (given && !outside)
         wake(cell, all);
     leave(me, cell);
-    NOTE(me, unlock(cell) == 0);
+    NOTE(me, either_unlock(&cell->lock) == 0);
     if (given && outside)
         wake(cell, all);
 }
@@ -298,7 +299,7 @@ static void clean_up(void *argument)
         wake(cell, true);
     victim->cleaned = true;
     leave(&victim->member, cell);
-    NOTE(&victim->member, unlock(cell) == 0);
+    NOTE(&victim->member, either_unlock(&cell->lock) == 0);
 }
 
 static void *wait_for_ever(void *argument)
@@ -307,15 +308,16 @@ static void *wait_for_ever(void *argument)
     struct cell *cell = &cells[victim->index];
     const struct timespec never = {.tv_sec = 1l << 40};
 
-    NOTE(&victim->member, lock(cell) == 0);
+    NOTE(&victim->member, either_lock(&cell->lock) == 0);
     cell->waiting++;
     victim->waits = true;
     pthread_cleanup_push(clean_up, victim);
     for (;;) {
         if (next_random(&victim->member.random) % 2)
-            NOTE(&victim->member, wait_in(cell) == 0);
+            NOTE(&victim->member, either_wait(&cell->lock) == 0);
         else
-            NOTE(&victim->member, wait_in_until(cell, clock_for(cell, victim->index), &never) == 0);
+            NOTE(&victim->member,
+                 either_wait_until(&cell->lock, clock_for(cell, victim->index), &never) == 0);
         look(&victim->member, cell);
     }
     pthread_cleanup_pop(0);
@@ -339,9 +341,9 @@ static void cancel_some(struct member *me)
         bool waits;
 
         do { /* before that, nothing there can be cancelled */
-            NOTE(me, lock(cell) == 0);
+            NOTE(me, either_lock(&cell->lock) == 0);
             waits = victims[i].waits;
-            NOTE(me, unlock(cell) == 0);
+            NOTE(me, either_unlock(&cell->lock) == 0);
         } while (!waits && sched_yield() == 0);
         if (next_random(&me->random) % 2)
             wake(cell, true); /* a wake-up and the cancellation meet */

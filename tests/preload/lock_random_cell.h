@@ -14,7 +14,7 @@
 
 #include "elision_check.h"
 
-#include <threads.h>
+#include "lock_families.h"
 
 enum { CELLS = 12, HOLDS_MOST = CELLS };
 
@@ -31,14 +31,7 @@ enum cell_kind {
 
 struct cell {
     enum cell_kind kind;
-    union {
-        pthread_mutex_t posix;
-        mtx_t c11;
-    } mutex;
-    union {
-        pthread_cond_t posix;
-        cnd_t c11;
-    } condition;
+    struct either lock;
 
     unsigned holder;  /* who is inside, 0 nobody; only sections that write say so */
     unsigned depth;   /* how often the holder has locked it */
@@ -65,16 +58,6 @@ struct member {
 
 static const struct timespec long_ago = {.tv_sec = 1};
 
-static inline bool is_c11(const struct cell *cell)
-{
-    return cell->kind >= CELL_C11;
-}
-
-static inline bool is_recursive(const struct cell *cell)
-{
-    return cell->kind == CELL_RECURSIVE || cell->kind == CELL_C11_RECURSIVE;
-}
-
 static inline void make_cell(struct cell *cell, enum cell_kind kind)
 {
     static const int types[] = {
@@ -85,85 +68,29 @@ static inline void make_cell(struct cell *cell, enum cell_kind kind)
 
     memset(cell, 0, sizeof *cell);
     cell->kind = kind;
-    if (is_c11(cell)) {
+    cell->lock.is_c11 = kind >= CELL_C11;
+    if (cell->lock.is_c11) {
         int type = kind == CELL_C11_RECURSIVE ? mtx_timed | mtx_recursive : mtx_timed;
 
-        CHECK_EQUAL(mtx_init(&cell->mutex.c11, type), thrd_success);
-        CHECK_EQUAL(cnd_init(&cell->condition.c11), thrd_success);
+        CHECK_EQUAL(mtx_init(&cell->lock.mutex.c11, type), thrd_success);
+        CHECK_EQUAL(cnd_init(&cell->lock.condition.c11), thrd_success);
     } else if (kind == CELL_NORMAL) {
-        CHECK_EQUAL(pthread_mutex_init(&cell->mutex.posix, NULL), 0);
-        CHECK_EQUAL(pthread_cond_init(&cell->condition.posix, NULL), 0);
+        CHECK_EQUAL(pthread_mutex_init(&cell->lock.mutex.posix, NULL), 0);
+        CHECK_EQUAL(pthread_cond_init(&cell->lock.condition.posix, NULL), 0);
     } else {
-        make_mutex(&cell->mutex.posix, types[kind]);
-        CHECK_EQUAL(pthread_cond_init(&cell->condition.posix, NULL), 0);
+        make_mutex(&cell->lock.mutex.posix, types[kind]);
+        CHECK_EQUAL(pthread_cond_init(&cell->lock.condition.posix, NULL), 0);
     }
-}
-
-/* ---- the families as one: 0, EBUSY, ETIMEDOUT, or whatever else POSIX's functions say ---- */
-
-static inline int posix_answer(int c11)
-{
-    return c11 == thrd_success    ? 0
-           : c11 == thrd_busy     ? EBUSY
-           : c11 == thrd_timedout ? ETIMEDOUT
-                                  : -1;
-}
-
-static inline int lock(struct cell *cell)
-{
-    return is_c11(cell) ? posix_answer(mtx_lock(&cell->mutex.c11))
-                        : pthread_mutex_lock(&cell->mutex.posix);
-}
-
-static inline int try_lock(struct cell *cell)
-{
-    return is_c11(cell) ? posix_answer(mtx_trylock(&cell->mutex.c11))
-                        : pthread_mutex_trylock(&cell->mutex.posix);
-}
-
-static inline int unlock(struct cell *cell)
-{
-    return is_c11(cell) ? posix_answer(mtx_unlock(&cell->mutex.c11))
-                        : pthread_mutex_unlock(&cell->mutex.posix);
-}
-
-/* C11 has only the one clock. */
-static inline int lock_until(struct cell *cell, clockid_t clock, const struct timespec *deadline)
-{
-    if (is_c11(cell))
-        return posix_answer(mtx_timedlock(&cell->mutex.c11, deadline));
-    if (clock == CLOCK_REALTIME)
-        return pthread_mutex_timedlock(&cell->mutex.posix, deadline);
-    return pthread_mutex_clocklock(&cell->mutex.posix, clock, deadline);
-}
-
-static inline int wait_in(struct cell *cell)
-{
-    return is_c11(cell) ? posix_answer(cnd_wait(&cell->condition.c11, &cell->mutex.c11))
-                        : pthread_cond_wait(&cell->condition.posix, &cell->mutex.posix);
-}
-
-static inline int wait_in_until(struct cell *cell, clockid_t clock, const struct timespec *deadline)
-{
-    if (is_c11(cell))
-        return posix_answer(cnd_timedwait(&cell->condition.c11, &cell->mutex.c11, deadline));
-    if (clock == CLOCK_REALTIME)
-        return pthread_cond_timedwait(&cell->condition.posix, &cell->mutex.posix, deadline);
-    return pthread_cond_clockwait(&cell->condition.posix, &cell->mutex.posix, clock, deadline);
 }
 
 static inline void wake(struct cell *cell, bool all)
 {
-    if (is_c11(cell))
-        CHECK_EQUAL((all ? cnd_broadcast : cnd_signal)(&cell->condition.c11), thrd_success);
-    else
-        CHECK_EQUAL((all ? pthread_cond_broadcast : pthread_cond_signal)(&cell->condition.posix),
-                    0);
+    CHECK_EQUAL(all ? either_broadcast(&cell->lock) : either_signal(&cell->lock), 0);
 }
 
 static inline clockid_t clock_for(const struct cell *cell, uint64_t draw)
 {
-    return is_c11(cell) || draw % 2 == 0 ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+    return cell->lock.is_c11 || draw % 2 == 0 ? CLOCK_REALTIME : CLOCK_MONOTONIC;
 }
 
 /*
@@ -180,18 +107,18 @@ static inline bool lock_somehow(struct member *me, struct cell *cell)
     switch (draw % 8) {
     case 0:
     case 1:
-        answer = try_lock(cell);
+        answer = either_trylock(&cell->lock);
         NOTE(me, answer == 0 || answer == EBUSY);
         return answer == 0;
     case 2:
         deadline = time_from_now(clock, (long)(draw >> 8) % 2);
         /* fall through */
     case 3:
-        answer = lock_until(cell, clock, &deadline);
+        answer = either_lock_until(&cell->lock, clock, &deadline);
         NOTE(me, answer == 0 || (answer == ETIMEDOUT && time_has_come(clock, &deadline)));
         return answer == 0;
     default:
-        NOTE(me, lock(cell) == 0);
+        NOTE(me, either_lock(&cell->lock) == 0);
         return true;
     }
 }
@@ -237,17 +164,17 @@ static inline void expect_at_rest(struct cell *cell)
     CHECK_EQUAL(cell->holder, 0);
     CHECK_EQUAL(cell->waiting, 0);
     CHECK_EQUAL(cell->left, cell->right);
-    CHECK_EQUAL(cell->mutex.posix.__data.__lock, 0);
-    CHECK_EQUAL(cell->mutex.posix.__data.__owner, 0);
-    CHECK_EQUAL(cell->mutex.posix.__data.__nusers, 0);
-    CHECK_EQUAL(try_lock(cell), 0);
-    CHECK_EQUAL(unlock(cell), 0);
-    if (is_c11(cell)) {
-        cnd_destroy(&cell->condition.c11);
-        mtx_destroy(&cell->mutex.c11);
+    CHECK_EQUAL(cell->lock.mutex.posix.__data.__lock, 0);
+    CHECK_EQUAL(cell->lock.mutex.posix.__data.__owner, 0);
+    CHECK_EQUAL(cell->lock.mutex.posix.__data.__nusers, 0);
+    CHECK_EQUAL(either_trylock(&cell->lock), 0);
+    CHECK_EQUAL(either_unlock(&cell->lock), 0);
+    if (cell->lock.is_c11) {
+        cnd_destroy(&cell->lock.condition.c11);
+        mtx_destroy(&cell->lock.mutex.c11);
     } else {
-        CHECK_EQUAL(pthread_cond_destroy(&cell->condition.posix), 0);
-        CHECK_EQUAL(pthread_mutex_destroy(&cell->mutex.posix), 0);
+        CHECK_EQUAL(pthread_cond_destroy(&cell->lock.condition.posix), 0);
+        CHECK_EQUAL(pthread_mutex_destroy(&cell->lock.mutex.posix), 0);
     }
 }
 
