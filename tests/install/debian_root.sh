@@ -127,7 +127,8 @@ check "smoke" 'for try in 1 2 3; do mplace smoke >said && break; grep -q "did no
     '^ok .*AVL tree, glibc'
 check "what malloc costs" 'mplace compare --malloc cia,glibc --workload larson --threads 1 --rounds 1 --shorten 1000' 'larson'
 check "the doctor" 'mplace doctor -- ring --size 1008 --traversals 50' 'ring|set'
-check "what runs can be looked at" 'mplace run --malloc cia --live -- sleep 5 & sleep 2; mplace stats $!; kill $!' 'libcia_malloc'
+check "what runs can be looked at" 'mplace run --malloc cia --live -- sleep 600 & for i in {1..300}; do mplace stats $! && break; sleep 0.2; done; kill $!' \
+    'libcia_malloc'
 
 check "it goes" 'apt-get -q -y purge mplace; ! command -v mplace' ''
 rm -rf -- "$root/work"
