@@ -49,6 +49,11 @@ static void returned(ThreadId thread, const struct program_call *call, UWord res
 
 static void thread_goes_on(ThreadId thread, ULong blocks_done)
 {
+    static Bool begun;
+
+    if (!begun)
+        report_begin();
+    begun = True;
     program_calls_thread_goes_on(thread);
     caches_thread_goes_on(thread);
 }

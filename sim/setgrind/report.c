@@ -35,6 +35,16 @@ void report_init(void)
     VG_(fclose)(file);
 }
 
+void report_begin(void)
+{
+    VgFile *file = options.output == NULL ? NULL : open_output();
+
+    if (file == NULL)
+        return;
+    VG_(fprintf)(file, "setgrind\t1\n");
+    VG_(fclose)(file);
+}
+
 static void write_counts(VgFile *file, const struct counts *counts)
 {
     VG_(fprintf)

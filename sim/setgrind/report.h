@@ -12,6 +12,9 @@
 /* Ends the process with a message if the file cannot be written. */
 void report_init(void);
 
+/* The program begins: the file is no longer empty, for who waits for that. */
+void report_begin(void);
+
 /* Writes the file anew, with all that is known by now. */
 void report_write(void);
 

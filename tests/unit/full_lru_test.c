@@ -80,7 +80,7 @@ START_TEST(it_is_the_set_associative_model_with_one_set)
         ck_assert_ptr_nonnull(memory);
         cache_model_init(&model, &one_set, CACHE_MODEL_LRU, memory);
         make(&cache, ways[i]);
-        for (unsigned access = 0; access < 50000; access++) {
+        for (unsigned access = 0; access < 5000; access++) {
             uint64_t line = random_below(&random, 2 * ways[i]) * 64;
             ck_assert_msg(full_lru_access(&cache, line) == cache_model_access(&model, line, 0).hit,
                           "%u lines, access %u (seed 1)", ways[i], access);
@@ -99,6 +99,7 @@ int main(void)
     tcase_add_test(tests, the_line_not_used_for_longest_goes);
     tcase_add_test(tests, as_many_lines_as_it_holds_stay_and_one_more_turns_all_of_them_out);
     tcase_add_test(tests, it_is_the_set_associative_model_with_one_set);
+    tcase_set_timeout(tests, 30);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
