@@ -75,8 +75,8 @@ package=$(find "$scratch/packages" -maxdepth 1 -name 'mplace_*.deb')
 # A command in the root, with nothing of this machine's environment.
 inside()
 {
-    chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/work \
-        LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive bash -c "cd /work 2>/dev/null; $1"
+    chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/mplace-test \
+        LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive bash -c "cd /mplace-test 2>/dev/null; $1"
 }
 
 # check WHAT COMMAND PATTERN: exit status 0, and the pattern in what it prints.
@@ -95,7 +95,7 @@ check()
 # What may change with any package: lists, logs and caches of the system.
 files()
 {
-    (cd -- "$root" && find . -path ./proc -prune -o -path ./work -prune -o -path ./var/cache -prune -o \
+    (cd -- "$root" && find . -path ./proc -prune -o -path ./mplace-test -prune -o -path ./var/cache -prune -o \
         -path ./var/log -prune -o -path ./var/lib/apt -prune -o -path ./var/lib/dpkg -prune -o \
         -path ./etc/ld.so.cache -prune -o -print | LC_ALL=C sort)
 }
@@ -104,10 +104,10 @@ echo "installing what the package depends on and recommends"
 inside "apt-get -q update && apt-get -q -y satisfy --no-install-recommends '$(dpkg-deb -f "$package" Depends)' \
     '$(dpkg-deb -f "$package" Recommends)'" >"$scratch/log" 2>&1 ||
     { tail -n 5 "$scratch/log"; fail "the dependencies cannot be satisfied"; }
-mkdir "$root/work"
+mkdir "$root/mplace-test"
 files >"$scratch/before"
 
-cp -- "$package" "$root/work/mplace.deb"
+cp -- "$package" "$root/mplace-test/mplace.deb"
 check "the package is all that is still missing" 'apt-get -q -y install ./mplace.deb && dpkg -l mplace' '^ii +mplace '
 check "the list of subcommands" 'mplace help' '^  sweep '
 check "this machine" 'mplace cpu' '^L1 data cache'
@@ -131,7 +131,7 @@ check "what runs can be looked at" 'mplace run --malloc cia --live -- sleep 600 
     'libcia_malloc'
 
 check "it goes" 'apt-get -q -y purge mplace; ! command -v mplace' ''
-rm -rf -- "$root/work"
+rm -rf -- "$root/mplace-test"
 files >"$scratch/after"
 diff "$scratch/before" "$scratch/after" || fail "the package left something behind, or took something with it"
 echo "nothing is left of it"
