@@ -30,7 +30,7 @@ function(mplace_malloc_test claim program threaded)
         set(label preload)
         if(run MATCHES hardened)
             list(APPEND settings CIA_HARDEN=1)
-            if(program MATCHES "limit|blocks") # ten seconds each, for the mappings of long blocks
+            if(program MATCHES "limit|blocks|fork") # ten seconds each, for the mappings of long blocks
                 set(label soak)
             endif()
         endif()
