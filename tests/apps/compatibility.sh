@@ -83,8 +83,8 @@ processor=$(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)
     cat <<END
 # Programs that run under the libraries
 
-This file is made by \`cmake --build build --target compatibility\` of what \`scripts/test.sh --apps\` left; do
-not edit it. Run: ${dates//$'\n'/ to }, on $system, Linux $(uname -r), $(getconf GNU_LIBC_VERSION), $(nproc) CPUs
+This file is made by \`cmake --build build --target compatibility\` of what the application tests left (\`scripts/test.sh --apps\`);
+do not edit it. Run: ${dates//$'\n'/ to }, on $system, Linux $(uname -r), $(getconf GNU_LIBC_VERSION), $(nproc) CPUs
 ($processor).
 
 Each cell is a run of an unmodified Debian program as an unprivileged user. Its result is computed first without
