@@ -209,6 +209,11 @@ settings_list()
             echo "<dt>Each run</dt><dd>$(html "$line")</dd>"
         done
     done
+    for file in "${files[@]}"; do
+        [[ ! -f $file.machine ]] || sed -n 's/^sweep_library=//p' "$file.machine"
+    done | awk '!seen[$0]++' | while IFS= read -r line; do
+        echo "<dt>Library</dt><dd>$(html "$line")</dd>"
+    done
     echo '</dl>'
     for file in "${files[@]}"; do
         [[ ! -f $file.machine ]] || sed -n 's/^sweep_command=//p' "$file.machine" | while IFS= read -r line; do

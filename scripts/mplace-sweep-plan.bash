@@ -386,6 +386,23 @@ report_failures()
     note "try them again with the same options and --resume"
 }
 
+# Each library that a combination preloads, once: its name, its package where it has one, and what
+# tells two builds of the same version apart.
+describe_libraries()
+{
+    local malloc lock library package
+
+    while read -r malloc lock; do
+        lock_libraries "$lock"
+        malloc_libraries "$malloc"
+    done <<<"$combinations" | awk 'NF && !seen[$0]++' | while IFS= read -r library; do
+        # Debian's packages know their files by the path without the link from /lib to /usr/lib.
+        package=$(dpkg-query --search "$(readlink -f -- "$library")" 2>/dev/null | sed -n '1s/:.*//p') || package=
+        [[ -z $package ]] || package=$(dpkg-query --show --showformat ', ${Package} ${Version}' "$package" 2>/dev/null) || package=
+        printf 'sweep_library=%s%s, SHA-256 %.16s\n' "${library##*/}" "$package" "$(sha256sum <"$library")"
+    done
+}
+
 # What the rows were measured on and with: the report tells it. One block a host.
 describe_machine()
 {
@@ -398,6 +415,7 @@ describe_machine()
     done
     printf '\n'
     printf 'sweep_settings=%s\n' "${settings[*]}"
+    describe_libraries
     if [[ -n $hosts ]]; then
         "${on_each_host[@]}" "$(remote_prefix)MPLACE_BUILD=. scripts/mplace-cpu --keys" <"$hosts"
     else

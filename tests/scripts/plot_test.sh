@@ -426,12 +426,14 @@ the_sets_of_a_chosen_size_are_drawn()
 the_machine_and_its_warnings_are_in_the_page()
 {
     result >a.csv
-    printf '%s\n' "sweep_command='mplace' 'sweep' 'ring' '--quick'" 'host=somewhere' 'cpu=Some CPU' 'l1d=64x12x64' \
+    printf '%s\n' "sweep_command='mplace' 'sweep' 'ring' '--quick'" \
+        'sweep_library=libmine.so, mine 1.0<2, SHA-256 ab' 'sweep_library=libmine.so, mine 1.0<2, SHA-256 ab' 'host=somewhere' 'cpu=Some CPU' 'l1d=64x12x64' \
         'rtm=always-abort' 'warning=Turbo is on & hot.' >a.csv.machine
     plot a.csv
     grep -q 'Turbo is on &amp; hot.' page/index.html || fail "the warning is missing"
     grep -q '64 × 12 × 64' page/index.html || fail "the cache is missing"
     grep -q "sweep' 'ring' '--quick'" page/index.html || fail "the command is missing"
+    expect "libraries, each once" 1 "$(grep -c '<dt>Library</dt><dd>libmine.so, mine 1.0&lt;2, SHA-256 ab</dd>' page/index.html)"
     grep -q 'aborts every hardware transaction' page/figure1-rate.svg || fail "the reason is not in the figure"
 }
 

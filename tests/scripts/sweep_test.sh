@@ -143,6 +143,8 @@ every_combination_has_one_row_for_each_size_and_repetition()
     expect "nodes in a picture" 128 "$(head -n 1 "a result.csv.sets" | cut -d, -f6 | tr ' ' '\n' | awk '{n += $1} END {print n}')"
     grep -q '^l1d=' "a result.csv.machine" || fail "the machine is not described"
     grep -q "^sweep_command=mplace sweep ring .* --runs 2 --out 'a result.csv'" "a result.csv.machine" || fail "the command is not recorded"
+    expect "libraries that are recorded" "libcia_malloc.so libtts_lock.so" \
+        "$(sed -n 's/^sweep_library=\([^,]*\),.*SHA-256 [0-9a-f]\{16\}$/\1/p' "a result.csv.machine" | sort | paste -sd ' ')"
 }
 
 repetitions_are_outermost_and_combinations_follow_each_other()
