@@ -8,11 +8,12 @@ set -euo pipefail
 usage()
 {
     cat <<'END'
-usage: scripts/install-deps.sh [--build] [--test] [--apps]
+usage: scripts/install-deps.sh [--build] [--test] [--apps] [--browser]
 
   --build   to build, measure and draw
   --test    for scripts/test.sh
   --apps    for scripts/test.sh --apps
+  --browser for scripts/test.sh --browser
 
 Without options: --build and --test. Needs Debian 12 or later, and root or sudo. Exit status: 0 all
 packages are there, 1 apt-get failed, 2 this cannot be done here.
@@ -39,6 +40,7 @@ test_packages='g++ shellcheck spin perl procps python3 libpython3.11-testsuite|l
 apps_packages="$test_packages
     ruby nodejs default-jdk-headless clang lld ninja-build openssl ripgrep
     postgresql postgresql-contrib nginx wrk zstd pigz pbzip2 lbzip2 ffmpeg imagemagick"
+browser_packages='chromium'
 
 wanted=
 for argument; do
@@ -46,8 +48,9 @@ for argument; do
     --build) wanted+=" $build_packages" ;;
     --test) wanted+=" $test_packages" ;;
     --apps) wanted+=" $apps_packages" ;;
+    --browser) wanted+=" $browser_packages" ;;
     --help | -h) usage; exit 0 ;;
-    *) die "unknown option '$argument' (--build, --test, --apps)" ;;
+    *) die "unknown option '$argument' (--build, --test, --apps, --browser)" ;;
     esac
 done
 wanted=${wanted:-$build_packages $test_packages}

@@ -60,6 +60,7 @@ cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.."
 if [[ $install == yes ]]; then
     wanted=(--build --test)
     [[ " ${labels[*]} " != *' apps '* ]] || wanted+=(--apps)
+    [[ " ${labels[*]} " != *' browser '* ]] || wanted+=(--browser)
     scripts/install-deps.sh "${wanted[@]}" || exit 1
 fi
 
