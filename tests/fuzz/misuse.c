@@ -89,6 +89,24 @@ static void a_block_freed_twice_by_another_thread(void)
         pthread_join(thread, NULL);
 }
 
+/* That thread never called before, and many blocks are free already: of those of 64 that follow
+   each other, and of some behind them; but not that one, nor the one 64 before it. */
+static void a_block_freed_twice_by_another_thread_after_others(void)
+{
+    enum { VICTIM = 67 };
+    static void *blocks[FREED_MOST + 1];
+    pthread_t thread;
+
+    for (unsigned i = 0; i <= FREED_MOST; i++)
+        blocks[i] = a_block();
+    for (unsigned i = 0; i < FREED_MOST; i += 2)
+        free(blocks[i]);
+    for (unsigned i = 1; i < FREED_MOST; i += 4)
+        free(blocks[i]);
+    if (pthread_create(&thread, NULL, free_twice, blocks[VICTIM]) == 0)
+        pthread_join(thread, NULL);
+}
+
 static void a_freed_block_reallocated_to_more(void)
 {
     char *volatile block = a_block();
@@ -245,6 +263,7 @@ static const struct misuse cases[] = {
     DOUBLE_FREE(a_block_freed_twice_at_once_after_others),
     DOUBLE_FREE(a_zeroed_block_freed_twice),
     DOUBLE_FREE(a_block_freed_twice_by_another_thread),
+    DOUBLE_FREE(a_block_freed_twice_by_another_thread_after_others),
     DOUBLE_FREE(a_freed_block_reallocated_to_more),
     DOUBLE_FREE(a_freed_block_reallocated_to_nothing),
     DOUBLE_FREE(an_aligned_block_freed_twice),
