@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * The kernel refuses: each mmap, munmap, mremap, madvise and raw system call that the allocator
- * makes is refused in turn, alone, and with what comes after it. A program of allocations runs
- * meanwhile in a child that has never allocated before. Promised:
+ * The kernel refuses: each mmap, munmap, mremap, mprotect, madvise and raw system call that the
+ * allocator makes is refused in turn, alone, and with what comes after it. A program of allocations
+ * runs meanwhile in a child that has never allocated before. Promised:
  *   - a call that fails says ENOMEM, and fails only if the kernel refused it something;
  *   - what was allocated before is whole;
  *   - once nothing is refused any more, everything can be had again.
@@ -14,18 +14,16 @@
  *
  *   refusals one | three | rest | limits | end     how many are refused from the k-th on
  *
- * This program's definitions of mmap and the others stand before libc's for every library. An
- * allocator inside libc calls its own and is never refused: it runs the program once.
+ * An allocator inside libc is never refused, see refusals_kernel.h: it runs the program once.
  */
 #include "fuzz.h"
 #include "fuzz_model.h"
 #include "fuzz_turns.h"
+#include "refusals_kernel.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
-#include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,89 +35,6 @@
 
 enum { ERRNO_BEFORE = 12345, CHILD_SECONDS = 120 };
 
-/* Shared with the child. from == 0: nothing is refused. */
-static struct refusals {
-    atomic_ulong made, refused;
-    unsigned long from, to;
-} * plan;
-
-static long raw(long number, long a, long b, long c, long d, long e, long f)
-{
-    register long d_ __asm__("r10") = d;
-    register long e_ __asm__("r8") = e;
-    register long f_ __asm__("r9") = f;
-    long answer;
-
-    __asm__ volatile("syscall"
-                     : "=a"(answer)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(d_), "r"(e_), "r"(f_)
-                     : "rcx", "r11", "memory");
-    return answer;
-}
-
-/* The system call, or its refusal, as libc would return it. */
-static long make(int refusal, long number, long a, long b, long c, long d, long e, long f)
-{
-    long answer;
-
-    if (plan != NULL && plan->from != 0) {
-        unsigned long made = ++plan->made;
-
-        if (made >= plan->from && made < plan->to) {
-            plan->refused++;
-            errno = refusal;
-            return -1;
-        }
-    }
-    answer = raw(number, a, b, c, d, e, f);
-    if (answer < 0 && answer > -4096) {
-        errno = (int)-answer;
-        return -1;
-    }
-    return answer;
-}
-
-void *mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset)
-{
-    return (void *)make(ENOMEM, SYS_mmap, (long)address, (long)bytes, protection, flags, file,
-                        offset);
-}
-
-int munmap(void *address, size_t bytes)
-{
-    return (int)make(ENOMEM, SYS_munmap, (long)address, (long)bytes, 0, 0, 0, 0);
-}
-
-int madvise(void *address, size_t bytes, int advice)
-{
-    return (int)make(EAGAIN, SYS_madvise, (long)address, (long)bytes, advice, 0, 0, 0);
-}
-
-void *mremap(void *address, size_t old_bytes, size_t new_bytes, int flags, ...)
-{
-    va_list rest;
-    void *to = NULL;
-
-    va_start(rest, flags);
-    if (flags & MREMAP_FIXED)
-        to = va_arg(rest, void *);
-    va_end(rest);
-    return (void *)make(ENOMEM, SYS_mremap, (long)address, (long)old_bytes, (long)new_bytes, flags,
-                        (long)to, 0);
-}
-
-long syscall(long number, ...)
-{
-    va_list rest;
-    long value[6];
-
-    va_start(rest, number);
-    for (int i = 0; i < 6; i++)
-        value[i] = va_arg(rest, long);
-    va_end(rest);
-    return make(EPERM, number, value[0], value[1], value[2], value[3], value[4], value[5]);
-}
-
 /* A call is about to be made; afterwards, whether it may have failed. */
 static unsigned long refused_before;
 
@@ -127,7 +42,7 @@ static void begin(const char *name)
 {
     fuzz_position.operation++;
     fuzz_position.name = name;
-    refused_before = plan->refused;
+    refused_before = refused_here;
     errno = ERRNO_BEFORE;
 }
 
@@ -145,7 +60,7 @@ static bool succeeded(struct slot *slot, const void *block)
     }
     if (errno != ENOMEM)
         model_fail(slot, "a failure without ENOMEM");
-    if (plan->refused == refused_before && !may_fail)
+    if (refused_here == refused_before && !may_fail)
         model_fail(slot, "failed where nothing was refused");
     return false;
 }
@@ -218,7 +133,8 @@ static void trim(void)
 /* What is mapped from now on lies far from what was: tables by address grow. */
 static void use_up_the_neighbourhood(void)
 {
-    raw(SYS_mmap, 0, (long)20 << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    refusals_raw(SYS_mmap, 0, (long)20 << 30, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
 /* Goes through every way in which an allocator may ask the kernel for something. */
@@ -302,9 +218,7 @@ static void refuse_each_in_turn(unsigned long width)
 
     do {
         k++;
-        plan->made = plan->refused = 0;
-        plan->from = k;
-        plan->to = width == 0 ? (unsigned long)-1 : k + width;
+        refusals_plan(k, width);
         fuzz_position.input = k;
         pid_t child = fork();
         if (child == 0)
@@ -427,8 +341,7 @@ static _Noreturn void be_at_the_end(void)
     chain = take_all(144, &taken);
     given_back = free_half(chain);
     turns_move(1);
-    plan->made = 0;
-    plan->from = plan->to = (unsigned long)-1; /* only counts */
+    refusals_plan((unsigned long)-1, 0); /* only counts */
     (void)take_all(144, &again);
     plan->from = 0;
     if (taken < 100000 || again < given_back - given_back / 8 || plan->made > again / 100) {
@@ -453,9 +366,7 @@ int main(int argc, char **argv)
 {
     const char *what = argc == 2 ? argv[1] : "";
 
-    plan = mmap(NULL, sizeof *plan, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (plan == MAP_FAILED)
-        return 2;
+    refusals_open();
     if (strcmp(what, "one") == 0) {
         refuse_each_in_turn(1);
     } else if (strcmp(what, "three") == 0) {
