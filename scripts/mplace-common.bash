@@ -202,7 +202,8 @@ check_valgrind_version()
 
     [[ -r $mplace_valgrind_folder/version ]] || return 0
     built=$(<"$mplace_valgrind_folder/version")
-    installed=$(valgrind --version 2>/dev/null) || installed=unknown
+    # To say it the launcher starts a tool of its own, which is not among those of another folder.
+    installed=$(env -u VALGRIND_LIB -u VALGRIND_OPTS valgrind --version 2>/dev/null) || installed=unknown
     [[ $installed == "$built" ]] ||
         die "the Valgrind tools of mplace were built with $built and work with no other; installed is $installed"
 }
