@@ -250,8 +250,10 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t m
     heap->below[span->type] &= ~reached;
     heap->live += count;
     heap->allocations += count;
-    if ((span->untouched & taken) != 0)
+    if ((span->untouched & taken) != 0) {
         populate_blocks(span, span->untouched & taken, class_heap_live_bytes(heap));
+        heap->untouched -= (uint32_t)__builtin_popcountll(span->untouched & taken);
+    }
     span->free &= ~taken;
     span->untouched &= ~taken;
     return count;
@@ -358,6 +360,8 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
     }
     if (!clean)
         populate_rest(chunk, page, pages);
+    for (uint32_t i = 0; i < layout->run_spans; i++)
+        heap->untouched += (uint32_t)__builtin_popcountll(chunk->spans[page + i].untouched);
     heap->capacity += (uint32_t)layout->run_spans * layout->span_blocks;
     if (!heap->has_runs) {
         /* The first run is where it is; the cycle is laid out from there. */
@@ -415,6 +419,7 @@ void class_heap_remove_run(struct class_heap *heap, struct chunk *chunk, uint32_
         if ((span->listed & SPAN_RECENT) != 0)
             forget_recent(heap, span);
         list_remove(heap, span);
+        heap->untouched -= (uint32_t)__builtin_popcountll(span->untouched);
     }
     heap->capacity -= (uint32_t)layout->run_spans * layout->span_blocks;
 }

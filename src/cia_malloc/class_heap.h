@@ -64,6 +64,7 @@ struct class_heap {
     uint8_t has_runs;                  /* next_page holds, from the first run on */
     uint8_t next_page[TYPES_GREATEST]; /* by type: where its next run should begin, modulo the L2 */
     uint8_t recent_end;                /* the next place in recent, modulo RECENT_SPANS */
+    uint32_t untouched;                /* bits set in the untouched words of all spans */
     uint64_t below[TYPES_GREATEST];
     struct span
         *partial[TYPES_GREATEST];      /* spans with free blocks, by type; circular, first = head */
@@ -112,6 +113,7 @@ static inline void *class_heap_take_bit(struct class_heap *heap, struct span *sp
     if (__builtin_expect(*untouched, 0)) {
         populate_blocks(span, mask, class_heap_live_bytes(heap));
         span->untouched &= ~mask;
+        heap->untouched--;
     }
     class_heap_count_taken(heap, span->type, bit);
     return span->base + (size_t)((bit - span->phase) & heap->block_mask) * heap->block_bytes;

@@ -167,6 +167,12 @@ EXPORT int malloc_trim(size_t keep)
     return cia_trim();
 }
 
+/*
+ * As glibc's as far as there is the same here. arena = uordblks + fordblks: what is not a live
+ * block is free, be it a block that is back (ordblks counts those), one never handed out, or a
+ * page. keepcost: pages that malloc_trim would give back. Blocks above 512 KiB are hblks and
+ * hblkhd.
+ */
 EXPORT struct mallinfo2 mallinfo2(void)
 {
     struct cia_totals totals;
@@ -174,6 +180,7 @@ EXPORT struct mallinfo2 mallinfo2(void)
     cia_totals_read(&totals);
     return (struct mallinfo2){
         .arena = totals.chunk_bytes,
+        .ordblks = totals.free_blocks,
         .hblks = totals.huge_blocks,
         .hblkhd = totals.huge_bytes,
         .uordblks = totals.live_bytes - totals.huge_bytes,
@@ -193,6 +200,7 @@ EXPORT struct mallinfo mallinfo(void)
 
     return (struct mallinfo){
         .arena = saturate(wide.arena),
+        .ordblks = saturate(wide.ordblks),
         .hblks = saturate(wide.hblks),
         .hblkhd = saturate(wide.hblkhd),
         .uordblks = saturate(wide.uordblks),

@@ -44,6 +44,7 @@ static inline uint64_t live_cia_layout(void)
         offsetof(struct class_heap, live),
         offsetof(struct class_heap, allocations),
         offsetof(struct class_heap, capacity),
+        offsetof(struct class_heap, untouched),
         sizeof(struct page_heap),
         offsetof(struct page_heap, used_pages),
         offsetof(struct tiny_heap, classes),

@@ -151,6 +151,26 @@ uint32_t magazine_waiting(const struct magazine *magazine)
     return top_of(magazine) + second_of(magazine);
 }
 
+static uint32_t untouched_among(char *const *places, uint32_t count)
+{
+    uint32_t untouched = 0;
+
+    /* Relaxed: any of them may be taken or written anew meanwhile. The store is there for ever. */
+    for (uint32_t i = 0; i < count; i++)
+        untouched += (uintptr_t)__atomic_load_n(&places[i], __ATOMIC_RELAXED) & MAGAZINE_UNTOUCHED;
+    return untouched;
+}
+
+uint32_t magazine_waiting_untouched(const struct magazine *magazine)
+{
+    uint32_t top = top_of(magazine), second = second_of(magazine);
+
+    if (top + second == 0)
+        return 0;
+    return untouched_among(magazine->store->stack, top) +
+           untouched_among(magazine->store->second, second);
+}
+
 uint64_t magazine_served(const struct magazine *magazine)
 {
     return atomic_load_explicit(&magazine->top, memory_order_relaxed) >> MAGAZINE_TOP_BITS;

@@ -270,6 +270,9 @@ bool magazine_look(struct magazines *magazines, unsigned size_class, uint32_t lo
 uint32_t magazine_waiting(const struct magazine *magazine);
 uint64_t magazine_served(const struct magazine *magazine);
 
+/* How many of those that wait say MAGAZINE_UNTOUCHED. A look at each. */
+uint32_t magazine_waiting_untouched(const struct magazine *magazine);
+
 /* Whether the block is among the last 8 that wait in the stack or in the second level. Only of an
    open magazine; true only of a block that does wait, whoever works on the magazine meanwhile. */
 bool magazine_has_lately(const struct magazine *magazine, const void *block);

@@ -22,14 +22,18 @@ static void read_all(struct cia_summary *summary)
     *summary = (struct cia_summary){.totals = {0}};
     if (magazines_use_sequences()) {
         for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
-            if ((magazines = magazines_of(cpu)) != NULL)
-                cia_summary_add_magazines(summary, magazines->own);
+            if ((magazines = magazines_of(cpu)) == NULL)
+                continue;
+            cia_summary_add_magazines(summary, magazines->own);
+            cia_summary_add_untouched(summary, magazines->own);
         }
     }
     while ((heap = heap_lock_next(&index, ALL_HEAPS, &totals->passed_over)) != NULL) {
         subheap_drain(heap); /* what was freed on another CPU is free */
-        if (!magazines_use_sequences() && heap->magazines != NULL)
+        if (!magazines_use_sequences() && heap->magazines != NULL) {
             cia_summary_add_magazines(summary, heap->magazines->own);
+            cia_summary_add_untouched(summary, heap->magazines->own);
+        }
         cia_summary_add_subheap(summary, heap);
         if (heap->quarantine != NULL)
             cia_summary_add_quarantine(summary, heap->quarantine);

@@ -14,6 +14,8 @@ struct cia_totals {
     uint64_t allocations; /* blocks ever handed out */
     uint64_t live_blocks; /* of all sizes */
     size_t live_bytes;    /* of those blocks, as rounded to their classes */
+    uint64_t free_blocks; /* were handed out and are back, kept for the next malloc; of tiny blocks
+                             and on pages used before, those never handed out too */
     size_t run_bytes;     /* pages in runs: live blocks and free ones between them */
     size_t dirty_bytes;   /* pages in no run, kept for the next one */
     size_t chunk_bytes;   /* address space of all chunks */

@@ -24,6 +24,12 @@ void cia_summary_add_magazines(struct cia_summary *summary, const struct magazin
     }
 }
 
+void cia_summary_add_untouched(struct cia_summary *summary, const struct magazine *own)
+{
+    for (unsigned i = 0; i < TINY_MAGAZINES; i++)
+        summary->classes[i].untouched += magazine_waiting_untouched(&own[i]);
+}
+
 static void add_tiny(const struct tiny_heap *heap, struct class_totals classes[TINY_CLASSES])
 {
     for (unsigned i = 0; i < TINY_CLASSES; i++) {
@@ -41,6 +47,7 @@ void cia_summary_add_subheap(struct cia_summary *summary, const struct subheap *
         summary->classes[i].allocations += heap->classes[i].allocations;
         summary->classes[i].live += heap->classes[i].live;
         summary->classes[i].capacity += heap->classes[i].capacity;
+        summary->classes[i].untouched += heap->classes[i].untouched;
     }
     add_tiny(&heap->tiny, summary->classes + TINY_TOTALS);
     totals->allocations += heap->large_allocations;
@@ -70,6 +77,11 @@ void cia_summary_add_quarantine(struct cia_summary *summary, const struct quaran
     cia_summary_take_large(summary, quarantine->waiting[CLASS_LARGE], quarantine->large_bytes);
 }
 
+static uint64_t free_blocks(const struct class_totals *class)
+{
+    return class->capacity > class->live ? class->capacity - class->live : 0;
+}
+
 void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations)
 {
     struct cia_totals *totals = &summary->totals;
@@ -85,7 +97,9 @@ void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations)
         totals->allocations += class->allocations;
         totals->live_blocks += class->live;
         totals->live_bytes += class->live * block_bytes(i);
+        totals->free_blocks += less(free_blocks(class), class->untouched);
     }
+    totals->free_blocks += summary->large_away_blocks;
     totals->allocations += huge_allocations;
     totals->live_blocks += totals->huge_blocks;
     totals->live_bytes += totals->huge_bytes;
@@ -96,11 +110,6 @@ void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations)
 static unsigned class_at(unsigned place)
 {
     return (place + TINY_TOTALS) % ALL_TOTALS;
-}
-
-static uint64_t free_blocks(const struct class_totals *class)
-{
-    return class->capacity > class->live ? class->capacity - class->live : 0;
 }
 
 void cia_write_text(struct report *report, const struct cia_facts *facts,

@@ -17,9 +17,10 @@ enum { TINY_TOTALS = SIZE_CLASS_COUNT, ALL_TOTALS = TINY_TOTALS + TINY_CLASSES }
 /* By class, over all sub-heaps. */
 struct class_totals {
     uint64_t allocations, live, capacity;
-    uint64_t waiting; /* in magazines, in quarantine, or on the way home: live to the class heap,
-                       * not to the program
-                       */
+    uint64_t waiting;   /* in magazines, in quarantine, or on the way home: live to the class heap,
+                         * not to the program
+                         */
+    uint64_t untouched; /* free and never handed out; not known of tiny ones */
 };
 
 struct cia_summary {
@@ -31,6 +32,9 @@ struct cia_summary {
 /* From zero. own: of ALL_MAGAZINES. */
 void cia_summary_add_magazines(struct cia_summary *summary, const struct magazine *own);
 void cia_summary_add_subheap(struct cia_summary *summary, const struct subheap *heap);
+
+/* How many of those in magazines were never handed out: of this process alone. */
+void cia_summary_add_untouched(struct cia_summary *summary, const struct magazine *own);
 
 /* Large blocks that are not the program's any more though a sub-heap counts them as live: so many
  * less. Those of classes are counted as waiting. */

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 enum { BLOCKS = 20000, BLOCK_BYTES = 1000 };
@@ -38,6 +39,60 @@ static void mallinfo2_follows_what_is_in_use(void)
     EXPECT(with.uordblks + with.hblkhd >= after.uordblks + after.hblkhd + (50 << 20));
 }
 
+/* Sizes that no list of small blocks takes in glibc, which does not count those; every other one is
+ * freed, so that it joins no neighbour there.
+ */
+static void a_freed_block_is_one_more_free_block(void)
+{
+    enum { COUNT = 24 };
+    void *blocks[COUNT];
+    struct mallinfo2 full, now;
+
+    for (int i = 0; i < COUNT; i++)
+        EXPECT((blocks[i] = malloc(1600 + (size_t)i * 160)) != NULL);
+    full = mallinfo2();
+    for (int i = 0; i < COUNT; i += 2) {
+        free(blocks[i]);
+        now = mallinfo2();
+        EXPECT(now.ordblks == full.ordblks + (size_t)i / 2 + 1);
+        EXPECT(now.uordblks < full.uordblks && now.fordblks > full.fordblks);
+    }
+    EXPECT(now.fordblks - full.fordblks == full.uordblks - now.uordblks + now.arena - full.arena);
+    for (int i = 1; i < COUNT; i += 2)
+        free(blocks[i]);
+}
+
+/* Of one size, so many that they pass through every cache of an allocator. Thousands may be in a
+ * quarantine, and other memory be taken instead.
+ */
+static void blocks_taken_again_are_free_no_more(void)
+{
+    static void *blocks[BLOCKS];
+    struct mallinfo2 full, freed, again;
+    cpu_set_t allowed, here;
+
+    /* On another CPU other blocks would be taken. */
+    EXPECT(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
+    CPU_ZERO(&here);
+    CPU_SET((unsigned)sched_getcpu(), &here);
+    EXPECT(sched_setaffinity(0, sizeof here, &here) == 0);
+    for (int i = 0; i < BLOCKS; i++)
+        EXPECT((blocks[i] = malloc(1600)) != NULL);
+    full = mallinfo2();
+    for (int i = 0; i < BLOCKS; i += 2)
+        free(blocks[i]);
+    freed = mallinfo2();
+    for (int i = 0; i < BLOCKS; i += 2)
+        EXPECT((blocks[i] = malloc(1600)) != NULL);
+    again = mallinfo2();
+    EXPECT(freed.ordblks >= full.ordblks + BLOCKS / 2 - BLOCKS / 100);
+    EXPECT(freed.ordblks <= full.ordblks + BLOCKS / 2 + BLOCKS / 100);
+    EXPECT(again.ordblks <= freed.ordblks - BLOCKS / 8);
+    for (int i = 0; i < BLOCKS; i++)
+        free(blocks[i]);
+    EXPECT(sched_setaffinity(0, sizeof allowed, &allowed) == 0);
+}
+
 static void mallinfo_answers_too(void)
 {
 #pragma GCC diagnostic push
@@ -45,6 +100,7 @@ static void mallinfo_answers_too(void)
     void *block = malloc(100000);
     struct mallinfo info = mallinfo();
     EXPECT(info.uordblks + info.hblkhd >= 100000);
+    EXPECT(info.ordblks > 0);
     free(block);
 #pragma GCC diagnostic pop
 }
@@ -213,6 +269,8 @@ static void mallopt_accepts_what_programs_pass_to_it(void)
 
 int main(void)
 {
+    a_freed_block_is_one_more_free_block();
+    blocks_taken_again_are_free_no_more();
     mallinfo2_follows_what_is_in_use();
     mallinfo_answers_too();
     malloc_info_writes_xml_and_knows_no_options();
