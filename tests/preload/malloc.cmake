@@ -41,7 +41,7 @@ function(mplace_malloc_test claim program threaded)
     endforeach()
 endfunction()
 
-foreach(program impossible errno alignment blocks threads fork limit introspection sized lifetime cpus)
+foreach(program impossible commit errno alignment blocks threads fork limit introspection sized lifetime cpus)
     add_executable(malloc_${program} malloc_${program}.c)
     # The compiler must not judge by what it knows of malloc: these programs ask for the impossible.
     target_compile_options(malloc_${program} PRIVATE -fno-builtin)
@@ -51,6 +51,7 @@ foreach(program impossible errno alignment blocks threads fork limit introspecti
 endforeach()
 
 mplace_malloc_test(impossible_requests_fail_with_enomem_and_change_nothing malloc_impossible OFF)
+mplace_malloc_test(what_the_kernel_never_commits_is_enomem_and_changes_nothing malloc_commit OFF)
 mplace_malloc_test(success_leaves_errno_alone malloc_errno OFF)
 mplace_malloc_test(blocks_are_aligned_to_16_bytes_and_to_what_was_asked malloc_alignment OFF)
 mplace_malloc_test(blocks_have_their_bytes_and_realloc_keeps_them malloc_blocks OFF)

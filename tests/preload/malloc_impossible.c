@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* Volatile: the compiler warns of impossible sizes that it can see. */
@@ -50,8 +51,15 @@ static void requests_that_the_kernel_refuses_are_enomem_too(void)
     EXPECT_ENOMEM(realloc(NULL, size));
     EXPECT_ENOMEM(memalign(4096, size));
     EXPECT_ENOMEM(aligned_alloc(64, size));
+    EXPECT_ENOMEM(reallocarray(NULL, 1 << 7, (size_t)1 << 40));
+    EXPECT_ENOMEM(calloc(1 << 7, (size_t)1 << 40));
     EXPECT_ENOMEM(valloc(size));
     EXPECT_ENOMEM(pvalloc(size));
+
+    void *const unset = (void *)0x5a5a;
+    void *block = unset;
+    errno = 0;
+    EXPECT(posix_memalign(&block, 4096, size) == ENOMEM && errno == ENOMEM && block == unset);
 }
 
 static void products_that_overflow_are_enomem_and_not_small_blocks(void)
@@ -77,13 +85,18 @@ static void products_that_overflow_are_enomem_and_not_small_blocks(void)
 static void a_realloc_that_fails_leaves_the_block_as_it_was(void)
 {
     static const size_t sizes[] = {1, 40, 1000, 5000, 70000, 300000, 3 << 20};
+    volatile size_t kernel_refuses = (size_t)1 << 47;
 
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         char *block = malloc(sizes[s]);
         EXPECT(block != NULL);
         fill_pattern(block, 0, sizes[s], s);
-        for (int i = 0; i < COUNT; i++)
+        for (int i = 0; i < COUNT; i++) {
             EXPECT_ENOMEM(realloc(block, impossible[i]));
+            EXPECT_ENOMEM(reallocarray(block, 1, impossible[i]));
+        }
+        EXPECT_ENOMEM(realloc(block, kernel_refuses));
+        EXPECT_ENOMEM(reallocarray(block, 1 << 7, kernel_refuses >> 7));
         EXPECT(malloc_usable_size(block) >= sizes[s]);
         EXPECT(holds_pattern(block, 0, sizes[s], s));
         free(block);
@@ -112,15 +125,27 @@ static void posix_memalign_returns_its_error_and_does_not_touch_the_pointer(void
 
 static void an_alignment_that_no_address_can_have_is_an_error(void)
 {
-    volatile size_t alignment = ((size_t)1 << 63) + 1;
+    static volatile const size_t alignments[] = {
+        (size_t)1 << 47,       (size_t)1 << 48, (size_t)1 << 61, (size_t)1 << 62, (size_t)1 << 63,
+        ((size_t)1 << 63) + 1, SIZE_MAX / 2,    SIZE_MAX - 1,    SIZE_MAX};
+    static volatile const size_t sizes[] = {0, 1, 64, 5000, 1 << 20, (size_t)1 << 46, PTRDIFF_MAX};
+    void *const unset = (void *)0x5a5a;
+    void *block = unset;
 
-    errno = 0;
-    EXPECT(memalign(alignment, 64) == NULL);
-    EXPECT(errno == EINVAL || errno == ENOMEM);
-    errno = 0;
-    alignment = (size_t)1 << 63;
-    EXPECT(memalign(alignment, 64) == NULL);
-    EXPECT(errno == EINVAL || errno == ENOMEM);
+    for (size_t i = 0; i < sizeof alignments / sizeof alignments[0]; i++)
+        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+            size_t alignment = alignments[i], size = sizes[s];
+            bool power = (alignment & (alignment - 1)) == 0;
+
+            errno = 0;
+            EXPECT(memalign(alignment, size) == NULL);
+            EXPECT(errno == EINVAL || errno == ENOMEM);
+            errno = 0;
+            EXPECT(aligned_alloc(alignment, size) == NULL);
+            EXPECT(errno == EINVAL || errno == ENOMEM);
+            EXPECT(posix_memalign(&block, alignment, size) == (power ? ENOMEM : EINVAL));
+            EXPECT(block == unset);
+        }
 }
 
 static void what_was_refused_does_not_spoil_what_follows(void)
