@@ -28,9 +28,10 @@
 
 enum {
     THREADS = 4,
-    PLACES = 40, /* for blocks, of a thread */
-    SHARED = 32, /* of all */
-    CALLS = 250, /* of a thread, while something is refused and again when nothing is */
+    PLACES = 40,     /* for blocks, of a thread */
+    SHARED = 32,     /* of all */
+    CALLS = 250,     /* of a thread, while something is refused and again when nothing is */
+    MAPPED = 600000, /* bytes, or more: a mapping */
     ERRNO_BEFORE = 12345,
     CHILD_SECONDS = 120,
 };
@@ -64,7 +65,7 @@ static bool was_given(const void *block, unsigned long refused)
 static size_t draw_size(uint64_t *random)
 {
     uint32_t kind = random_below(random, 100);
-    uint32_t most = kind < 65 ? 3000 : kind < 90 ? 40000 : kind < 97 ? 400000 : 2500000;
+    uint32_t most = kind < 65 ? 3000 : kind < 90 ? 40000 : kind < 96 ? 400000 : 2500000;
 
     return STORM_BLOCK_LEAST + random_below(random, most);
 }
@@ -101,8 +102,11 @@ static struct storm_block *get(struct worker *self)
 /* Afterwards the block is whole, where it was or elsewhere, whether or not it could be resized. */
 static struct storm_block *resize(struct worker *self, struct storm_block *block)
 {
-    size_t size = draw_size(&self->random);
     struct storm_block head = *block;
+    /* One that has a mapping of its own gets a longer one: the kernel is asked to move it. */
+    size_t size = storm_block_size(block) > MAPPED
+                      ? storm_block_size(block) + random_below(&self->random, 2 * MAPPED)
+                      : draw_size(&self->random);
     unsigned long refused = refused_here;
     void *moved;
 
