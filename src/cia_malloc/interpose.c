@@ -169,9 +169,9 @@ EXPORT int malloc_trim(size_t keep)
 
 /*
  * As glibc's as far as there is the same here. arena = uordblks + fordblks: what is not a live
- * block is free, be it a block that is back (ordblks counts those), one never handed out, or a
- * page. keepcost: pages that malloc_trim would give back. Blocks above 512 KiB are hblks and
- * hblkhd.
+ * block is free, be it a block that is back (ordblks counts those of more than 1 KiB, smblks and
+ * fsmblks the others), one never handed out, or a page. keepcost: pages that malloc_trim would give
+ * back. Blocks that are mappings are hblks and hblkhd.
  */
 EXPORT struct mallinfo2 mallinfo2(void)
 {
@@ -181,6 +181,8 @@ EXPORT struct mallinfo2 mallinfo2(void)
     return (struct mallinfo2){
         .arena = totals.chunk_bytes,
         .ordblks = totals.free_blocks,
+        .smblks = totals.short_free_blocks,
+        .fsmblks = totals.short_free_bytes,
         .hblks = totals.huge_blocks,
         .hblkhd = totals.huge_bytes,
         .uordblks = totals.live_bytes - totals.huge_bytes,
@@ -201,6 +203,8 @@ EXPORT struct mallinfo mallinfo(void)
     return (struct mallinfo){
         .arena = saturate(wide.arena),
         .ordblks = saturate(wide.ordblks),
+        .smblks = saturate(wide.smblks),
+        .fsmblks = saturate(wide.fsmblks),
         .hblks = saturate(wide.hblks),
         .hblkhd = saturate(wide.hblkhd),
         .uordblks = saturate(wide.uordblks),

@@ -82,6 +82,9 @@ static uint64_t free_blocks(const struct class_totals *class)
     return class->capacity > class->live ? class->capacity - class->live : 0;
 }
 
+/* What mallinfo calls small: as long as what glibc keeps in lists of their own. */
+enum { SHORT_MOST = 1024 };
+
 void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations)
 {
     struct cia_totals *totals = &summary->totals;
@@ -97,7 +100,13 @@ void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations)
         totals->allocations += class->allocations;
         totals->live_blocks += class->live;
         totals->live_bytes += class->live * block_bytes(i);
-        totals->free_blocks += less(free_blocks(class), class->untouched);
+        uint64_t back = less(free_blocks(class), class->untouched);
+        if (block_bytes(i) <= SHORT_MOST) {
+            totals->short_free_blocks += back;
+            totals->short_free_bytes += back * block_bytes(i);
+        } else {
+            totals->free_blocks += back;
+        }
     }
     totals->free_blocks += summary->large_away_blocks;
     totals->allocations += huge_allocations;
