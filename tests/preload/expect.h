@@ -44,6 +44,14 @@ static inline unsigned char pattern_byte(uint64_t tag, size_t position)
     return (unsigned char)(tag * 31 + position * 7 + (position >> 8));
 }
 
+/* The call returns no block, and says that there is no memory; for programs with errno.h. */
+#define EXPECT_ENOMEM(call)                                                                        \
+    do {                                                                                           \
+        errno = 0;                                                                                 \
+        EXPECT((call) == NULL);                                                                    \
+        EXPECT(errno == ENOMEM);                                                                   \
+    } while (0)
+
 static inline void fill_pattern(void *block, size_t from, size_t to, uint64_t tag)
 {
     unsigned char *bytes = block;

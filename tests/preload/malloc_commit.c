@@ -58,13 +58,6 @@ static bool kernel_refuses(size_t bytes)
     return mapped == MAP_FAILED;
 }
 
-#define EXPECT_ENOMEM(call)                                                                        \
-    do {                                                                                           \
-        errno = 0;                                                                                 \
-        EXPECT((call) == NULL);                                                                    \
-        EXPECT(errno == ENOMEM);                                                                   \
-    } while (0)
-
 static void what_is_never_committed_is_enomem_and_changes_nothing(size_t much)
 {
     static const size_t sizes[] = {40, 5000, 70000, 3 << 20};

@@ -16,13 +16,6 @@ static volatile const size_t impossible[] = {
     SIZE_MAX - 4095,         SIZE_MAX - 4096, SIZE_MAX - 8192, SIZE_MAX / 2 + 2};
 enum { COUNT = sizeof impossible / sizeof impossible[0] };
 
-#define EXPECT_ENOMEM(call)                                                                        \
-    do {                                                                                           \
-        errno = 0;                                                                                 \
-        EXPECT((call) == NULL);                                                                    \
-        EXPECT(errno == ENOMEM);                                                                   \
-    } while (0)
-
 static void requests_beyond_the_address_space_are_enomem_at_every_entry(void)
 {
     for (int i = 0; i < COUNT; i++) {
