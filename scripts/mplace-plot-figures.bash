@@ -179,7 +179,8 @@ series_commands()
         separator=$', \\\n        '
         [[ -z ${3-} ]] || size=$(awk -v s="$size" 'BEGIN {print s * 0.85}')
     done <"$1/series"
-    while IFS=$'\t' read -r order malloc lock file; do
+    # A legend without points has none to rest on, and labels that are all undefined end gnuplot 5.4.
+    [[ $2 == *'(NaN)' ]] || while IFS=$'\t' read -r order malloc lock file; do
         printf "%s%s using %s:(sprintf(%s, \$4, %s)) with labels hypertext noenhanced point pointtype 7 pointsize 1.3 linecolor rgb '#ff000000' notitle" \
             "$separator" "$(quoted "$file")" "$2" "$(quoted "$malloc, $lock: %d B, %.4g")" "$value"
     done <"$1/series"

@@ -224,9 +224,9 @@ emulated_caches_are_named_and_drawn_apart()
         grep -qF '4 threads, emulated transactions, L1D of 64 sets × 8 ways' "page/figure2-$figure.svg" || fail "8 ways are not named, or not the first, in $figure"
         grep -qF '4 threads, emulated transactions, L1D of 64 sets × 12 ways' "page/figure2-$figure-2.svg" || fail "12 ways are not named in $figure"
     done
-    # Two allocators, a point each, and one each in the legend.
+    # Two allocators, a point each, one each in the legend, and one each that is not seen and has the values.
     for figure in page/figure2-elided{,-2}.svg; do
-        expect "symbols in $figure" 4 "$(grep -c "#gpPt[0-9]*' transform='translate" "$figure")"
+        expect "symbols in $figure" 6 "$(grep -c "#gpPt[0-9]*' transform='translate" "$figure")"
     done
     expect "headings and findings in order" "8 100.0 0.0 12 100.0 90.0" \
         "$(sed -n 's/^<h2>AVL.* × \([0-9]*\) ways.*/\1/p; s/^<li><b>.*at least \([0-9.]*\) % elided.*/\1/p' page/index.html | paste -sd ' ')"
