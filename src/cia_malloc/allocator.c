@@ -18,39 +18,6 @@
 #include <stdint.h>
 #include <string.h>
 
-static struct huge *huge_of(void *owner, const void *address)
-{
-    struct huge *huge = owner;
-
-    if (huge->block != address)
-        block_is_wrong(address, "inside a block");
-    return huge;
-}
-
-static void *allocate_large(size_t bytes, size_t alignment, bool *zeroed)
-{
-    struct subheap *heap = heap_acquire();
-    void *block = heap != NULL ? large_allocate_and_unlock(heap, bytes, alignment, zeroed) : NULL;
-
-    supply_housekeeping();
-    return block;
-}
-
-static void *allocate_once(size_t bytes, bool *zeroed)
-{
-    uintptr_t block;
-
-    if (bytes > SIZE_CLASS_LARGEST)
-        return allocate_large(bytes, LINE_BYTES, zeroed);
-    if (__builtin_expect(tiny_serves(bytes), 0)) {
-        *zeroed = false;
-        return tiny_allocate(bytes);
-    }
-    block = supply_block(size_class_of(bytes));
-    *zeroed = (block & MAGAZINE_UNTOUCHED) != 0;
-    return magazine_block(block);
-}
-
 /*
  * One block from the locked sub-heap's class for it, aligned to more than a line: the class's
  * blocks have all colours and are each long enough for an aligned address, so the aligned ones take
@@ -91,6 +58,37 @@ static void *take_and_unlock(struct subheap *heap, size_t alignment, size_t byte
                                    : subheap_allocate(heap, size_class_of(bytes), zeroed);
     subheap_unlock(heap);
     return block;
+}
+
+static void *allocate_here(size_t alignment, size_t bytes, bool *zeroed)
+{
+    struct subheap *heap = heap_acquire();
+
+    return heap != NULL ? take_and_unlock(heap, alignment, bytes, zeroed) : NULL;
+}
+
+static void *allocate_aligned_once(size_t alignment, size_t bytes, bool *zeroed)
+{
+    void *block = allocate_here(alignment, bytes, zeroed);
+
+    if (takes_pages(alignment, bytes))
+        supply_housekeeping();
+    return block;
+}
+
+static void *allocate_once(size_t bytes, bool *zeroed)
+{
+    uintptr_t block;
+
+    if (bytes > SIZE_CLASS_LARGEST)
+        return allocate_aligned_once(LINE_BYTES, bytes, zeroed);
+    if (__builtin_expect(tiny_serves(bytes), 0)) {
+        *zeroed = false;
+        return tiny_allocate(bytes);
+    }
+    block = supply_block(size_class_of(bytes));
+    *zeroed = (block & MAGAZINE_UNTOUCHED) != 0;
+    return magazine_block(block);
 }
 
 /*
@@ -139,14 +137,12 @@ static __attribute__((noinline)) void *allocate_at_the_limit(size_t alignment, s
                                                              bool *zeroed)
 {
     void *block = NULL;
-    struct subheap *heap;
 
     if (bytes <= (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES)
         block = allocate_anywhere(alignment, bytes, zeroed);
     if (block != NULL || !made_room_for(bytes))
         return block;
-    heap = heap_acquire();
-    block = heap != NULL ? take_and_unlock(heap, alignment, bytes, zeroed) : NULL;
+    block = allocate_here(alignment, bytes, zeroed);
     return block != NULL ? block : allocate_anywhere(alignment, bytes, zeroed);
 }
 
@@ -258,17 +254,6 @@ void *cia_allocate_zeroed(size_t bytes)
     return block != NULL && !zeroed ? memset(block, 0, bytes) : block;
 }
 
-static void *allocate_aligned_once(size_t alignment, size_t bytes)
-{
-    bool untouched;
-    struct subheap *heap;
-
-    if (takes_pages(alignment, bytes))
-        return allocate_large(bytes, alignment, &untouched);
-    heap = heap_acquire();
-    return heap != NULL ? take_and_unlock(heap, alignment, bytes, &untouched) : NULL;
-}
-
 void *cia_allocate_aligned(size_t alignment, size_t bytes)
 {
     bool zeroed;
@@ -281,7 +266,7 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes)
         return allocate_quietly(bytes < alignment ? alignment : bytes, &zeroed);
     if (bytes == 0)
         bytes = 1;
-    block = allocate_aligned_once(alignment, bytes);
+    block = allocate_aligned_once(alignment, bytes, &zeroed);
     if (__builtin_expect(block == NULL, 0))
         block = allocate_at_the_limit(alignment, bytes, &zeroed);
     return block;
@@ -293,12 +278,10 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes)
  */
 static __attribute__((noinline)) void give_back(void *address)
 {
-    void *found = page_source_owner(address);
+    void *found = block_owner(address);
 
-    if (__builtin_expect(found == NULL, 0))
-        block_is_wrong(address, "not from this allocator");
     if (owner_kind_of(found) == OWNER_HUGE) {
-        huge_free(huge_of(found, address));
+        huge_free(huge_at(found, address));
         supply_housekeeping();
         return;
     }
@@ -361,12 +344,10 @@ size_t cia_usable(const void *address)
         return (size_t)size_class_lines[info->size_class] * LINE_BYTES;
     if (info != NULL && page_info_is_tiny(info))
         return tiny_usable(info, address);
-    void *found = page_source_owner(address);
+    void *found = block_owner(address);
 
-    if (found == NULL)
-        block_is_wrong(address, "not from this allocator");
     if (owner_kind_of(found) == OWNER_HUGE)
-        return huge_usable(huge_of(found, address));
+        return huge_usable(huge_at(found, address));
     struct block block = block_at(found, address);
     block_check_start(&block, address);
     return block.bytes - (size_t)((const char *)address - block.start);

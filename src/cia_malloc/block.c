@@ -16,6 +16,15 @@ _Noreturn void block_is_wrong(const void *address, const char *what)
     abort();
 }
 
+void *block_owner(const void *address)
+{
+    void *owner = page_source_owner(address);
+
+    if (__builtin_expect(owner == NULL, 0))
+        block_is_wrong(address, "not from this allocator");
+    return owner;
+}
+
 struct block block_at(struct chunk *chunk, const void *address)
 {
     size_t offset = (uintptr_t)address % CHUNK_BYTES;

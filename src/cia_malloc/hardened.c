@@ -131,15 +131,6 @@ static void *allocate_of_class(struct subheap *heap, size_t alignment, size_t by
     return block;
 }
 
-static struct huge *huge_with_block(void *owner, const void *block)
-{
-    struct huge *huge = owner;
-
-    if (__builtin_expect(huge->block != block, 0))
-        block_is_wrong(block, "inside a block");
-    return huge;
-}
-
 static char *huge_end(const struct huge *huge)
 {
     return huge->base + huge->mapped_bytes;
@@ -212,15 +203,6 @@ static bool mark_change(mark *at, uint32_t *value, uint32_t wanted)
                                                    memory_order_relaxed);
 }
 
-static void *owner_of(const void *address)
-{
-    void *owner = page_source_owner(address);
-
-    if (__builtin_expect(owner == NULL, 0))
-        block_is_wrong(address, "not from this allocator");
-    return owner;
-}
-
 /* How much was asked for; the process ends if the program does not have the block. */
 static size_t huge_bytes(struct huge *huge)
 {
@@ -285,21 +267,21 @@ static void free_in_chunk(struct chunk *chunk, char *address)
 
 void hardened_free(void *address)
 {
-    void *owner = owner_of(address);
+    void *owner = block_owner(address);
 
     if (owner_kind_of(owner) == OWNER_HUGE)
-        free_huge(huge_with_block(owner, address));
+        free_huge(huge_at(owner, address));
     else
         free_in_chunk(owner, address);
 }
 
 size_t hardened_usable(const void *address)
 {
-    void *owner = owner_of(address);
+    void *owner = block_owner(address);
     uint32_t value;
 
     if (owner_kind_of(owner) == OWNER_HUGE)
-        return huge_bytes(huge_with_block(owner, address));
+        return huge_bytes(huge_at(owner, address));
     (void)live_mark(owner, address, &value);
     return value & MARK_BYTES;
 }
@@ -317,11 +299,11 @@ static void *resize_huge(struct huge *huge, size_t bytes, size_t *old_bytes)
 
 void *hardened_resize(void *address, size_t bytes, size_t *old_bytes)
 {
-    void *owner = owner_of(address);
+    void *owner = block_owner(address);
     uint32_t value;
 
     if (owner_kind_of(owner) == OWNER_HUGE)
-        return resize_huge(huge_with_block(owner, address), bytes, old_bytes);
+        return resize_huge(huge_at(owner, address), bytes, old_bytes);
     mark *at = live_mark(owner, address, &value);
     struct block block = block_at(owner, address);
     char *end = block.start + block.bytes;

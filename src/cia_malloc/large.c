@@ -6,6 +6,7 @@
 #include "cia_malloc/large.h"
 
 #include "base/probes.h"
+#include "cia_malloc/block.h"
 #include "cia_malloc/harden.h"
 #include "cia_malloc/huge_cache.h"
 
@@ -521,6 +522,24 @@ void huge_free(struct huge *huge)
         give_back(huge);
 }
 
+struct huge *huge_at(void *owner, const void *address)
+{
+    struct huge *huge = owner;
+
+    if (__builtin_expect(huge->block != address, 0))
+        block_is_wrong(address, "inside a block");
+    return huge;
+}
+
+/* It has so many bytes for its block now, in a mapping of so many. */
+static void *resized(struct huge *huge, size_t total, size_t extent)
+{
+    add_and_note(&huge_bytes_live, &huge_bytes_most, total - huge->mapped_bytes);
+    huge->mapped_bytes = total;
+    huge->spare_bytes = extent - total;
+    return huge->block;
+}
+
 /* huge_resize with CIA_HARDEN=1: what is closed on both sides stays so. */
 static void *resize_closed(struct huge *huge, size_t new_bytes)
 {
@@ -562,20 +581,17 @@ static void *resize_closed(struct huge *huge, size_t new_bytes)
         huge->block = moved.block;
         extent = huge_extent(&moved);
     }
-    atomic_fetch_add_explicit(&huge_bytes_live, total - old, memory_order_relaxed);
-    huge->mapped_bytes = total;
-    huge->spare_bytes = extent - total;
-    return huge->block;
+    return resized(huge, total, extent);
 }
 
 void *huge_resize(struct huge *huge, size_t new_bytes)
 {
+    if (harden_is_on())
+        return resize_closed(huge, new_bytes);
     size_t offset = (size_t)(huge->block - huge->base);
     size_t total = round_up_to_pages(new_bytes + offset);
     size_t extent = huge_extent(huge);
 
-    if (harden_is_on())
-        return resize_closed(huge, new_bytes);
     if (total < huge->mapped_bytes) { /* what it had so far may be populated */
         PROBE3(memory_given_back, huge->base + total, extent - total, 1);
         page_source_unmap(huge->base + total, extent - total);
@@ -606,10 +622,7 @@ void *huge_resize(struct huge *huge, size_t new_bytes)
         huge->block = base + offset;
         extent = total;
     }
-    add_and_note(&huge_bytes_live, &huge_bytes_most, total - huge->mapped_bytes);
-    huge->mapped_bytes = total;
-    huge->spare_bytes = extent - total;
-    return huge->block;
+    return resized(huge, total, extent);
 }
 
 void huge_totals(size_t *bytes, size_t *blocks)

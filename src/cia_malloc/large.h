@@ -43,18 +43,22 @@ static inline size_t huge_extent(const struct huge *huge)
     return huge->mapped_bytes + huge->spare_bytes;
 }
 
+enum {
+    /* Alignments from here on get whole pages: taking a longer block would cost as much. */
+    PAGE_RUN_ALIGNMENT = 2048,
+};
+
 /*
  * A block of bytes (above SIZE_CLASS_LARGEST or with a large alignment), aligned to a power of two.
  * An alignment of up to a line gets a colour in turn; a greater one is kept exactly. The sub-heap
  * is locked on entry and unlocked on return, so that mmap and page faults happen outside the lock.
  * NULL when out of memory; *zeroed: the block reads as zero.
  */
-enum {
-    /* Alignments from here on get whole pages: taking a longer block would cost as much. */
-    PAGE_RUN_ALIGNMENT = 2048,
-};
-
 void *large_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t alignment, bool *zeroed);
+
+/* What block_owner found at the address, of OWNER_HUGE. The process ends unless its block begins
+   there. */
+struct huge *huge_at(void *owner, const void *address);
 
 static inline size_t huge_usable(const struct huge *huge)
 {

@@ -12,28 +12,30 @@
 
 #include <unistd.h>
 
+/* Of this process; NULL: there are none. */
+static void add_magazines(struct cia_summary *summary, const struct magazines *magazines)
+{
+    if (magazines == NULL)
+        return;
+    cia_summary_add_magazines(summary, magazines->own);
+    cia_summary_add_untouched(summary, magazines->own);
+}
+
 static void read_all(struct cia_summary *summary)
 {
     struct cia_totals *totals = &summary->totals;
-    const struct magazines *magazines;
     uint32_t index = 0;
     struct subheap *heap;
 
     *summary = (struct cia_summary){.totals = {0}};
     if (magazines_use_sequences()) {
-        for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
-            if ((magazines = magazines_of(cpu)) == NULL)
-                continue;
-            cia_summary_add_magazines(summary, magazines->own);
-            cia_summary_add_untouched(summary, magazines->own);
-        }
+        for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++)
+            add_magazines(summary, magazines_of(cpu));
     }
     while ((heap = heap_lock_next(&index, ALL_HEAPS, &totals->passed_over)) != NULL) {
         subheap_drain(heap); /* what was freed on another CPU is free */
-        if (!magazines_use_sequences() && heap->magazines != NULL) {
-            cia_summary_add_magazines(summary, heap->magazines->own);
-            cia_summary_add_untouched(summary, heap->magazines->own);
-        }
+        if (!magazines_use_sequences())
+            add_magazines(summary, heap->magazines);
         cia_summary_add_subheap(summary, heap);
         if (heap->quarantine != NULL)
             cia_summary_add_quarantine(summary, heap->quarantine);
