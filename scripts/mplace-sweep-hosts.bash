@@ -13,42 +13,41 @@ patience=(-o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o Serv
 # Reads the --sshloginfile, sets hosts to one of ours with those that answer, and host_names.
 choose_hosts()
 {
-    local line prefix login silent=() answered=()
+    local line login host lines=() logins=() answered=()
 
     command -v ssh >/dev/null || die "ssh is not installed; on Debian: apt-get install openssh-client"
     command -v rsync >/dev/null || die "rsync is not installed; on Debian: apt-get install rsync"
     export PARALLEL_SSH="${PARALLEL_SSH:-ssh ${patience[*]}}"
     while IFS= read -r line; do
         line=${line%%#*}
+        # A group and a number of jobs may stand before the host.
         [[ $line =~ ^[[:space:]]*((@[^/]*/)?([0-9]+%?/)?)([^[:space:]].*[^[:space:]]|[^[:space:]])[[:space:]]*$ ]] ||
             continue
-        prefix=${BASH_REMATCH[1]}
         login=${BASH_REMATCH[4]}
         # A line may bring its own ssh command.
         [[ $login != 'ssh '* ]] || login="ssh ${patience[*]} ${login#ssh }"
-        printf '%s%s\n' "$prefix" "$login"
-    done <"$hosts" >"$scratch/hosts"
-    [[ -s $scratch/hosts ]] || die "--hosts $hosts names no host"
-    mapfile -t answered < <("${on_each_host[@]}" --tag 'echo here' <"$scratch/hosts" 2>"$scratch/silence")
+        lines+=("${BASH_REMATCH[1]}$login")
+        logins+=("$login")
+    done <"$hosts"
+    [[ ${#lines[@]} -gt 0 ]] || die "--hosts $hosts names no host"
+    mapfile -t answered < <(printf '%s\n' "${lines[@]}" |
+        "${on_each_host[@]}" --tag 'echo here' 2>"$scratch/silence")
+    hosts=$scratch/hosts
+    : >"$hosts"
     host_names=()
-    while IFS= read -r line; do
-        [[ $line =~ ^(@[^/]*/)?([0-9]+%?/)?(.*)$ ]]
-        login=${BASH_REMATCH[3]}
+    for host in "${!lines[@]}"; do
+        login=${logins[host]}
         if [[ $'\n'$(printf '%s\n' "${answered[@]}") == *$'\n'"$login"$'\t'here* ]]; then
             host_names+=("$login")
-            printf '%s\n' "$line"
+            printf '%s\n' "${lines[host]}" >>"$hosts"
         else
-            silent+=("$login")
+            note "host $(short_host "$login") is left out: it does not answer"
         fi
-    done <"$scratch/hosts" >"$scratch/hosts.answering"
-    for line in "${silent[@]}"; do
-        note "host $(short_host "$line") is left out: it does not answer"
     done
     if [[ ${#host_names[@]} -eq 0 ]]; then
         # Of the many that ssh may have written, the first says why.
-        die "no host in $hosts answers: $(head -n 1 -- "$scratch/silence")"
+        die "no host of the list answers: $(head -n 1 -- "$scratch/silence")"
     fi
-    hosts=$scratch/hosts.answering
     # Each run has as many tries as there are hosts, and one more.
     parallel+=(--retries $((${#host_names[@]} + 1)))
 }
@@ -62,19 +61,15 @@ short_host()
 # A folder with all that a run needs, in the layout of a build folder.
 make_kit()
 {
-    local kit=$1 malloc lock entry
+    local kit=$1 library
 
     mkdir -p -- "$kit/bin" "$kit/lib/mplace" "$kit/scripts"
     cp -- "$program" "$(own_program mplace-probe)" "$kit/bin/"
     cp -- "$mplace_parts/mplace-cpu" "$mplace_parts/mplace-common.bash" "$kit/scripts/"
     [[ $htm != emulated ]] || cp -RL -- "$mplace_valgrind_folder" "$kit/lib/mplace/valgrind"
-    while read -r malloc lock; do
-        preload_of "$malloc" "$lock"
-        while IFS= read -r -d : entry; do
-            [[ $entry == */* ]] || entry=$preload_path/$entry
-            cp -Lu -- "$entry" "$kit/lib/"
-        done < <(printf '%s' "${preload_list:+$preload_list:}")
-    done <<<"$combinations"
+    preloaded_libraries | while IFS= read -r library; do
+        cp -L -- "$library" "$kit/lib/"
+    done
 }
 
 # Copies it to each host, into a folder of this sweep's own, and sets remote_folder, from which on

@@ -386,16 +386,23 @@ report_failures()
     note "try them again with the same options and --resume"
 }
 
-# Each library that a combination preloads, once: its name, its package where it has one, and what
-# tells two builds of the same version apart.
-describe_libraries()
+# The path of each library that a combination preloads, one a line, each once.
+preloaded_libraries()
 {
-    local malloc lock library package
+    local malloc lock
 
     while read -r malloc lock; do
         lock_libraries "$lock"
         malloc_libraries "$malloc"
-    done <<<"$combinations" | awk 'NF && !seen[$0]++' | while IFS= read -r library; do
+    done <<<"$combinations" | awk 'NF && !seen[$0]++'
+}
+
+# Of each its name, its package where it has one, and what tells two builds of the same version apart.
+describe_libraries()
+{
+    local library package
+
+    preloaded_libraries | while IFS= read -r library; do
         # Debian's packages know their files by the path without the link from /lib to /usr/lib.
         package=$(dpkg-query --search "$(readlink -f -- "$library")" 2>/dev/null | sed -n '1s/:.*//p') || package=
         [[ -z $package ]] || package=$(dpkg-query --show --showformat ', ${Package} ${Version}' "$package" 2>/dev/null) || package=

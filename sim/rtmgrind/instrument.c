@@ -54,32 +54,6 @@ static void add_access(struct writer *writer, Bool store, IRExpr *address, Int s
         ->guard = guard;
 }
 
-static Int size_of(const struct writer *writer, const IRExpr *data)
-{
-    return sizeofIRType(typeOfIRExpr(writer->out->tyenv, data));
-}
-
-static void before_cas(struct writer *writer, const IRCAS *cas)
-{
-    /* The processor writes the line whether the comparison holds or not. */
-    add_access(writer, True, cas->addr, size_of(writer, cas->dataLo) * (cas->dataHi ? 2 : 1), NULL);
-}
-
-static void before_guarded_load(struct writer *writer, const IRLoadG *load)
-{
-    IRType wide, narrow;
-
-    typeOfIRLoadGOp(load->cvt, &wide, &narrow);
-    add_access(writer, False, load->addr, sizeofIRType(narrow), load->guard);
-}
-
-/* A helper of VEX that works on memory, for instance for FXSAVE. */
-static void before_call(struct writer *writer, const IRDirty *call)
-{
-    if (call->mFx != Ifx_None)
-        add_access(writer, call->mFx != Ifx_Read, call->mAddr, call->mSize, call->guard);
-}
-
 static Bool is_load_mark(const IRStmt *statement)
 {
     const IRExpr *nia = statement->Ist.AbiHint.nia;
@@ -90,6 +64,8 @@ static Bool is_load_mark(const IRStmt *statement)
 
 static void add_statement(struct writer *writer, IRStmt *statement)
 {
+    struct ir_access access;
+
     switch (statement->tag) {
     case Ist_IMark:
         writer->instruction = statement->Ist.IMark.addr;
@@ -106,25 +82,9 @@ static void add_statement(struct writer *writer, IRStmt *statement)
             return;
         }
         break;
-    case Ist_Store:
-        add_access(writer, True, statement->Ist.Store.addr,
-                   size_of(writer, statement->Ist.Store.data), NULL);
-        break;
-    case Ist_StoreG: {
-        const IRStoreG *store = statement->Ist.StoreG.details;
-        add_access(writer, True, store->addr, size_of(writer, store->data), store->guard);
-        break;
-    }
-    case Ist_LoadG:
-        before_guarded_load(writer, statement->Ist.LoadG.details);
-        break;
-    case Ist_CAS:
-        before_cas(writer, statement->Ist.CAS.details);
-        break;
-    case Ist_Dirty:
-        before_call(writer, statement->Ist.Dirty.details);
-        break;
     default:
+        if (ir_access_of(writer->out, statement, &access))
+            add_access(writer, access.store, access.address, access.size, access.condition);
         break;
     }
     addStmtToIRSB(writer->out, statement);

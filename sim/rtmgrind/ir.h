@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Short names for the pieces of IR that the tool writes.
+ * Short names for the pieces of IR that the tools write, and what they ask of those that they read.
  */
 #ifndef RTMGRIND_IR_H
 #define RTMGRIND_IR_H
@@ -26,6 +26,62 @@ static inline IRDirty *ir_call(IRSB *block, const HChar *name, void *helper, IRE
 
     addStmtToIRSB(block, IRStmt_Dirty(call));
     return call;
+}
+
+/* What a statement does to memory beside loading a temporary. */
+struct ir_access {
+    Bool store;
+    IRExpr *address;
+    Int size;
+    IRExpr *condition; /* it happens if this holds; NULL: always */
+};
+
+/* False: nothing. */
+static inline Bool ir_access_of(const IRSB *block, const IRStmt *statement,
+                                struct ir_access *access)
+{
+    IRType wide, narrow;
+
+    *access = (struct ir_access){.store = True};
+    switch (statement->tag) {
+    case Ist_Store:
+        access->address = statement->Ist.Store.addr;
+        access->size = sizeofIRType(typeOfIRExpr(block->tyenv, statement->Ist.Store.data));
+        return True;
+    case Ist_StoreG: {
+        const IRStoreG *store = statement->Ist.StoreG.details;
+        access->address = store->addr;
+        access->size = sizeofIRType(typeOfIRExpr(block->tyenv, store->data));
+        access->condition = store->guard;
+        return True;
+    }
+    case Ist_LoadG: {
+        const IRLoadG *load = statement->Ist.LoadG.details;
+        typeOfIRLoadGOp(load->cvt, &wide, &narrow);
+        access->store = False;
+        access->address = load->addr;
+        access->size = sizeofIRType(narrow);
+        access->condition = load->guard;
+        return True;
+    }
+    case Ist_CAS: { /* the processor writes the line whether the comparison holds or not */
+        const IRCAS *cas = statement->Ist.CAS.details;
+        access->address = cas->addr;
+        access->size =
+            sizeofIRType(typeOfIRExpr(block->tyenv, cas->dataLo)) * (cas->dataHi ? 2 : 1);
+        return True;
+    }
+    case Ist_Dirty: { /* a helper of VEX that works on memory, for instance for FXSAVE */
+        const IRDirty *call = statement->Ist.Dirty.details;
+        access->store = call->mFx != Ifx_Read;
+        access->address = call->mAddr;
+        access->size = call->mSize;
+        access->condition = call->guard;
+        return call->mFx != Ifx_None;
+    }
+    default:
+        return False;
+    }
 }
 
 static inline void ir_guest_effect(IRDirty *call, IREffect effect, UInt offset, UInt size)

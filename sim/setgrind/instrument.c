@@ -22,53 +22,15 @@ static void add_access(IRSB *out, Bool store, IRExpr *address, Int size, IRExpr 
         call->guard = condition;
 }
 
-static Int size_of(const IRSB *out, const IRExpr *data)
-{
-    return sizeofIRType(typeOfIRExpr(out->tyenv, data));
-}
-
-static void before_guarded_load(IRSB *out, const IRLoadG *load)
-{
-    IRType wide, narrow;
-
-    typeOfIRLoadGOp(load->cvt, &wide, &narrow);
-    add_access(out, False, load->addr, sizeofIRType(narrow), load->guard);
-}
-
 static void before_statement(IRSB *out, const IRStmt *statement)
 {
-    switch (statement->tag) {
-    case Ist_WrTmp: {
-        const IRExpr *data = statement->Ist.WrTmp.data;
-        if (data->tag == Iex_Load)
-            add_access(out, False, data->Iex.Load.addr, sizeofIRType(data->Iex.Load.ty), NULL);
-        break;
-    }
-    case Ist_Store:
-        add_access(out, True, statement->Ist.Store.addr, size_of(out, statement->Ist.Store.data),
-                   NULL);
-        break;
-    case Ist_StoreG: {
-        const IRStoreG *store = statement->Ist.StoreG.details;
-        add_access(out, True, store->addr, size_of(out, store->data), store->guard);
-        break;
-    }
-    case Ist_LoadG:
-        before_guarded_load(out, statement->Ist.LoadG.details);
-        break;
-    case Ist_CAS: {
-        const IRCAS *cas = statement->Ist.CAS.details;
-        add_access(out, True, cas->addr, size_of(out, cas->dataLo) * (cas->dataHi ? 2 : 1), NULL);
-        break;
-    }
-    case Ist_Dirty: { /* a helper of VEX that works on memory, for instance for FXSAVE */
-        const IRDirty *call = statement->Ist.Dirty.details;
-        if (call->mFx != Ifx_None)
-            add_access(out, call->mFx != Ifx_Read, call->mAddr, call->mSize, call->guard);
-        break;
-    }
-    default:
-        break;
+    struct ir_access access;
+
+    if (statement->tag == Ist_WrTmp && statement->Ist.WrTmp.data->tag == Iex_Load) {
+        const IRExpr *load = statement->Ist.WrTmp.data;
+        add_access(out, False, load->Iex.Load.addr, sizeofIRType(load->Iex.Load.ty), NULL);
+    } else if (ir_access_of(out, statement, &access)) {
+        add_access(out, access.store, access.address, access.size, access.condition);
     }
 }
 

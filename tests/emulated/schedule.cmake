@@ -26,8 +26,23 @@ foreach(claim the_same_seed_gives_the_same_interleaving another_seed_gives_anoth
 endforeach()
 
 # Interleavings: a few seeds for every day, thousands by label soak.
-# emulated_transfers(NAME SEEDS_SOAK OPTIONS LOCK THREADS CONFLICTS): so many conflicts a seed at
-# least; of the sections of the threads at least half must have been transactions.
+# emulated_seeds(NAME SEEDS SEEDS_SOAK ENVIRONMENT OPTIONS COMMITS CONFLICTS PROGRAM...): so many
+# committed transactions and conflicts a seed at least.
+function(emulated_seeds name seeds seeds_soak environment options commits conflicts)
+    foreach(label emulated soak)
+        set(last ${seeds})
+        set(timeout 240)
+        if(label STREQUAL "soak")
+            set(last ${seeds_soak})
+            set(timeout 7200)
+        endif()
+        emulated_run(${name} ${label} ${timeout} "${environment}"
+                     ${CMAKE_CURRENT_SOURCE_DIR}/seeds.sh 1 ${last} ${commits} ${conflicts} ${options} --
+                     ${ARGN})
+    endforeach()
+endfunction()
+
+# Of the sections of the threads at least half must have been transactions.
 set(transfers 400)
 function(emulated_transfers name seeds_soak options lock threads conflicts)
     set(preload "")
@@ -35,17 +50,8 @@ function(emulated_transfers name seeds_soak options lock threads conflicts)
         set(preload PRELOAD=$<TARGET_FILE:ttstle_lock>)
     endif()
     math(EXPR commits "${threads} * ${transfers} / 2")
-    foreach(label emulated soak)
-        set(seeds 20)
-        set(timeout 240)
-        if(label STREQUAL "soak")
-            set(seeds ${seeds_soak})
-            set(timeout 7200)
-        endif()
-        emulated_run(transfers.${name} ${label} ${timeout} "${preload}"
-                     ${CMAKE_CURRENT_SOURCE_DIR}/seeds.sh 1 ${seeds} ${commits} ${conflicts} ${options} --
-                     $<TARGET_FILE:emulated_transfers> ${lock} ${threads} ${transfers})
-    endforeach()
+    emulated_seeds(transfers.${name} 20 ${seeds_soak} "${preload}" "${options}" ${commits} ${conflicts}
+                   $<TARGET_FILE:emulated_transfers> ${lock} ${threads} ${transfers})
 endfunction()
 foreach(threads 2 4 8)
     foreach(lock rtm mutex)
@@ -62,21 +68,12 @@ emulated_transfers(tree 1000 "--l1d=64x4;--replacement=tree" rtm 4 4)
 
 # Random programs on mutexes of all kinds, condition waits and cancellation among them, with an
 # oracle: interleavings of elided sections with each other and with everything that ends one.
-function(emulated_lock_random name seeds_soak policy options threads steps commits conflicts)
-    foreach(label emulated soak)
-        set(seeds 8)
-        set(timeout 240)
-        if(label STREQUAL "soak")
-            set(seeds ${seeds_soak})
-            set(timeout 7200)
-        endif()
-        emulated_run(lock_random.${name} ${label} ${timeout}
-                     "PRELOAD=$<TARGET_FILE:ttstle_lock>;TTSTLE_POLICY=${policy}"
-                     ${CMAKE_CURRENT_SOURCE_DIR}/seeds.sh 1 ${seeds} ${commits} ${conflicts} ${options} --
-                     $<TARGET_FILE:lock_random> ${threads} ${steps})
-    endforeach()
+function(emulated_lock_random name policy options threads steps commits conflicts)
+    emulated_seeds(lock_random.${name} 8 1000 "PRELOAD=$<TARGET_FILE:ttstle_lock>;TTSTLE_POLICY=${policy}"
+                   "${options}" ${commits} ${conflicts}
+                   $<TARGET_FILE:lock_random> ${threads} ${steps})
 endfunction()
-emulated_lock_random(adaptive 1000 adaptive "" 4 100 100 10)
-emulated_lock_random(paper 1000 paper "" 4 100 100 10)
-emulated_lock_random(rapid 1000 paper "--switch-inside=20;--switch-outside=20" 3 100 100 10)
-emulated_lock_random(crowded 1000 adaptive "--cpus=2;--timeslice=500" 8 50 50 1)
+emulated_lock_random(adaptive adaptive "" 4 100 100 10)
+emulated_lock_random(paper paper "" 4 100 100 10)
+emulated_lock_random(rapid paper "--switch-inside=20;--switch-outside=20" 3 100 100 10)
+emulated_lock_random(crowded adaptive "--cpus=2;--timeslice=500" 8 50 50 1)

@@ -3,7 +3,7 @@
  *
  * vfork under libcia_malloc.so, which has one of its own: cia_vfork allocate | return | fail.
  */
-#include "expect.h"
+#include "expect_child.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -101,7 +101,6 @@ static __attribute__((noinline)) int overwrite_the_stack(int depth)
 static int return_twice(void)
 {
     volatile int seen = 0;
-    int status;
 
     for (volatile int round = 0; round < 100; round++) {
         pid_t child = vfork();
@@ -115,9 +114,7 @@ static int return_twice(void)
             execl("/bin/true", "true", (char *)NULL);
             _exit(127);
         }
-        EXPECT(child > 0);
-        EXPECT(waitpid(child, &status, 0) == child);
-        EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        expect_clean_end(child);
     }
     EXPECT(seen == 100); /* the child runs on this memory */
     return 0;

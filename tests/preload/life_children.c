@@ -7,17 +7,14 @@
  *
  *   life_children CHILDREN       how many in all
  */
-#include "expect.h"
+#include "expect_child.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 
 enum { MAKERS = 3, OTHERS = 2, CHILD_SECONDS = 60, SLOTS = 32 };
 
@@ -81,9 +78,7 @@ static _Noreturn void be_a_child(uint64_t number)
     pthread_t thread;
     uint64_t random = number;
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    signal(SIGALRM, SIG_DFL);
-    alarm(CHILD_SECONDS);
+    begin_child(CHILD_SECONDS);
     allocate_and_lock(&random); /* at once */
     for (int i = 2; i < 4; i++) {
         EXPECT(pthread_mutex_lock(&mutexes[i]) == 0);
@@ -102,16 +97,6 @@ static _Noreturn void be_a_child(uint64_t number)
     if (number % 4 == 0)
         exit(0);
     _exit(0);
-}
-
-static void expect_clean_end(pid_t child)
-{
-    int status;
-
-    EXPECT(child > 0);
-    while (waitpid(child, &status, 0) < 0)
-        EXPECT(errno == EINTR);
-    EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 static char *const arguments_of_true[] = {(char *)"true", NULL};

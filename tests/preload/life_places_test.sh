@@ -18,6 +18,15 @@ programs=$2
 worker=$programs/life_worker
 what=${3//_/ }
 
+# works_alone PROGRAM REASON: without a library it works; where it could not be built, for REASON, the
+# case is skipped.
+works_alone()
+{
+    [[ -x $1 ]] || skip "$2"
+    run "$1"
+    expect_worked plain plain
+}
+
 # ---- limits and surroundings ----
 
 closed_standard_streams()
@@ -271,11 +280,9 @@ another_allocator_behind_ours()
 a_program_built_with_address_sanitizer()
 {
     local sanitized=$programs/life_worker_asan runtime name
-    [[ -x $sanitized ]] || skip "the compiler has no address sanitizer"
+    works_alone "$sanitized" "the compiler has no address sanitizer"
     runtime=$(ldd "$sanitized" | awk '/libasan/ { print $3 }')
     [[ -n $runtime ]] || skip "the sanitizer's runtime is not a library of its own"
-    run "$sanitized"
-    expect_worked plain plain
     for name in cia rand tts ttstle; do
         run env LD_PRELOAD="$(library "$name")" "$sanitized"
         [[ $status -ne 0 ]] || fail "$what under $name: went on"
@@ -310,9 +317,7 @@ an_audit_library_that_allocates()
 reach_nothing()
 {
     local program=$1 name
-    [[ -x $program ]] || skip "$2"
-    run "$program"
-    expect_worked plain plain
+    works_alone "$program" "$2"
     for name in cia rand tts ttstle; do
         run env LD_PRELOAD="$(library "$name")" CIA_STATS=1 TTS_STATS=1 "$program"
         expect_worked plain plain
@@ -328,9 +333,7 @@ static_musl_programs() { reach_nothing "$programs/life_worker_musl_static" "inst
 musl_programs()
 {
     local name program=$programs/life_worker_musl
-    [[ -x $program ]] || skip "no musl compiler; install musl-tools"
-    run "$program"
-    expect_worked plain plain
+    works_alone "$program" "no musl compiler; install musl-tools"
     for name in cia rand tts ttstle; do
         run env LD_PRELOAD="$(library "$name")" "$program"
         [[ $status -eq 127 ]] || fail "$what under $name: exit status $status"
@@ -343,9 +346,7 @@ musl_programs()
 programs_of_32_bits()
 {
     local name program=$programs/life_worker_32
-    [[ -x $program ]] || skip "no 32-bit libc; install gcc-multilib"
-    run "$program"
-    expect_worked plain plain
+    works_alone "$program" "no 32-bit libc; install gcc-multilib"
     for name in cia rand tts ttstle; do
         run env LD_PRELOAD="$(library "$name")" "$program"
         [[ $(wc -l <"$scratch/err") -eq 1 ]] || fail "$what under $name: not one line"

@@ -6,7 +6,7 @@
  * that interrupted malloc itself in a program of one thread, which is as far as glibc's promise
  * goes.
  */
-#include "expect.h"
+#include "expect_child.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -15,32 +15,12 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <time.h>
 
 enum { THREADS = 4, CHILD_SECONDS = 20 };
 
 static atomic_bool stop;
-
-/* A child that hangs dies by SIGALRM, and with its parent: either is seen as a failure. */
-static void begin_child(void)
-{
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    signal(SIGALRM, SIG_DFL);
-    alarm(CHILD_SECONDS);
-}
-
-static void expect_clean_end(pid_t child)
-{
-    int status;
-
-    EXPECT(child > 0);
-    while (waitpid(child, &status, 0) < 0)
-        EXPECT(errno == EINTR);
-    EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
 
 static void use_the_allocator(uint64_t seed)
 {
@@ -106,7 +86,7 @@ static void two_hundred_children_of_a_busy_process_allocate_and_free_what_they_i
         fill_pattern(inherited, 0, 100, (uint64_t)i);
         pid_t child = fork();
         if (child == 0) {
-            begin_child();
+            begin_child(CHILD_SECONDS);
             EXPECT(holds_pattern(inherited, 0, 100, (uint64_t)i));
             free(inherited);
             use_the_allocator((uint64_t)i);
@@ -136,11 +116,11 @@ static void a_child_may_start_threads_and_fork_again(void)
         pid_t child = fork();
         if (child == 0) {
             pthread_t mine[2];
-            begin_child();
+            begin_child(CHILD_SECONDS);
             start_threads(mine, 2, child_thread);
             pid_t grandchild = fork();
             if (grandchild == 0) {
-                begin_child();
+                begin_child(CHILD_SECONDS);
                 use_the_allocator(5);
                 _exit(0);
             }
@@ -195,7 +175,7 @@ static void fork_and_streams_that_allocate_do_not_wait_for_each_other(void)
     for (int i = 0; i < 150; i++) {
         pid_t child = fork();
         if (child == 0) {
-            begin_child();
+            begin_child(CHILD_SECONDS);
             use_the_allocator((uint64_t)i);
             FILE *stream = fopen("/dev/null", "w");
             EXPECT(stream != NULL && fprintf(stream, "%d", i) > 0 && fclose(stream) == 0);
@@ -219,7 +199,7 @@ static void fork_in_handler(int signal_number)
     pid_t child = fork();
     if (child == 0) {
         /* Back into the malloc that was interrupted: it must be able to finish in the child. */
-        begin_child();
+        begin_child(CHILD_SECONDS);
         child_returned = 1;
     } else {
         expect_clean_end(child);
@@ -255,7 +235,7 @@ static void fork_and_allocate_in_handler(int signal_number)
     (void)signal_number;
     pid_t child = fork();
     if (child == 0) {
-        begin_child();
+        begin_child(CHILD_SECONDS);
         use_the_allocator(9);
         exit(0);
     }

@@ -204,6 +204,7 @@ a_server_ends_by_itself_by_signal_or_after_the_time_given()
     grep -q '^Placement ' "$scratch/err" || fail "there is no page"
     for number in TERM INT; do
         said=$([[ $number == TERM ]] && echo ended || echo interrupted)
+        : >"$scratch/out" # the job empties it too, but perhaps after the first look at it
         # A group of its own, so that an interrupt comes to all of them as from a terminal.
         setsid env MPLACE_TEST=1 bash -c 'trap - INT; exec "$@"' bash \
             "$mplace" doctor -- "$program" serve >"$scratch/out" 2>"$scratch/err" &
