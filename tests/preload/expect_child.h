@@ -13,7 +13,8 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-/* In the child: one that hangs dies by SIGALRM, and with its parent; either is seen as a failure. */
+/* In the child: one that hangs dies by SIGALRM, and with its parent; either is seen as a failure.
+ */
 static inline void begin_child(unsigned seconds)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
