@@ -128,14 +128,13 @@ START_TEST(blocks_that_come_and_go_map_nothing_new)
     for (size_t bytes = 600000; bytes < 50 * MIB; bytes *= 3) {
         cia_free(memset(cia_allocate(bytes), 1, bytes));
         size_t mapped = mapped_bytes();
-        char *base = NULL;
 
         for (int i = 0; i < 50; i++) {
             char *block = cia_allocate(bytes);
-            char *begin = (char *)((uintptr_t)block & ~(uintptr_t)(CHUNK_BYTES - 1));
 
-            ck_assert(base == NULL || begin == base);
-            base = begin;
+            /* The same pages, not new ones; the kernel may have moved them, to make the mapping
+               longer for another colour. */
+            ck_assert_int_eq(block[bytes / 2], 1);
             ck_assert_uint_le(mapped_bytes(), mapped + CHUNK_BYTES);
             cia_free(block);
         }
