@@ -6,7 +6,7 @@
  */
 #include "cia_malloc/huge_cache.h"
 
-#include "cia_malloc/large.h"
+#include "cia_malloc/huge_mapping.h"
 
 static struct slot {
     /* NULL: empty. Release when it is put, acquire when it is taken: the taker finds the record as
@@ -75,7 +75,7 @@ static size_t misfit(size_t mapped, size_t bytes)
 {
     if (mapped < bytes) /* the kernel has to zero the rest: after all that are long enough */
         return mapped < bytes / 8 ? SIZE_MAX : SIZE_MAX / 2 - mapped;
-    /* What is left over of a longer one begins with a chunk, see large.c. */
+    /* What is left over of a longer one begins with a chunk, see huge.c. */
     return bytes < CHUNK_BYTES && mapped > 2 * bytes ? SIZE_MAX : mapped - bytes;
 }
 

@@ -3,7 +3,7 @@
  *
  * Mappings of freed blocks, kept for other blocks: a program whose long blocks come and go would
  * have the kernel zero all their pages each time. How many may be kept and for how long is
- * large.c's affair.
+ * huge_keep.h's affair.
  *
  * No lock. Each slot is empty or has one mapping, which belongs to whoever takes it out of the slot
  * by compare-and-swap; so the child of a fork finds every slot in order, and misses the mappings

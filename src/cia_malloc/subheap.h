@@ -38,7 +38,7 @@ struct subheap {
     uint32_t large_live; /* large blocks handed out */
     uint64_t large_allocations;
     uint64_t large_pages_live;
-    struct huge *huge_records; /* unused records, see large.h */
+    struct huge *huge_records; /* unused records, see huge_mapping.h */
 
     /*
      * Spans with remote frees, newest first: pushed by compare-and-swap from any thread, taken

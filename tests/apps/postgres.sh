@@ -96,7 +96,8 @@ plainly "$binaries/pgbench" -i -q -h 127.0.0.1 -p "$port" -U tester postgres >pg
     fail "pgbench -i failed"
 preloaded pgbench "$binaries/pgbench" -h 127.0.0.1 -p "$port" -U tester -c 4 -j 2 -n \
     -t "$transactions" postgres >pgbench.output 2>pgbench.err || fail "pgbench failed"
-prove pgbench "$pid" 1000 "$transactions"
+# Its mutexes are those of setting up its connections; a transaction takes none.
+prove pgbench "$pid" 1000 100
 grep -q "processed: $((transactions * 4))/$((transactions * 4))" pgbench.output ||
     fail "pgbench did not do all its transactions"
 grep -q 'failed transactions: 0 ' pgbench.output || fail "a transaction of pgbench failed"

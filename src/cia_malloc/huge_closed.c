@@ -1,0 +1,108 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * See huge_closed.h.
+ */
+#include "cia_malloc/huge_closed.h"
+
+#include "cia_malloc/huge_cache.h"
+
+enum {
+    /* Mappings with closed pages on both sides are three to the kernel, which has 65,530 for a
+       process. With so many of them blocks that can do without a mapping do without. */
+    CLOSED_MOST = 16 << 10,
+    /* So many mappings of freed blocks stay closed; the oldest of more may serve another block. */
+    CLOSED_KEPT = HUGE_CACHE_SLOTS / 2,
+};
+
+bool huge_closed_is_wanted(void)
+{
+    size_t bytes, blocks;
+
+    if (!harden_is_on())
+        return false;
+    huge_totals(&bytes, &blocks);
+    return blocks < CLOSED_MOST;
+}
+
+/* How much of a mapping is closed before the pages of its block. */
+static size_t closed_before(const struct huge *record)
+{
+    return (size_t)(record->block - record->base) & ~(size_t)(PAGE_BYTES - 1);
+}
+
+void huge_close_both_sides(const struct huge *record)
+{
+    (void)page_source_close(record->base, closed_before(record));
+    (void)page_source_close(record->base + record->mapped_bytes, record->spare_bytes);
+}
+
+bool huge_close_whole(const struct huge *record)
+{
+    return page_source_purge(record->base, record->mapped_bytes) &&
+           page_source_close(record->base, record->mapped_bytes);
+}
+
+void *huge_reopen(size_t total, size_t offset, uint8_t node)
+{
+    size_t least = total + huge_guard_bytes(), before = offset & ~(size_t)(PAGE_BYTES - 1);
+    struct huge *oldest =
+        huge_cache_count() > CLOSED_KEPT ? huge_cache_take_oldest(UINT64_MAX) : NULL;
+    void *block = NULL;
+
+    if (oldest == NULL)
+        return NULL;
+    size_t extent = huge_extent(oldest);
+    oldest->mapped_bytes = total;
+    oldest->spare_bytes = extent - total;
+    if (extent >= least && extent <= huge_extent_for(least) && oldest->node == node &&
+        page_source_open(oldest->base + before, total - before))
+        block = huge_begin(oldest, offset);
+    if (block == NULL)
+        huge_give_back(oldest);
+    return block;
+}
+
+void *huge_resize_closed(struct huge *huge, size_t new_bytes)
+{
+    size_t offset = (size_t)(huge->block - huge->base);
+    size_t before = closed_before(huge);
+    size_t total = round_up_to_pages(new_bytes + offset);
+    size_t old = huge->mapped_bytes, extent = huge_extent(huge);
+
+    if (total <= old) {
+        if (total < old && (!page_source_purge(huge->base + total, old - total) ||
+                            !page_source_close(huge->base + total, old - total)))
+            return NULL;
+    } else if (total + huge_guard_bytes() <= extent) {
+        if (!page_source_open(huge->base + old, total - old))
+            return NULL;
+    } else {
+        struct huge moved = {.node = huge->node};
+
+        if (!huge_map_extent(&moved, huge_extent_for(total + huge_guard_bytes()), total,
+                             CHUNK_BYTES))
+            return NULL;
+        moved.block = moved.base + offset;
+        if (!page_source_register(moved.block, huge)) {
+            page_source_unmap(moved.base, huge_extent(&moved));
+            return NULL;
+        }
+        /* All that is not closed; in this order for the reasons given in huge_resize. */
+        page_source_forget(huge->block);
+        if (!page_source_move(huge->base + before, old - before, moved.base + before,
+                              total - before)) {
+            (void)page_source_register(huge->block, huge);
+            page_source_forget(moved.block);
+            return NULL;
+        }
+        if (before > 0)
+            page_source_unmap(huge->base, before);
+        page_source_unmap(huge->base + old, extent - old);
+        huge_close_both_sides(&moved);
+        huge->base = moved.base;
+        huge->block = moved.block;
+        extent = huge_extent(&moved);
+    }
+    return huge_resized(huge, total, extent);
+}

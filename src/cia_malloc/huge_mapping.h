@@ -1,0 +1,97 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * A mapping that is one block, or was one and is kept for another: its record, how long it is, and
+ * the totals of all. What is asked of one that has a block is in huge.h.
+ */
+#ifndef MPLACE_CIA_HUGE_MAPPING_H
+#define MPLACE_CIA_HUGE_MAPPING_H
+
+#include "cia_malloc/harden.h"
+#include "cia_malloc/subheap.h"
+
+/*
+ * What page_source_owner finds for a mapping that is one block. While it has a block it is changed
+ * only for that block's owner; while it is kept, by whoever takes it out of its slot.
+ */
+struct huge {
+    enum owner_kind kind;
+    char *base;          /* aligned to CHUNK_BYTES */
+    size_t mapped_bytes; /* the block's pages */
+    size_t spare_bytes;  /* mapped as well, behind them: for growing, and for the next block */
+    uint8_t node;        /* the memory node that its pages are to come from */
+    char *block;         /* what malloc returned, in the first 4 MiB of the mapping */
+    uint64_t since;      /* while it is kept: since when */
+    /* With CIA_HARDEN=1, see hardened.c: */
+    _Atomic(size_t)
+        marked;        /* how much the program asked for, plus 1; 0: it does not have the block */
+    struct huge *next; /* while unused: in the sub-heap's list */
+};
+
+static inline size_t huge_extent(const struct huge *huge)
+{
+    return huge->mapped_bytes + huge->spare_bytes;
+}
+
+static inline size_t round_up_to_pages(size_t bytes)
+{
+    return (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+}
+
+static inline size_t round_up_to_chunks(size_t bytes)
+{
+    return (bytes + CHUNK_BYTES - 1) & ~(size_t)(CHUNK_BYTES - 1);
+}
+
+/* Bytes that are closed behind a mapping's block, at least. */
+static inline size_t huge_guard_bytes(void)
+{
+    return harden_is_on() ? PAGE_BYTES : 0;
+}
+
+/* A record without a mapping, for the holder of the sub-heap's lock; NULL when out of memory. */
+struct huge *huge_record_take(struct subheap *heap);
+
+/* By anyone, without a lock. */
+void huge_record_put(struct huge *record);
+
+/*
+ * How long to make a mapping that needs total bytes. Mappings begin at chunks. Long ones end there
+ * too, so that those of neighbours are one when both are kept, and what one block leaves of a
+ * longer one is one for another block.
+ */
+size_t huge_extent_for(size_t total);
+
+/* Maps extent bytes, of which a block's pages end at total, on the record's node. False: ENOMEM,
+   and the record has no mapping. */
+bool huge_map_extent(struct huge *record, size_t extent, size_t total, size_t alignment);
+
+/* The record has its mapping: the block begins so far behind that, and is live. NULL, and it is
+   not, when out of memory. */
+void *huge_begin(struct huge *record, size_t offset);
+
+/* It is no block any more; the mapping stays. */
+void huge_finish(struct huge *record);
+
+/* The live block has so many bytes of its mapping now, which has so many. Returns the block. */
+void *huge_resized(struct huge *huge, size_t total, size_t extent);
+
+/* Unmaps it, and puts the record back. */
+void huge_give_back(struct huge *record);
+
+/* Bytes and number of all live mappings. */
+void huge_totals(size_t *bytes, size_t *blocks);
+
+/* The most that each ever was. */
+void huge_most(size_t *bytes, size_t *blocks);
+
+/* All that were ever made. */
+uint64_t huge_allocations(void);
+
+/* Where these are kept, by address: for another process. */
+struct huge_totals_at {
+    uint64_t bytes, blocks, made;
+};
+struct huge_totals_at huge_totals_at(void);
+
+#endif
