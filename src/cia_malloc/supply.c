@@ -162,7 +162,7 @@ static __attribute__((noinline)) uintptr_t supply_under_lock(unsigned size_class
     struct grip grip = {.held = NULL};
     struct load load;
     uintptr_t block = 0;
-    uint32_t count;
+    bool waited = false;
 
     if (__builtin_expect(heap == NULL, 0))
         return 0;
@@ -171,11 +171,11 @@ static __attribute__((noinline)) uintptr_t supply_under_lock(unsigned size_class
         magazine_use(heap->magazines, size_class) && !magazines_use_sequences()) {
         grip.held = &heap->magazines->own[size_class];
         block = grip_take_waiting(&grip);
+        waited = block != 0;
     }
-    if (block == 0) {
+    if (!waited) {
         uint32_t most = grip.held != NULL ? load_of(grip.held->limit) : 1;
-
-        count = load_from(heap, &load, size_class, most);
+        uint32_t count = load_from(heap, &load, size_class, most);
         block = count > 0 ? (uintptr_t)load.blocks[0] : 0;
         if (count > 1) {
             (void)magazine_load_held(grip.held, load.blocks + 1, count - 1, load.colours);
@@ -184,7 +184,7 @@ static __attribute__((noinline)) uintptr_t supply_under_lock(unsigned size_class
     }
     subheap_unlock(heap);
     /* Each load, and each call of a class that never has one: a program may make no others. */
-    if (grip.held != NULL || size_class >= MAGAZINE_CLASSES)
+    if (!waited && (grip.held != NULL || size_class >= MAGAZINE_CLASSES))
         supply_housekeeping();
     return block;
 }
