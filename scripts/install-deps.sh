@@ -38,7 +38,7 @@ test_packages='g++ shellcheck spin perl procps python3 libpython3.11-testsuite|l
     openssh-client openssh-server rsync dpkg-dev debootstrap mandoc python3-yaml'
 # The programs of --test run at the sizes of real use, and these beside them.
 apps_packages="$test_packages
-    ruby nodejs default-jdk-headless clang lld ninja-build openssl ripgrep
+    php-cli ruby nodejs default-jdk-headless clang lld ninja-build openssl ripgrep
     postgresql postgresql-contrib nginx wrk zstd pigz pbzip2 lbzip2 ffmpeg imagemagick"
 browser_packages='chromium'
 

@@ -1,15 +1,17 @@
 # The life cycle of processes under the libraries: their beginning and end, threads, children,
 # handlers, libraries that come and go, and the places where a process may find itself. Programs of
 # this file run plainly too. docs/trust.md says which row of what can happen is tested where.
-set(life_programs worker children threads exit handler libraries opened refuse)
+set(life_programs worker children threads exit handler libraries opened deepbind refuse)
 foreach(program ${life_programs})
     add_executable(life_${program} life_${program}.c)
     target_compile_options(life_${program} PRIVATE -fno-builtin)
     target_link_libraries(life_${program} PRIVATE pthread ${CMAKE_DL_LIBS})
     set_target_properties(life_${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endforeach()
-mplace_test_plugins(life_edge life_audit)
+mplace_test_plugins(life_edge life_audit life_deepbind_plugin)
 target_link_libraries(life_edge PRIVATE pthread)
+target_link_libraries(life_deepbind_plugin PRIVATE pthread)
+set_target_properties(life_deepbind_plugin PROPERTIES BUILD_RPATH "$ORIGIN")
 foreach(copy 1 2) # the loader takes one file once
     add_library(life_edge_${copy} MODULE life_edge.c)
     target_compile_options(life_edge_${copy} PRIVATE -fno-builtin)
@@ -87,6 +89,8 @@ set(life_edges $<TARGET_FILE:life_edge> $<TARGET_FILE:life_edge_1> $<TARGET_FILE
 life_test(libraries_that_allocate_and_lock_come_and_go_in_many_threads preload 120 life_libraries 60
           ${life_edges})
 life_test(libraries_come_and_go_in_many_threads_for_long soak 1200 life_libraries 5000 ${life_edges})
+life_test(a_library_bound_deeply_shares_blocks_and_mutexes_with_its_program preload 120 life_deepbind
+          $<TARGET_FILE:life_deepbind_plugin> life_edge.so)
 life_run(a_program_may_load_our_libraries_itself_and_unload_them preload 60 "" "" life_opened
          $<TARGET_FILE:cia_malloc> $<TARGET_FILE:rand_malloc> $<TARGET_FILE:tts_lock>
          $<TARGET_FILE:ttstle_lock>)
