@@ -31,6 +31,34 @@ struct block {
 /* The block that the address is in, or the process ends. Does not say whether it is handed out. */
 struct block block_at(struct chunk *chunk, const void *address);
 
+/* Where a block of a size class belongs, and how long it is. */
+struct block_home {
+    uint32_t span;
+    uint32_t bytes;
+    uint64_t bit;
+};
+
+/*
+ * The same, in a third of the instructions, of an address that is known to have been handed out and
+ * to be of a size class: one that waits in a magazine was looked at when it was freed.
+ */
+static inline struct block_home block_home(const struct chunk *chunk, const void *address)
+{
+    size_t offset = (uintptr_t)address % CHUNK_BYTES;
+    const struct page_info *info = &chunk->pages[offset >> PAGE_SHIFT];
+    uint32_t line = (uint32_t)(offset >> LINE_SHIFT) -
+                    ((uint32_t)info->run_page * LINES_PER_PAGE + info->first_line);
+    const struct class_layout *layout = &class_layouts[info->size_class];
+    struct block_position position = class_layout_locate(layout, line);
+    uint32_t phase = span_phase(layout, info->run_type, position.span);
+
+    return (struct block_home){
+        .span = info->run_page + position.span,
+        .bytes = layout->lines * LINE_BYTES,
+        .bit = (uint64_t)1 << span_bit_of_block(layout, phase, position.block),
+    };
+}
+
 /* The process ends unless the address was handed out: the first byte, or an aligned one. */
 void block_check_start(const struct block *block, const void *address);
 

@@ -74,16 +74,17 @@ static void unload(struct subheap *held, char *const *blocks, uint32_t count)
 
     for (uint32_t i = 0; i < count; i++) {
         const void *address = magazine_block((uintptr_t)blocks[i]);
-        struct block block = block_at(page_source_owner(address), address);
+        struct chunk *chunk = page_source_owner(address);
+        struct block_home home = block_home(chunk, address);
 
-        if (block.chunk != batch.chunk || block.span != batch.span) {
+        if (chunk != batch.chunk || home.span != batch.span) {
             send(held, &batch);
-            batch = (struct batch){.chunk = block.chunk, .span = block.span};
+            batch = (struct batch){.chunk = chunk, .span = home.span};
         }
-        if (__builtin_expect((batch.bits & block.bit) != 0, 0))
-            subheap_double_free(&block.chunk->spans[block.span], block.bit);
-        batch.bits |= block.bit;
-        batch.bytes += block.bytes;
+        if (__builtin_expect((batch.bits & home.bit) != 0, 0))
+            subheap_double_free(&chunk->spans[home.span], home.bit);
+        batch.bits |= home.bit;
+        batch.bytes += home.bytes;
     }
     send(held, &batch);
 }
