@@ -7,14 +7,13 @@
 #include "base/memory_nodes.h"
 
 #include "base/settings.h"
+#include "base/system_call.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 static const char kernel_folder[] = "/sys/devices/system/node";
 static const char allowed[] = "lists of CPUs as 0-3,8 with a slash between nodes, each CPU once";
@@ -102,7 +101,8 @@ static bool list_end(struct list_reader *reader)
 
 /*
  * The list in a file, which a newline ends. By system calls of our own: open, read and close would
- * be points where a thread can be cancelled, and malloc must not be one.
+ * be points where a thread can be cancelled, and malloc must not be one; and libraries that stand
+ * before libc's syscall() take locks in it that this thread may hold (uid_wrapper).
  */
 static bool read_file(const char *path, struct list *list)
 {
@@ -110,12 +110,12 @@ static bool read_file(const char *path, struct list *list)
     bool is_right = true, is_ended = false;
     char text[256];
     long got = 0;
-    int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    int file = (int)system_call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 
     if (file < 0)
         return false;
     while (is_right && !is_ended) {
-        got = syscall(SYS_read, file, text, sizeof text);
+        got = system_call(SYS_read, file, text, sizeof text);
         if (got <= 0)
             break;
         for (long i = 0; is_right && !is_ended && i < got; i++) {
@@ -123,7 +123,7 @@ static bool read_file(const char *path, struct list *list)
             is_right = is_ended ? list_end(&reader) : list_take(&reader, text[i]);
         }
     }
-    syscall(SYS_close, file);
+    system_call(SYS_close, file, NULL, 0);
     return is_right && is_ended;
 }
 

@@ -27,15 +27,31 @@ int32_t decay_milliseconds(void)
     return atomic_load_explicit(&milliseconds, memory_order_relaxed);
 }
 
+/*
+ * A library may stand before libc's clock_gettime and allocate in it (libfaketime: where dlsym
+ * finds nothing, the text of the error is allocated). What it allocates must not ask for the time
+ * again.
+ */
+static __attribute__((tls_model("initial-exec"))) _Thread_local struct {
+    uint64_t last; /* what this thread was told; 0 before */
+    /* volatile: the compiler believes that clock_gettime does not come back here. */
+    volatile bool is_asking;
+} thread_clock;
+
 uint64_t decay_clock(void)
 {
     int saved_errno = errno;
     struct timespec time = {0};
 
+    if (__builtin_expect(thread_clock.is_asking, 0))
+        return thread_clock.last;
+    thread_clock.is_asking = true;
     /* Where it fails, time stands still and nothing decays. */
     (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
     errno = saved_errno;
-    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
+    thread_clock.last = (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
+    thread_clock.is_asking = false;
+    return thread_clock.last;
 }
 
 /* How many of the pages that came in the last steps may still be kept. */

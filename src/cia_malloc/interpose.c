@@ -61,6 +61,10 @@ EXPORT HOT void free(void *block)
     cia_free(block);
 }
 
+/*
+ * This and the next one, and reallocarray, call by the name that the process has for it, as glibc's
+ * reallocarray does: a program that brings malloc, free and realloc of its own may not bring these.
+ */
 EXPORT void free_sized(void *block, size_t bytes)
 {
     (void)bytes;
@@ -87,7 +91,7 @@ EXPORT void *calloc(size_t count, size_t size)
 EXPORT void *realloc(void *block, size_t bytes)
 {
     if (block == NULL)
-        return malloc(bytes);
+        return cia_allocate(bytes);
     if (bytes == 0) {
         cia_free(block);
         return NULL;
@@ -113,7 +117,7 @@ static void *allocate_aligned(size_t alignment, size_t bytes)
     return cia_allocate_aligned(alignment, bytes);
 }
 
-EXPORT void *memalign(size_t alignment, size_t bytes)
+static void *allocate_rounded(size_t alignment, size_t bytes)
 {
     /* As glibc: an alignment beyond half of the address space cannot be rounded up. */
     if (alignment > SIZE_MAX / 2 + 1) {
@@ -126,9 +130,14 @@ EXPORT void *memalign(size_t alignment, size_t bytes)
     return block != NULL ? block : out_of_memory();
 }
 
+EXPORT void *memalign(size_t alignment, size_t bytes)
+{
+    return allocate_rounded(alignment, bytes);
+}
+
 EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
 {
-    return memalign(alignment, bytes);
+    return allocate_rounded(alignment, bytes);
 }
 
 EXPORT int posix_memalign(void **result, size_t alignment, size_t bytes)
@@ -146,14 +155,14 @@ EXPORT int posix_memalign(void **result, size_t alignment, size_t bytes)
 
 EXPORT void *valloc(size_t bytes)
 {
-    return memalign(PAGE_BYTES, bytes);
+    return allocate_rounded(PAGE_BYTES, bytes);
 }
 
 EXPORT void *pvalloc(size_t bytes)
 {
     if (too_long(bytes))
         return out_of_memory();
-    return memalign(PAGE_BYTES, (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1));
+    return allocate_rounded(PAGE_BYTES, (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1));
 }
 
 EXPORT size_t malloc_usable_size(void *block)

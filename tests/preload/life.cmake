@@ -1,14 +1,15 @@
 # The life cycle of processes under the libraries: their beginning and end, threads, children,
 # handlers, libraries that come and go, and the places where a process may find itself. Programs of
 # this file run plainly too. docs/trust.md says which row of what can happen is tested where.
-set(life_programs worker children threads exit handler libraries opened deepbind refuse)
+set(life_programs worker children threads exit handler libraries opened deepbind own_allocator refuse)
 foreach(program ${life_programs})
     add_executable(life_${program} life_${program}.c)
     target_compile_options(life_${program} PRIVATE -fno-builtin)
     target_link_libraries(life_${program} PRIVATE pthread ${CMAKE_DL_LIBS})
     set_target_properties(life_${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endforeach()
-mplace_test_plugins(life_edge life_audit life_deepbind_plugin)
+set_target_properties(life_own_allocator PROPERTIES C_VISIBILITY_PRESET default)
+mplace_test_plugins(life_edge life_audit life_deepbind_plugin life_hook_clock life_hook_syscall)
 target_link_libraries(life_edge PRIVATE pthread)
 target_link_libraries(life_deepbind_plugin PRIVATE pthread)
 set_target_properties(life_deepbind_plugin PROPERTIES BUILD_RPATH "$ORIGIN")
@@ -91,6 +92,7 @@ life_test(libraries_that_allocate_and_lock_come_and_go_in_many_threads preload 1
 life_test(libraries_come_and_go_in_many_threads_for_long soak 1200 life_libraries 5000 ${life_edges})
 life_test(a_library_bound_deeply_shares_blocks_and_mutexes_with_its_program preload 120 life_deepbind
           $<TARGET_FILE:life_deepbind_plugin> life_edge.so)
+life_test(a_program_with_an_allocator_of_its_own_keeps_to_it preload 60 life_own_allocator)
 life_run(a_program_may_load_our_libraries_itself_and_unload_them preload 60 "" "" life_opened
          $<TARGET_FILE:cia_malloc> $<TARGET_FILE:rand_malloc> $<TARGET_FILE:tts_lock>
          $<TARGET_FILE:ttstle_lock>)
@@ -127,6 +129,7 @@ foreach(case
         all_libraries_in_every_order
         one_library_twice
         another_allocator_behind_ours
+        functions_of_libc_that_allocate_and_lock_in_another_library
         a_program_built_with_address_sanitizer
         an_audit_library_that_allocates
         static_programs

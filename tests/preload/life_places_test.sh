@@ -275,6 +275,24 @@ another_allocator_behind_ours()
     [[ $found == yes ]] || skip "no other allocator is installed"
 }
 
+functions_of_libc_that_allocate_and_lock_in_another_library()
+{
+    local set hook hook_file preload order
+    local -a words
+    for hook in clock syscall; do
+        for set in "plain plain" "${all_sets[@]}"; do
+            read -ra words <<<"$set"
+            preload=$(preload_of "${words[0]}" "${words[1]}")
+            hook_file=$programs/plugins/life_hook_$hook.so
+            for order in "$hook_file${preload:+:$preload}" "${preload:+$preload:}$hook_file"; do
+                what="$hook in another library"
+                run timeout 60 env "${words[@]:2}" LD_PRELOAD="$order" "$worker"
+                expect_worked "${words[0]}" "${words[1]}"
+            done
+        done
+    done
+}
+
 # libasan wants to be first, and says so in a line of its own; the program does not start. Behind it
 # the allocators are idle, and the locks serve.
 a_program_built_with_address_sanitizer()

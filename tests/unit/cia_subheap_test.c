@@ -290,9 +290,7 @@ START_TEST(huge_blocks_that_move_do_not_disturb_those_that_come)
 {
     pthread_t threads[8];
 
-    /* The process's first call is not meant: threads that race there store the same into the tables
-       of size classes, which ThreadSanitizer does not know. */
-    cia_free(cia_allocate(1));
+    make_first_call();
     for (int i = 0; i < 8; i++)
         ck_assert_int_eq(pthread_create(&threads[i], NULL,
                                         i % 2 == 0 ? grow_huge_blocks : map_huge_blocks, NULL),
