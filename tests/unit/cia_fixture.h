@@ -37,8 +37,8 @@ static inline uint64_t live_blocks(void)
 }
 
 /*
- * The first call of a process: before threads race where that is not meant, for there they store the
- * same into the tables of size classes, and ThreadSanitizer does not know that it is the same.
+ * The first call of a process: before threads race where that is not meant, for there they store
+ * the same into the tables of size classes, and ThreadSanitizer does not know that it is the same.
  */
 static inline void make_first_call(void)
 {
