@@ -16,8 +16,8 @@
 struct machine {
     struct l1d_geometry l1d; /* of the pinned CPU, or of the one that this thread is on */
     char host[65];
-    char cpu[128];   /* model name; commas, quotes and control characters removed */
-    char date[32];   /* 2026-01-31T12:00:00Z */
+    char cpu[128];    /* model name; commas, quotes and control characters removed */
+    char date[32];    /* 2026-01-31T12:00:00Z */
     char pinned[128]; /* CPU number, or the numbers of several CPUs, or empty */
 };
 

@@ -4,8 +4,8 @@
  * Which heap block is at an address, of what size and allocated where, for a program that keeps its
  * own allocator: to replace that would change the placement that is to be explained.
  *
- * Calls of malloc and its relatives are seen as sim/program_calls tells; the program is not touched.
- * What a transaction allocates and frees is taken back when it aborts.
+ * Calls of malloc and its relatives are seen as sim/program_calls tells; the program is not
+ * touched. What a transaction allocates and frees is taken back when it aborts.
  */
 #ifndef RTMGRIND_HEAP_BLOCKS_H
 #define RTMGRIND_HEAP_BLOCKS_H

@@ -18,8 +18,8 @@
 void schedule_init(void);
 
 /* From here on another seed decides. If only one thread is there, what the process did before
- * leaves no trace, but for which code has been translated: when that happens, the core gives a block
- * back. */
+ * leaves no trace, but for which code has been translated: when that happens, the core gives a
+ * block back. */
 void schedule_seed(ULong seed);
 
 /* The running thread is about to enter translated code. False: not now, its transaction was just
