@@ -8,25 +8,18 @@
 #ifndef MPLACE_BASE_FUTEX_H
 #define MPLACE_BASE_FUTEX_H
 
+#include "base/system_call.h"
+
 #include <linux/futex.h>
 #include <stddef.h>
-#include <sys/syscall.h>
 #include <time.h>
 
 /* Returns 0 or a negated errno value. */
 static inline int futex_call(int *word, int operation, int value, const struct timespec *timeout,
                              unsigned bits)
 {
-    long result = SYS_futex;
-    register const struct timespec *r10 __asm__("r10") = timeout;
-    register int *r8 __asm__("r8") = NULL;
-    register unsigned long r9 __asm__("r9") = bits;
-
-    __asm__ volatile("syscall"
-                     : "+a"(result)
-                     : "D"(word), "S"((long)operation), "d"((long)value), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    return (int)result;
+    return (int)system_call_6(SYS_futex, (long)word, operation, value, (long)timeout, 0,
+                              (long)bits);
 }
 
 /*

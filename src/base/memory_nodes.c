@@ -9,7 +9,6 @@
 #include "base/settings.h"
 #include "base/system_call.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -188,7 +187,6 @@ static void end(struct memory_nodes *nodes)
 
 void memory_nodes_read(const char *folder, struct memory_nodes *nodes)
 {
-    int saved_errno = errno;
     struct list online, cpus;
 
     begin(nodes);
@@ -200,7 +198,6 @@ void memory_nodes_read(const char *folder, struct memory_nodes *nodes)
         }
     }
     end(nodes);
-    errno = saved_errno;
 }
 
 bool memory_nodes_parse(const char *text, struct memory_nodes *nodes)

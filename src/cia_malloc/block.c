@@ -28,11 +28,9 @@ void *block_owner(const void *address)
 struct block block_at(struct chunk *chunk, const void *address)
 {
     size_t offset = (uintptr_t)address % CHUNK_BYTES;
-    const struct page_info *info = &chunk->pages[offset >> PAGE_SHIFT];
+    const struct page_info *info = block_page(chunk, address);
     struct block at = {.chunk = chunk, .size_class = info->size_class};
-    /* Counted from the first line of block 0 of the run. */
-    uint32_t line = (uint32_t)(offset >> LINE_SHIFT) -
-                    ((uint32_t)info->run_page * LINES_PER_PAGE + info->first_line);
+    uint32_t line = block_line(info, address);
 
     if (__builtin_expect(info->size_class >= CLASS_LARGE, 0)) {
         const struct span *span = &chunk->spans[info->run_page];
@@ -52,11 +50,11 @@ struct block block_at(struct chunk *chunk, const void *address)
     if (__builtin_expect(
             position.span >= layout->run_spans || position.block >= layout->span_blocks, 0))
         block_is_wrong(address, "between two blocks");
-    at.span = info->run_page + position.span;
-    at.bit = (uint64_t)1 << span_bit_of_block(
-                 layout, span_phase(layout, info->run_type, position.span), position.block);
+    struct block_home home = block_home_at(info, position);
+    at.span = home.span;
+    at.bit = home.bit;
     at.start = chunk->base + ((offset >> LINE_SHIFT) - line + first_line) * LINE_BYTES;
-    at.bytes = (size_t)layout->lines * LINE_BYTES;
+    at.bytes = home.bytes;
     return at;
 }
 

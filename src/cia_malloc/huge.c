@@ -42,9 +42,7 @@ static void *huge_map(struct huge *record, size_t total, size_t offset, size_t a
         return NULL;
     }
     void *block = huge_begin(record, offset);
-    if (block == NULL)
-        huge_give_back(record);
-    else if (harden_is_on())
+    if (block != NULL && harden_is_on())
         huge_close_both_sides(record);
     return block;
 }
@@ -89,8 +87,7 @@ static void cut(struct huge *record, size_t total, struct huge *rest)
             .node = record->node,
         };
         extent = huge_extent_for(total);
-        if (!huge_cache_put(rest))
-            huge_give_back(rest);
+        huge_keep_on(rest);
     }
     record->mapped_bytes = total;
     record->spare_bytes = extent - total;
@@ -104,15 +101,11 @@ static void cut(struct huge *record, size_t total, struct huge *rest)
 static void *huge_reuse(struct huge *kept, size_t total, size_t offset, struct huge *rest)
 {
     if (huge_extent(kept) < total && !extend(kept, huge_extent_for(total))) {
-        if (!huge_cache_put(kept))
-            huge_give_back(kept);
+        huge_keep_on(kept);
         return NULL;
     }
     cut(kept, total, rest);
-    void *block = huge_begin(kept, offset);
-    if (block == NULL)
-        huge_give_back(kept);
-    return block;
+    return huge_begin(kept, offset);
 }
 
 void *huge_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t alignment,

@@ -48,7 +48,6 @@ void *huge_reopen(size_t total, size_t offset, uint8_t node)
     size_t least = total + huge_guard_bytes(), before = offset & ~(size_t)(PAGE_BYTES - 1);
     struct huge *oldest =
         huge_cache_count() > CLOSED_KEPT ? huge_cache_take_oldest(UINT64_MAX) : NULL;
-    void *block = NULL;
 
     if (oldest == NULL)
         return NULL;
@@ -57,10 +56,9 @@ void *huge_reopen(size_t total, size_t offset, uint8_t node)
     oldest->spare_bytes = extent - total;
     if (extent >= least && extent <= huge_extent_for(least) && oldest->node == node &&
         page_source_open(oldest->base + before, total - before))
-        block = huge_begin(oldest, offset);
-    if (block == NULL)
-        huge_give_back(oldest);
-    return block;
+        return huge_begin(oldest, offset);
+    huge_give_back(oldest);
+    return NULL;
 }
 
 void *huge_resize_closed(struct huge *huge, size_t new_bytes)

@@ -36,6 +36,12 @@ size_t huge_give_back_old(uint64_t now)
     return bytes;
 }
 
+void huge_keep_on(struct huge *huge)
+{
+    if (!huge_cache_put(huge))
+        huge_give_back(huge);
+}
+
 /* How many bytes of mappings may be kept: as many as are in use, within bounds. */
 static size_t keep_most(void)
 {
@@ -55,8 +61,7 @@ static void join_neighbours(struct huge *huge)
 
     while ((other = huge_cache_take_beside(huge)) != NULL) {
         if (!huge_cache_are_beside(other, huge)) { /* another thread was faster */
-            if (!huge_cache_put(other))
-                huge_give_back(other);
+            huge_keep_on(other);
             return;
         }
         size_t mine = huge->mapped_bytes, added = huge_extent(other);
@@ -86,10 +91,10 @@ static void make_room(size_t bytes, size_t most)
             page_source_unmap(oldest->base + (extent - excess), excess);
             oldest->mapped_bytes = extent - excess;
             oldest->spare_bytes = 0;
-            if (huge_cache_put(oldest))
-                continue;
+            huge_keep_on(oldest);
+        } else {
+            huge_give_back(oldest);
         }
-        huge_give_back(oldest);
     }
 }
 

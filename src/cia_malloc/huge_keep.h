@@ -13,6 +13,10 @@
    given back. now: of decay_clock. */
 bool huge_keep(struct huge *huge, uint64_t now);
 
+/* Puts a kept mapping that was taken back among the others, as old as it is; gives it back if there
+   is no room. */
+void huge_keep_on(struct huge *huge);
+
 /* Gives back the mappings that are kept: all; or those that were not wanted for the decay time, a
    few a call. Returns how many bytes. */
 size_t huge_give_back_all(void);

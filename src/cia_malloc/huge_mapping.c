@@ -83,8 +83,10 @@ void *huge_begin(struct huge *record, size_t offset)
 {
     record->kind = OWNER_HUGE;
     record->block = record->base + offset;
-    if (!page_source_register(record->block, record))
+    if (!page_source_register(record->block, record)) {
+        huge_give_back(record);
         return NULL;
+    }
     add_and_note(&huge_bytes_live, &huge_bytes_most, record->mapped_bytes);
     add_and_note(&huge_blocks_live, &huge_blocks_most, 1);
     atomic_fetch_add_explicit(&huge_made, 1, memory_order_relaxed);

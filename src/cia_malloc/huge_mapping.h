@@ -66,8 +66,8 @@ size_t huge_extent_for(size_t total);
    and the record has no mapping. */
 bool huge_map_extent(struct huge *record, size_t extent, size_t total, size_t alignment);
 
-/* The record has its mapping: the block begins so far behind that, and is live. NULL, and it is
-   not, when out of memory. */
+/* The record has its mapping: the block begins so far behind that, and is live. NULL when out of
+   memory: the mapping was given back, and the record with it. */
 void *huge_begin(struct huge *record, size_t offset);
 
 /* It is no block any more; the mapping stays. */

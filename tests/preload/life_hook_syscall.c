@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Stands before libc's syscall and dlopen with a lock of its own around both, as uid_wrapper does:
- * who allocates for the first time inside dlopen must not come by syscall.
+ * Stands before libc's syscall with a lock of its own, which it has while it allocates for the
+ * first time, as uid_wrapper does: that must not come by syscall.
  */
 #include <dlfcn.h>
 #include <errno.h>
