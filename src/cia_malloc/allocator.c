@@ -11,6 +11,7 @@
 #include "cia_malloc/hardened.h"
 #include "cia_malloc/heap_table.h"
 #include "cia_malloc/large.h"
+#include "cia_malloc/lease.h"
 #include "cia_malloc/supply.h"
 #include "cia_malloc/tiny.h"
 
@@ -209,7 +210,7 @@ void *cia_allocate_slow(size_t bytes)
         ((block = tiny_pop(bytes)) != NULL ||
          (bytes <= TINY_LARGEST && (block = tiny_allocate(bytes)) != NULL)))
         return block;
-    if (bytes <= MAGAZINE_LARGEST && !magazines_use_sequences()) {
+    if (bytes <= MAGAZINE_LARGEST && !magazines_use_sequences() && lease_heap() == NULL) {
         uintptr_t popped = supply_pop_under_lock(size_class_of(bytes));
 
         if (__builtin_expect(popped != 0, 1))
@@ -230,13 +231,26 @@ void *cia_allocate_slow(size_t bytes)
     return block;
 }
 
+void *cia_allocate_by_lease(size_t bytes)
+{
+    if (__builtin_expect(bytes <= MAGAZINE_LARGEST, 1)) {
+        uintptr_t block = lease_pop(magazine_offset_of(bytes));
+
+        if (__builtin_expect(block != 0, 1))
+            return magazine_block(block);
+    }
+    return cia_allocate_slow(bytes);
+}
+
 /* As cia_allocate, but leaves errno alone. */
 static void *allocate_quietly(size_t bytes, bool *zeroed)
 {
     uintptr_t popped = 0;
 
-    if (bytes <= MAGAZINE_LARGEST && magazine_area_is_usable(magazine_area))
-        popped = magazine_pop(magazine_area, magazine_offset_of(bytes));
+    if (bytes <= MAGAZINE_LARGEST)
+        popped = magazine_area_is_usable(magazine_area)
+                     ? magazine_pop(magazine_area, magazine_offset_of(bytes))
+                     : lease_pop(magazine_offset_of(bytes));
     if (__builtin_expect(popped == 0, 0))
         return allocate(bytes, zeroed);
     *zeroed = (popped & MAGAZINE_UNTOUCHED) != 0;
@@ -314,7 +328,8 @@ void cia_free_slow(void *address)
         ptrdiff_t area = magazine_area;
 
         if (!magazines_use_sequences()) {
-            if (supply_push_under_lock(info, address))
+            if (lease_heap() != NULL ? supply_put_by_lease(info, address)
+                                     : supply_push_under_lock(info, address))
                 return;
         } else {
             /* The fast path tried the active level, if the area was known: a thread that only frees
@@ -331,6 +346,15 @@ void cia_free_slow(void *address)
         }
     }
     give_back(address);
+}
+
+void cia_free_by_lease(void *address)
+{
+    const struct page_info *info = page_map_find(address);
+
+    if (__builtin_expect(!page_info_is_start(info, address), 0) ||
+        __builtin_expect(!lease_push(info->magazine, address), 0))
+        cia_free_slow(address);
 }
 
 size_t cia_usable(const void *address)

@@ -15,6 +15,10 @@
 void *cia_allocate_slow(size_t bytes);
 void cia_free_slow(void *block);
 
+/* The same for a thread that may not use sequences: its own fast paths, see lease.h. */
+void *cia_allocate_by_lease(size_t bytes);
+void cia_free_by_lease(void *block);
+
 /*
  * At least bytes (0 is taken as 1), 64 B aligned. NULL, errno ENOMEM, when out of memory: the one
  * function here that sets errno, so that malloc has nothing to look at afterwards.
@@ -26,7 +30,9 @@ static inline void *cia_allocate(size_t bytes)
 {
     ptrdiff_t area = magazine_area;
 
-    if (__builtin_expect(bytes <= MAGAZINE_LARGEST && magazine_area_is_usable(area), 1)) {
+    if (__builtin_expect(!magazine_area_is_usable(area), 0))
+        return cia_allocate_by_lease(bytes);
+    if (__builtin_expect(bytes <= MAGAZINE_LARGEST, 1)) {
         uint32_t offset = magazine_offset_of(bytes);
         uintptr_t block = magazine_pop(area, offset);
 
@@ -55,10 +61,12 @@ static inline void cia_free(void *block)
     ptrdiff_t area = magazine_area;
     const struct page_info *info = page_map_find(block);
 
-    if (__builtin_expect(info == NULL, 0) || __builtin_expect(!magazine_area_is_usable(area), 0) ||
-        __builtin_expect((uintptr_t)block % LINE_BYTES != 0, 0) ||
-        __builtin_expect(!page_info_starts_line(info, block), 0) ||
-        __builtin_expect(!magazine_push(area, info->magazine, block), 0))
+    if (__builtin_expect(!magazine_area_is_usable(area), 0))
+        cia_free_by_lease(block);
+    else if (__builtin_expect(info == NULL, 0) ||
+             __builtin_expect((uintptr_t)block % LINE_BYTES != 0, 0) ||
+             __builtin_expect(!page_info_starts_line(info, block), 0) ||
+             __builtin_expect(!magazine_push(area, info->magazine, block), 0))
         cia_free_slow(block);
 }
 

@@ -18,11 +18,10 @@ _Atomic(struct magazine_region *) magazine_to_take[CPU_HEAPS], magazine_to_put[C
 
 static unsigned region_count;
 
-/* As many of them as the magazines of a CPU can have. Read, never written. */
-static struct magazine_region without_room[MAGAZINE_NODES];
+struct magazine_region magazines_without_room[MAGAZINE_NODES];
 
-/* What was published for each CPU; the tables lead there, or to without_room. Set once, by
-   compare-and-swap. */
+/* What was published for each CPU; the tables lead there, or to magazines_without_room. Set once,
+   by compare-and-swap. */
 static _Atomic(struct magazines *) published[CPU_HEAPS];
 
 /* The thread between withdraw and return, by its thread pointer, which the child of a fork shares.
@@ -65,9 +64,9 @@ void magazines_choose(bool sequences, unsigned nodes)
         struct magazine_region *none = NULL;
 
         /* Another thread may be further already, and publish. */
-        atomic_compare_exchange_strong(&magazine_to_put[cpu], &none, without_room);
+        atomic_compare_exchange_strong(&magazine_to_put[cpu], &none, magazines_without_room);
         none = NULL;
-        atomic_compare_exchange_strong(&magazine_to_take[cpu], &none, without_room);
+        atomic_compare_exchange_strong(&magazine_to_take[cpu], &none, magazines_without_room);
     }
     /* Release: a thread that finds this finds the tables. */
     atomic_store_explicit(&magazine_sequences, sequences, memory_order_release);
@@ -292,10 +291,12 @@ bool magazines_withdraw(struct magazines_withdrawn *withdrawn)
         uint64_t bit = (uint64_t)1 << cpu % 64;
 
         /* One that is published from now on stays in use. */
-        if (atomic_load_explicit(&magazine_to_put[cpu], memory_order_relaxed) != without_room &&
-            atomic_exchange_explicit(&magazine_to_put[cpu], without_room, memory_order_seq_cst) !=
-                without_room) {
-            atomic_store_explicit(&magazine_to_take[cpu], without_room, memory_order_seq_cst);
+        if (atomic_load_explicit(&magazine_to_put[cpu], memory_order_relaxed) !=
+                magazines_without_room &&
+            atomic_exchange_explicit(&magazine_to_put[cpu], magazines_without_room,
+                                     memory_order_seq_cst) != magazines_without_room) {
+            atomic_store_explicit(&magazine_to_take[cpu], magazines_without_room,
+                                  memory_order_seq_cst);
             withdrawn->cpus[cpu / 64] |= bit;
         } else {
             withdrawn->cpus[cpu / 64] &= ~bit;

@@ -237,6 +237,10 @@ extern _Atomic(struct magazine_region *) magazine_to_take[CPU_HEAPS], magazine_t
 /* Once, before all else, and idempotent. nodes: how many NUMA nodes there are. */
 void magazines_choose(bool sequences, unsigned nodes);
 
+/* Magazines that are empty and without room, for ever: as many regions as a CPU can have. Read,
+   never written. */
+extern struct magazine_region magazines_without_room[MAGAZINE_NODES];
+
 /* For a CPU of the node. NULL when out of memory. */
 struct magazines *magazines_create(unsigned node);
 void magazines_destroy(struct magazines *magazines);

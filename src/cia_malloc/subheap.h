@@ -20,6 +20,7 @@
 #include "cia_malloc/tiny_heap.h"
 
 struct huge;
+struct lease;
 struct quarantine;
 
 enum {
@@ -34,6 +35,14 @@ struct subheap {
      */
     _Alignas(LINE_BYTES) _Atomic uint32_t lock;
     uint32_t number; /* constant: its place in the heap table */
+    /*
+     * Whose the magazines are, see lease.h; NULL: the lock's holder's. Relaxed: written under the
+     * lock, and looked at without it by the thread whose lease it may be.
+     */
+    _Atomic(struct lease *) lease;
+    uint64_t lease_again_at; /* not before, by decay_clock; 0: any time */
+    bool lease_is_stopped;   /* it leads nowhere already, but its thread was in a step */
+    uint8_t uses;            /* of magazines under the lock, modulo 256 */
     struct page_heap pages;
     uint32_t large_live; /* large blocks handed out */
     uint64_t large_allocations;

@@ -9,6 +9,7 @@
 #include "cia_malloc/grip.h"
 #include "cia_malloc/heap_table.h"
 #include "cia_malloc/housekeeping.h"
+#include "cia_malloc/lease.h"
 #include "cia_malloc/tiny.h"
 
 /*
@@ -156,6 +157,17 @@ static uint32_t load_from(struct subheap *heap, struct load *load, unsigned size
     return count;
 }
 
+/* The magazine of the class, for the holder of the lock, where it is under the lock and to be had;
+   else NULL. Counts a use. */
+static struct magazine *magazine_under_lock(struct subheap *heap, unsigned size_class)
+{
+    if (heap->magazines == NULL || size_class >= MAGAZINE_CLASSES || !lease_withdraw(heap) ||
+        !magazine_use(heap->magazines, size_class))
+        return NULL;
+    /* With sequences, this is a thread that may not use them. */
+    return magazines_use_sequences() ? NULL : &heap->magazines->own[size_class];
+}
+
 /* All under the lock of this CPU's sub-heap. */
 static __attribute__((noinline)) uintptr_t supply_under_lock(unsigned size_class)
 {
@@ -167,10 +179,8 @@ static __attribute__((noinline)) uintptr_t supply_under_lock(unsigned size_class
 
     if (__builtin_expect(heap == NULL, 0))
         return 0;
-    /* With sequences, this is a thread that may not use them. */
-    if (heap->magazines != NULL && size_class < MAGAZINE_CLASSES &&
-        magazine_use(heap->magazines, size_class) && !magazines_use_sequences()) {
-        grip.held = &heap->magazines->own[size_class];
+    grip.held = magazine_under_lock(heap, size_class);
+    if (grip.held != NULL) {
         block = grip_take_waiting(&grip);
         waited = block != 0;
     }
@@ -183,6 +193,8 @@ static __attribute__((noinline)) uintptr_t supply_under_lock(unsigned size_class
             magazine_raise_ceiling_held(grip.held);
         }
     }
+    if (grip.held != NULL)
+        lease_grant(heap);
     subheap_unlock(heap);
     /* Each load, and each call of a class that never has one: a program may make no others. */
     if (!waited && (grip.held != NULL || size_class >= MAGAZINE_CLASSES))
@@ -216,6 +228,21 @@ static uintptr_t supply_by_sequences(ptrdiff_t area, unsigned size_class)
     return (uintptr_t)load.blocks[0];
 }
 
+/* What waits below the active level, if this thread has the lease of the CPU where it is. */
+static uintptr_t take_waiting_by_lease(unsigned size_class)
+{
+    const struct subheap *heap = lease_heap();
+    uintptr_t block = 0;
+
+    if (heap == NULL || size_class >= MAGAZINE_CLASSES || heap->number != current_cpu() % CPU_HEAPS)
+        return 0;
+    lease_enter(lease_here);
+    struct grip grip = {.held = lease_to_take(lease_here, magazine_offset(size_class, 0))};
+    block = grip_take_waiting(&grip);
+    lease_leave(lease_here);
+    return block;
+}
+
 uintptr_t supply_block(unsigned size_class)
 {
     ptrdiff_t area = magazine_area_here();
@@ -226,7 +253,8 @@ uintptr_t supply_block(unsigned size_class)
 
         return block != 0 ? block : supply_by_sequences(area, size_class);
     }
-    return supply_under_lock(size_class);
+    uintptr_t block = take_waiting_by_lease(size_class);
+    return block != 0 ? block : supply_under_lock(size_class);
 }
 
 static _Noreturn void freed_twice(const void *address)
@@ -325,6 +353,26 @@ static inline struct subheap *heap_here(void)
     return __builtin_expect(heap != NULL, 1) && heap->magazines != NULL ? heap : NULL;
 }
 
+bool supply_put_by_lease(const struct page_info *info, void *address)
+{
+    bool put;
+
+    if (lease_heap() == NULL)
+        return false;
+    lease_enter(lease_here);
+    struct grip grip = {.held = lease_to_put(lease_here, info->magazine)};
+    put = grip_push(&grip, address) || put_elsewhere(&grip, grip.held, NULL, address);
+    lease_leave(lease_here);
+    return put;
+}
+
+/* The holder of the lock has worked on the magazines: now and then it is granted them. */
+static inline void used_under_lock(struct subheap *heap)
+{
+    if (__builtin_expect(++heap->uses == 0, 0))
+        lease_grant(heap);
+}
+
 /* In both, what is constant is read before the exchange, which the loads after it wait for. */
 uintptr_t supply_pop_under_lock(unsigned size_class)
 {
@@ -335,7 +383,11 @@ uintptr_t supply_pop_under_lock(unsigned size_class)
     struct magazine *magazine = &heap->magazines->own[size_class];
     if (__builtin_expect(!subheap_try_lock(heap), 0))
         return 0;
-    uintptr_t block = magazine_pop_held(magazine);
+    uintptr_t block = 0;
+    if (__builtin_expect(lease_withdraw(heap), 1)) {
+        block = magazine_pop_held(magazine);
+        used_under_lock(heap);
+    }
     subheap_unlock(heap);
     return block;
 }
@@ -349,7 +401,11 @@ bool supply_push_under_lock(const struct page_info *info, void *address)
     struct magazine *magazine = magazine_at(heap->magazines, info->magazine);
     if (__builtin_expect(!subheap_try_lock(heap), 0))
         return false;
-    bool pushed = magazine_push_held(magazine, address);
+    bool pushed = false;
+    if (__builtin_expect(lease_withdraw(heap), 1)) {
+        pushed = magazine_push_held(magazine, address);
+        used_under_lock(heap);
+    }
     subheap_unlock(heap);
     return pushed;
 }
@@ -357,14 +413,13 @@ bool supply_push_under_lock(const struct page_info *info, void *address)
 /* The same for the holder of the lock, where that is the way, with all the places there are. */
 static bool put_under_lock(struct subheap *heap, const struct page_info *info, void *address)
 {
-    struct grip grip;
-
-    if (heap->magazines == NULL || info->size_class >= MAGAZINE_CLASSES ||
-        !magazine_use(heap->magazines, info->size_class) || magazines_use_sequences())
+    if (magazine_under_lock(heap, info->size_class) == NULL)
         return false;
     /* As free does by sequences: for a block of another node, one without room. */
-    grip = (struct grip){.held = magazine_at(heap->magazines, info->magazine)};
-    return grip_push(&grip, address) || put_elsewhere(&grip, grip.held, heap, address);
+    struct grip grip = {.held = magazine_at(heap->magazines, info->magazine)};
+    bool put = grip_push(&grip, address) || put_elsewhere(&grip, grip.held, heap, address);
+    lease_grant(heap);
+    return put;
 }
 
 void supply_take_back(const struct page_info *info, void *address)
@@ -406,6 +461,17 @@ static void empty_held(struct magazines *magazines, unsigned index, struct subhe
     empty_magazine(&grip, index, held);
 }
 
+/* Locks a sub-heap if it can be had with its magazines. */
+static bool lock_with_magazines(struct subheap *heap)
+{
+    if (!subheap_try_lock(heap))
+        return false;
+    if (lease_withdraw(heap))
+        return true;
+    subheap_unlock(heap);
+    return false;
+}
+
 /* Of one sub-heap's CPU: what waits in classes that were not used for a decay time. */
 static void unload_idle(struct subheap *heap)
 {
@@ -418,7 +484,7 @@ static void unload_idle(struct subheap *heap)
         idle |= (uint64_t)magazine_look(magazines, i, DECAY_STEPS) << i;
     if (idle == 0)
         return;
-    if (by_sequences ? !magazines_withdraw(&withdrawn) : !subheap_try_lock(heap))
+    if (by_sequences ? !magazines_withdraw(&withdrawn) : !lock_with_magazines(heap))
         return;
     /* One that was used since it was looked at is emptied all the same. */
     for (; idle != 0; idle &= idle - 1)
@@ -464,7 +530,8 @@ void supply_empty_magazines(void)
         struct subheap *heap;
 
         while ((heap = heap_lock_next(&index, CPU_HEAPS, &passed_over)) != NULL) {
-            empty_all(heap->magazines, heap);
+            if (lease_withdraw(heap))
+                empty_all(heap->magazines, heap);
             subheap_unlock(heap);
         }
     }

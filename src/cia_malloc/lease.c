@@ -1,0 +1,189 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Granting leases and taking them away; see lease.h.
+ */
+#include "cia_malloc/lease.h"
+
+#include "base/system_call.h"
+#include "cia_malloc/decay.h"
+
+#include <linux/membarrier.h>
+
+_Thread_local struct lease *lease_here;
+
+/* Set before the first sub-heap; cleared when the kernel refuses to go on. Relaxed. */
+static atomic_bool granted;
+
+static struct lease leases[LEASES];
+
+/* The thread found none to be its own: it does not look again. */
+static _Thread_local bool refused;
+
+/* Every running thread of the process comes by a full fence before this returns. */
+static bool fence_everywhere(void)
+{
+    return system_call_6(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) == 0;
+}
+
+void leases_choose(bool wanted)
+{
+#ifdef __SANITIZE_THREAD__
+    wanted = false; /* the sanitizer does not see what membarrier orders */
+#endif
+    atomic_store_explicit(&granted,
+                          wanted && system_call_6(SYS_membarrier,
+                                                  MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0,
+                                                  0, 0, 0) == 0,
+                          memory_order_relaxed);
+}
+
+bool leases_are_granted(void)
+{
+    return atomic_load_explicit(&granted, memory_order_relaxed);
+}
+
+static void lead_nowhere(struct lease *lease)
+{
+    atomic_store_explicit(&lease->take, magazines_without_room, memory_order_relaxed);
+    atomic_store_explicit(&lease->put, magazines_without_room, memory_order_relaxed);
+}
+
+/* By the holder of the lock, who knows that the lease's thread is in no step. */
+static void end_lease(struct subheap *heap)
+{
+    atomic_store_explicit(&heap->lease, NULL, memory_order_relaxed);
+    heap->lease_is_stopped = false;
+}
+
+bool lease_withdraw_slow(struct subheap *heap, struct lease *lease)
+{
+    if (lease == lease_here) {
+        if (lease_is_busy(lease))
+            return false;
+        lead_nowhere(lease);
+        end_lease(heap);
+        return true;
+    }
+    if (!heap->lease_is_stopped) {
+        lead_nowhere(lease);
+        if (!fence_everywhere()) {
+            /* A sandbox that began later. The thread gives its lease up itself when it comes by. */
+            atomic_store_explicit(&granted, false, memory_order_relaxed);
+            return false;
+        }
+        heap->lease_is_stopped = true;
+    }
+    /* Acquire: pairs with the release in lease_leave; all that its steps did is seen. */
+    if (atomic_load_explicit(&lease->busy, memory_order_acquire) != 0)
+        return false;
+    end_lease(heap);
+    heap->lease_again_at = decay_clock() + 1;
+    return true;
+}
+
+/* The thread's own lease, found again or taken; NULL when others have all that it looks at. */
+static struct lease *find_lease(void)
+{
+    enum { PROBES = 8 };
+    void *self = __builtin_thread_pointer();
+    size_t hash = (size_t)(((uintptr_t)self >> 6) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+
+    for (size_t i = 0; i < PROBES; i++) {
+        struct lease *lease = &leases[(hash + i) % LEASES];
+        void *thread = NULL;
+
+        if (atomic_compare_exchange_strong_explicit(&lease->thread, &thread, self,
+                                                    memory_order_relaxed, memory_order_relaxed) ||
+            thread == self) {
+            /* One that ended in a step, with this pointer, does not come back to it. */
+            lead_nowhere(lease);
+            lease_leave(lease);
+            return lease;
+        }
+    }
+    return NULL;
+}
+
+/* Gives the lease of another sub-heap up, in no step; false if its lock is taken. */
+static bool end_lease_of(struct subheap *heap, const struct lease *lease)
+{
+    if (atomic_load_explicit(&heap->lease, memory_order_relaxed) != lease)
+        return true;
+    if (!subheap_try_lock(heap))
+        return false;
+    if (atomic_load_explicit(&heap->lease, memory_order_relaxed) == lease)
+        end_lease(heap);
+    subheap_unlock(heap);
+    return true;
+}
+
+static void grant_to(struct lease *lease, struct subheap *heap)
+{
+    char *own = (char *)heap->magazines->own - offsetof(struct magazine_region, of_class);
+
+    if (lease->heap != NULL && lease->heap != heap) {
+        lead_nowhere(lease);
+        if (!end_lease_of(lease->heap, lease))
+            return;
+    }
+    lease->heap = heap;
+    atomic_store_explicit(&heap->lease, lease, memory_order_relaxed);
+    atomic_store_explicit(&lease->take, (struct magazine_region *)(void *)own,
+                          memory_order_relaxed);
+    atomic_store_explicit(&lease->put, heap->magazines->region, memory_order_relaxed);
+}
+
+void lease_grant(struct subheap *heap)
+{
+    struct lease *lease = lease_here;
+
+    if (!leases_are_granted() || heap->magazines == NULL || refused)
+        return;
+    /* Two threads that take turns on a CPU would take it from each other every time. */
+    if (heap->lease_again_at != 0) {
+        if (decay_clock() < heap->lease_again_at)
+            return;
+        heap->lease_again_at = 0;
+    }
+    if (__builtin_expect(lease == NULL, 0)) {
+        lease = find_lease();
+        refused = lease == NULL;
+        lease_here = lease;
+    }
+    /* Else in a signal handler above a step, or above this. */
+    if (lease == NULL || lease_is_busy(lease))
+        return;
+    lease_enter(lease);
+    grant_to(lease, heap);
+    lease_leave(lease);
+}
+
+/* This thread's stays if the fork came from a signal handler above a step. */
+static bool is_in_use(const struct lease *lease)
+{
+    return lease == lease_here && lease_is_busy(lease);
+}
+
+void lease_after_fork(struct subheap *heap)
+{
+    const struct lease *lease = atomic_load_explicit(&heap->lease, memory_order_relaxed);
+
+    if (lease != NULL && !is_in_use(lease))
+        end_lease(heap);
+}
+
+void leases_after_fork(void)
+{
+    for (uint32_t i = 0; i < LEASES; i++) {
+        struct lease *lease = &leases[i];
+
+        if (atomic_load_explicit(&lease->thread, memory_order_relaxed) == NULL || is_in_use(lease))
+            continue;
+        lead_nowhere(lease);
+        lease->heap = NULL;
+        lease_leave(lease);
+        if (lease != lease_here)
+            atomic_store_explicit(&lease->thread, NULL, memory_order_relaxed);
+    }
+}
