@@ -165,19 +165,24 @@ struct subheap *heap_acquire_slow(void)
     }
 }
 
-/* True if the lock was taken within some 20 ms. */
-static bool lock_patiently(struct subheap *heap)
+/* True if what was tried came about within some 20 ms. */
+static bool try_patiently(bool (*attempt)(struct subheap *heap), struct subheap *heap)
 {
     enum { TRIES = 1000 };
     static const struct timespec pause = {.tv_nsec = 20 * 1000};
 
     for (int i = 0; i < TRIES; i++) {
-        if (subheap_try_lock(heap))
+        if (attempt(heap))
             return true;
         if (i % 16 == 15)
-            nanosleep(&pause, NULL); /* the holder may wait for this CPU */
+            nanosleep(&pause, NULL); /* who is in the way may wait for this CPU */
     }
     return false;
+}
+
+bool heap_withdraw_lease(struct subheap *heap)
+{
+    return try_patiently(lease_withdraw, heap);
 }
 
 struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_over)
@@ -187,7 +192,7 @@ struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_o
 
         if (heap == NULL)
             continue;
-        if (lock_patiently(heap))
+        if (try_patiently(subheap_try_lock, heap))
             return heap;
         ++*passed_over;
     }
@@ -196,10 +201,10 @@ struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_o
 
 /*
  * Fork. The child has one thread; a sub-heap whose holder was another thread would stay locked in
- * it for ever, and be in the middle of a change. So the forking thread holds the CPUs' sub-heaps
- * across fork, and in the child they are whole. It must not hold the spare ones: between our
- * handler and the fork proper libc takes locks of its own (stdio's), and a thread that holds one of
- * those may want memory before it lets go. Such a thread finds a spare sub-heap.
+ * it for ever, and be in the middle of a change. So the forking thread holds the CPUs' sub-heaps,
+ * and their magazines, across fork, and in the child they are whole. It must not hold the spare
+ * ones: between our handler and the fork proper libc takes locks of its own (stdio's), and a thread
+ * that holds one of those may want memory before it lets go. Such a thread finds a spare sub-heap.
  *
  * The forking thread gives up on a holder that does not move: one that is stopped, or itself,
  * interrupted by the signal handler that forks. In the child, what is still locked by then (such a
@@ -239,8 +244,11 @@ static void before_fork(void)
 
     if (!claim_fork(__builtin_thread_pointer()))
         return;
-    while ((heap = heap_lock_next(&index, CPU_HEAPS, &passed_over)) != NULL)
+    while ((heap = heap_lock_next(&index, CPU_HEAPS, &passed_over)) != NULL) {
+        /* Or what a thread has in hand, in a step on the magazines, is lost to the child. */
+        (void)heap_withdraw_lease(heap);
         held_for_fork[heap->number / 64] |= (uint64_t)1 << heap->number % 64;
+    }
 }
 
 static void release_after_fork(void)

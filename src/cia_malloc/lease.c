@@ -5,6 +5,7 @@
  */
 #include "cia_malloc/lease.h"
 
+#include "base/spin.h"
 #include "base/system_call.h"
 #include "cia_malloc/decay.h"
 
@@ -56,6 +57,20 @@ static void end_lease(struct subheap *heap)
     heap->lease_is_stopped = false;
 }
 
+/* Whether its thread is in no step: one that runs comes to the end of its step soon. */
+static bool step_ends(const struct lease *lease)
+{
+    enum { LOOKS = 50 };
+
+    /* Acquire: pairs with the release in lease_leave; all that its steps did is seen. */
+    for (int i = 0; i < LOOKS; i++) {
+        if (atomic_load_explicit(&lease->busy, memory_order_acquire) == 0)
+            return true;
+        spin_pause();
+    }
+    return false;
+}
+
 bool lease_withdraw_slow(struct subheap *heap, struct lease *lease)
 {
     if (lease == lease_here) {
@@ -66,16 +81,18 @@ bool lease_withdraw_slow(struct subheap *heap, struct lease *lease)
         return true;
     }
     if (!heap->lease_is_stopped) {
+        if (!leases_are_granted())
+            return false;
         lead_nowhere(lease);
         if (!fence_everywhere()) {
-            /* A sandbox that began later. The thread gives its lease up itself when it comes by. */
+            /* By a sandbox that began later. The magazines are nobody's until the thread that has
+               the lease allocates or frees again. */
             atomic_store_explicit(&granted, false, memory_order_relaxed);
             return false;
         }
         heap->lease_is_stopped = true;
     }
-    /* Acquire: pairs with the release in lease_leave; all that its steps did is seen. */
-    if (atomic_load_explicit(&lease->busy, memory_order_acquire) != 0)
+    if (!step_ends(lease))
         return false;
     end_lease(heap);
     heap->lease_again_at = decay_clock() + 1;
@@ -118,15 +135,22 @@ static bool end_lease_of(struct subheap *heap, const struct lease *lease)
     return true;
 }
 
-static void grant_to(struct lease *lease, struct subheap *heap)
+/* The lease is of no other sub-heap afterwards; false if that one's lock is taken. */
+static bool leave_others(struct lease *lease, const struct subheap *heap)
+{
+    if (lease->heap == NULL || lease->heap == heap)
+        return true;
+    lead_nowhere(lease);
+    if (!end_lease_of(lease->heap, lease))
+        return false;
+    lease->heap = NULL;
+    return true;
+}
+
+static void lead_to(struct lease *lease, struct subheap *heap)
 {
     char *own = (char *)heap->magazines->own - offsetof(struct magazine_region, of_class);
 
-    if (lease->heap != NULL && lease->heap != heap) {
-        lead_nowhere(lease);
-        if (!end_lease_of(lease->heap, lease))
-            return;
-    }
     lease->heap = heap;
     atomic_store_explicit(&heap->lease, lease, memory_order_relaxed);
     atomic_store_explicit(&lease->take, (struct magazine_region *)(void *)own,
@@ -134,18 +158,22 @@ static void grant_to(struct lease *lease, struct subheap *heap)
     atomic_store_explicit(&lease->put, heap->magazines->region, memory_order_relaxed);
 }
 
+/* Two threads that take turns on a CPU would take it from each other every time. */
+static bool is_too_early(struct subheap *heap)
+{
+    if (heap->lease_again_at != 0 && decay_clock() < heap->lease_again_at)
+        return true;
+    heap->lease_again_at = 0;
+    return false;
+}
+
 void lease_grant(struct subheap *heap)
 {
     struct lease *lease = lease_here;
+    bool grant = leases_are_granted();
 
-    if (!leases_are_granted() || heap->magazines == NULL || refused)
+    if (heap->magazines == NULL || refused || (grant ? is_too_early(heap) : lease == NULL))
         return;
-    /* Two threads that take turns on a CPU would take it from each other every time. */
-    if (heap->lease_again_at != 0) {
-        if (decay_clock() < heap->lease_again_at)
-            return;
-        heap->lease_again_at = 0;
-    }
     if (__builtin_expect(lease == NULL, 0)) {
         lease = find_lease();
         refused = lease == NULL;
@@ -155,7 +183,8 @@ void lease_grant(struct subheap *heap)
     if (lease == NULL || lease_is_busy(lease))
         return;
     lease_enter(lease);
-    grant_to(lease, heap);
+    if (leave_others(lease, heap) && grant)
+        lead_to(lease, heap);
     lease_leave(lease);
 }
 
@@ -163,6 +192,12 @@ void lease_grant(struct subheap *heap)
 static bool is_in_use(const struct lease *lease)
 {
     return lease == lease_here && lease_is_busy(lease);
+}
+
+/* Also in a handler above find_lease, when lease_here does not say so yet. */
+static bool is_mine(const struct lease *lease)
+{
+    return atomic_load_explicit(&lease->thread, memory_order_relaxed) == __builtin_thread_pointer();
 }
 
 void lease_after_fork(struct subheap *heap)
@@ -183,7 +218,8 @@ void leases_after_fork(void)
         lead_nowhere(lease);
         lease->heap = NULL;
         lease_leave(lease);
-        if (lease != lease_here)
+        if (!is_mine(lease))
             atomic_store_explicit(&lease->thread, NULL, memory_order_relaxed);
     }
+    refused = false;
 }

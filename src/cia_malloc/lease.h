@@ -161,7 +161,8 @@ static inline struct subheap *lease_heap(void)
                : NULL;
 }
 
-/* In the child of a fork: for each sub-heap, then once. Nobody has a lease then. */
+/* In the child of a fork: for each sub-heap, then once. Nobody has a lease then, but this thread if
+   it was in a step. */
 void lease_after_fork(struct subheap *heap);
 void leases_after_fork(void);
 

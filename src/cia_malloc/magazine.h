@@ -27,7 +27,8 @@
  * Who may touch one. For the life of a process, one of these holds (magazine_sequences says which):
  *   sequences   only restartable sequences that run on the magazine's CPU: no lock, no locked
  *               instruction. To take one away from another CPU: magazines_withdraw.
- *   lock        only the holder of the sub-heap's lock.
+ *   lock        only the holder of the sub-heap's lock, or the thread to which it has granted
+ *               them, see lease.h.
  * Wherever a sequence is interrupted, the magazine is in order: it writes blocks where none wait,
  * and commits by one store, of 16 bytes where two counts change. So the child of a fork finds all
  * of them in order, wherever the parent's other threads were; what they had in hand is lost to it.

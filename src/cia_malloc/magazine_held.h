@@ -2,11 +2,12 @@
  * SPDX-License-Identifier: MIT
  *
  * The steps of magazine_sequences.h for who has the magazine alone: the holder of the lock where
- * magazines are under it, or of a withdrawn one.
+ * magazines are under it, a thread with a lease of it, or who has withdrawn it.
  *
  * Words that a block depends on are stored last (release: the child of a fork, or statistics, find
  * the block where the word says). Where two words change, a child that is forked between the two
- * finds less than there is, never a block twice; by a signal handler that forks, that is.
+ * finds less than there is, never a block twice: by a signal handler that forks, or beside a step
+ * of another thread for whose end fork did not wait.
  */
 #ifndef MPLACE_CIA_MAGAZINE_HELD_H
 #define MPLACE_CIA_MAGAZINE_HELD_H

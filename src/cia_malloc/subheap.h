@@ -4,7 +4,7 @@
  * A sub-heap: the class heaps and chunks of one CPU, behind one lock that is only ever tried.
  *
  * Who may do what:
- *   the holder of the lock        everything
+ *   the holder of the lock        everything; the magazines when lease_withdraw says so
  *   anyone, without it            read constants, and push freed blocks: subheap_free_remote
  *
  * A thread that finds the lock taken goes elsewhere: malloc to another sub-heap (subheap_acquire in

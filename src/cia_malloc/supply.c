@@ -530,7 +530,7 @@ void supply_empty_magazines(void)
         struct subheap *heap;
 
         while ((heap = heap_lock_next(&index, CPU_HEAPS, &passed_over)) != NULL) {
-            if (lease_withdraw(heap))
+            if (heap_withdraw_lease(heap))
                 empty_all(heap->magazines, heap);
             subheap_unlock(heap);
         }
