@@ -141,11 +141,15 @@ START_TEST(another_thread_takes_the_lease_away_and_in_time_has_its_own)
 
     stay_on_cpu(sched_getcpu());
     start(&thread, keep_a_lease);
-    ck_assert_ptr_nonnull(atomic_load(&heap_here()->lease));
+    const struct lease *lease = atomic_load(&heap_here()->lease);
+    ck_assert_ptr_nonnull(lease);
+    ck_assert_ptr_ne(atomic_load(&lease->take), magazines_without_room);
     uint32_t waiting = magazine_waiting(magazine_of_class());
     ck_assert_uint_gt(waiting, 0);
     void *block = cia_allocate(BYTES);
     ck_assert_ptr_null(atomic_load(&heap_here()->lease));
+    ck_assert_ptr_eq(atomic_load(&lease->take), magazines_without_room);
+    ck_assert_ptr_eq(atomic_load(&lease->put), magazines_without_room);
     ck_assert_uint_eq(magazine_waiting(magazine_of_class()), waiting - 1);
     cia_free(block);
     get_lease();
@@ -290,7 +294,7 @@ static void use_without_leases(void)
 {
     for (int i = 0; i < 100; i++)
         use_the_class();
-    ck_assert(!has_lease());
+    ck_assert(!has_lease() && !leases_are_granted());
     ck_assert_uint_gt(magazine_waiting(magazine_of_class()), 0);
 }
 
