@@ -348,6 +348,13 @@ void cia_free_slow(void *address)
     give_back(address);
 }
 
+void cia_free_refused(ptrdiff_t area, const struct page_info *info, void *address)
+{
+    PROBE1(free_slow_path, address);
+    if (__builtin_expect(!supply_put_elsewhere(area, info, address), 0))
+        give_back(address);
+}
+
 void cia_free_by_lease(void *address)
 {
     const struct page_info *info = page_map_find(address);

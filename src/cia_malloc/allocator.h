@@ -15,7 +15,11 @@
 void *cia_allocate_slow(size_t bytes);
 void cia_free_slow(void *block);
 
-/* The same for a thread that may not use sequences: its own fast paths, see lease.h. */
+/* A block that begins there, on a page of that info, which the magazine's active level refused. */
+void cia_free_refused(ptrdiff_t area, const struct page_info *info, void *block);
+
+/* cia_allocate and cia_free for a thread that may not use sequences: its own fast paths, see
+ * lease.h. */
 void *cia_allocate_by_lease(size_t bytes);
 void cia_free_by_lease(void *block);
 
@@ -65,9 +69,10 @@ static inline void cia_free(void *block)
         cia_free_by_lease(block);
     else if (__builtin_expect(info == NULL, 0) ||
              __builtin_expect((uintptr_t)block % LINE_BYTES != 0, 0) ||
-             __builtin_expect(!page_info_starts_line(info, block), 0) ||
-             __builtin_expect(!magazine_push(area, info->magazine, block), 0))
+             __builtin_expect(!page_info_starts_line(info, block), 0))
         cia_free_slow(block);
+    else if (__builtin_expect(!magazine_push(area, info->magazine, block), 0))
+        cia_free_refused(area, info, block);
 }
 
 /* Bytes from block on that are the caller's. */

@@ -192,53 +192,6 @@ bool magazine_look(struct magazines *magazines, unsigned size_class, uint32_t lo
     return seen >= looks && magazine_waiting(magazine) > 0;
 }
 
-/* Whether the block is among the last of so many places. */
-static inline bool is_among_last(char *const *places, uint32_t count, const void *block)
-{
-    enum { LOOKED_AT = 8 };
-    uintptr_t differ = 1;
-
-    if (__builtin_expect(count < LOOKED_AT, 0)) {
-        for (uint32_t i = 0; i < count; i++)
-            differ = differ != 0 && magazine_block((uintptr_t)places[i]) != block;
-        return differ == 0;
-    }
-    /* All of them, whether it was found or not: there is no branch to be mispredicted. One place at
-       a time: two that were just written, read as one, would have to reach the cache before. */
-#pragma GCC unroll 8
-    for (uint32_t i = 0; i < LOOKED_AT; i++) {
-        uintptr_t place = (uintptr_t)__atomic_load_n(&places[count - 1 - i], __ATOMIC_RELAXED);
-
-        differ = (uintptr_t)magazine_block(place) == (uintptr_t)block ? 0 : differ;
-    }
-    return differ == 0;
-}
-
-bool magazine_has_lately(const struct magazine *magazine, const void *block)
-{
-    uint32_t top = top_of(magazine), second = second_of(magazine);
-    uint32_t colour = magazine_colour(block);
-
-    /* Places below the count held blocks that waited when it was read, and have been written only
-       with blocks that wait since, or are in another thread's hands: the caller's is none of them.
-     */
-    return ((atomic_load_explicit(&magazine->colours[0], memory_order_relaxed) >> colour & 1) !=
-                0 &&
-            is_among_last(magazine->store->stack, top, block)) ||
-           ((atomic_load_explicit(&magazine->colours[1], memory_order_relaxed) >> colour & 1) !=
-                0 &&
-            is_among_last(magazine->store->second, second, block));
-}
-
-const struct magazine *magazine_here(uint32_t offset)
-{
-    uint32_t cpu = (uint32_t)rseq_cpu() % CPU_HEAPS;
-    const char *regions =
-        (const char *)atomic_load_explicit(&magazine_to_put[cpu], memory_order_acquire);
-
-    return (const struct magazine *)(const void *)(regions + (size_t)offset * 8);
-}
-
 struct magazines *magazines_publish(uint32_t cpu, struct magazines *magazines)
 {
     struct magazines *expected = NULL;

@@ -278,13 +278,16 @@ uint64_t magazine_served(const struct magazine *magazine);
 /* How many of those that wait say MAGAZINE_UNTOUCHED. A look at each. */
 uint32_t magazine_waiting_untouched(const struct magazine *magazine);
 
-/* Whether the block is among the last 8 that wait in the stack or in the second level. Only of an
-   open magazine; true only of a block that does wait, whoever works on the magazine meanwhile. */
-bool magazine_has_lately(const struct magazine *magazine, const void *block);
-
 /* With sequences: that of this CPU for blocks of pages that say so, or an empty one without room.
    A hint by the time it is used. */
-const struct magazine *magazine_here(uint32_t offset);
+static inline const struct magazine *magazine_here(uint32_t offset)
+{
+    uint32_t cpu = (uint32_t)rseq_cpu() % CPU_HEAPS;
+    const char *regions =
+        (const char *)atomic_load_explicit(&magazine_to_put[cpu], memory_order_acquire);
+
+    return (const struct magazine *)(const void *)(regions + (size_t)offset * 8);
+}
 
 /* With sequences: the CPU's magazines from now on. Returns them, or those that it had already. */
 struct magazines *magazines_publish(uint32_t cpu, struct magazines *magazines);

@@ -10,6 +10,7 @@
 #include "cia_malloc/heap_table.h"
 #include "cia_malloc/housekeeping.h"
 #include "cia_malloc/lease.h"
+#include "cia_malloc/magazine_lately.h"
 #include "cia_malloc/tiny.h"
 
 /*
@@ -310,7 +311,8 @@ static bool put_elsewhere(const struct grip *grip, const struct magazine *now, s
 
     if (magazine_bounds_of(now).ceiling == 0)
         return false;
-    if (__builtin_expect(magazine_has_lately(now, address), 0))
+    if (__builtin_expect(
+            magazine_stack_has_lately(now, address) || magazine_second_has_lately(now, address), 0))
         freed_twice(address);
     if (active >= MAGAZINE_PLACES && grip_close_box(grip, MAGAZINE_PLACES) &&
         grip_push(grip, address))
@@ -332,17 +334,25 @@ static bool put_elsewhere(const struct grip *grip, const struct magazine *now, s
     return grip_push(grip, address);
 }
 
+static __attribute__((noinline)) bool put_elsewhere_by_sequences(ptrdiff_t area, uint32_t offset,
+                                                                 void *address)
+{
+    struct grip grip = {.area = area, .offset = offset, .side = MAGAZINE_PUT};
+
+    return put_elsewhere(&grip, magazine_here(offset), NULL, address);
+}
+
 bool supply_put_elsewhere(ptrdiff_t area, const struct page_info *info, void *address)
 {
-    struct grip grip = {.area = area, .offset = info->magazine, .side = MAGAZINE_PUT};
     const struct magazine *here = magazine_here(info->magazine);
 
-    /* The usual case, where blocks are freed in any order: the second level has room. */
+    /* The usual case, where blocks are freed in any order: the second level has room. If the block
+       waits there it has its colour, and refuses. */
     if (magazine_second_blocks(here) != 0 && magazine_active_blocks(here) < MAGAZINE_PLACES &&
-        __builtin_expect(!magazine_has_lately(here, address), 1) &&
+        __builtin_expect(!magazine_stack_has_lately(here, address), 1) &&
         magazine_push_second(area, info->magazine, address))
         return true;
-    return put_elsewhere(&grip, here, NULL, address);
+    return put_elsewhere_by_sequences(area, info->magazine, address);
 }
 
 /* The sub-heap of this CPU if it has magazines; constant, not locked. */
