@@ -210,7 +210,7 @@ void *cia_allocate_slow(size_t bytes)
         ((block = tiny_pop(bytes)) != NULL ||
          (bytes <= TINY_LARGEST && (block = tiny_allocate(bytes)) != NULL)))
         return block;
-    if (bytes <= MAGAZINE_LARGEST && !magazines_use_sequences() && lease_heap() == NULL) {
+    if (bytes <= MAGAZINE_LARGEST && !magazines_use_sequences() && lease_of_this_thread() == NULL) {
         uintptr_t popped = supply_pop_under_lock(size_class_of(bytes));
 
         if (__builtin_expect(popped != 0, 1))
@@ -328,8 +328,8 @@ void cia_free_slow(void *address)
         ptrdiff_t area = magazine_area;
 
         if (!magazines_use_sequences()) {
-            if (lease_heap() != NULL ? supply_put_by_lease(info, address)
-                                     : supply_push_under_lock(info, address))
+            if (lease_of_this_thread() != NULL ? supply_put_by_lease(info, address)
+                                               : supply_push_under_lock(info, address))
                 return;
         } else {
             /* The fast path tried the active level, if the area was known: a thread that only frees

@@ -13,6 +13,9 @@
 
 _Thread_local struct lease *lease_here;
 
+/* This thread's, whether it leads anywhere or not; NULL until it is first granted one. */
+static _Thread_local struct lease *own;
+
 /* Set before the first sub-heap; cleared when the kernel refuses to go on. Relaxed. */
 static atomic_bool granted;
 
@@ -73,7 +76,7 @@ static bool step_ends(const struct lease *lease)
 
 bool lease_withdraw_slow(struct subheap *heap, struct lease *lease)
 {
-    if (lease == lease_here) {
+    if (lease == own) {
         if (lease_is_busy(lease))
             return false;
         lead_nowhere(lease);
@@ -149,11 +152,12 @@ static bool leave_others(struct lease *lease, const struct subheap *heap)
 
 static void lead_to(struct lease *lease, struct subheap *heap)
 {
-    char *own = (char *)heap->magazines->own - offsetof(struct magazine_region, of_class);
+    char *region = (char *)heap->magazines->own - offsetof(struct magazine_region, of_class);
 
     lease->heap = heap;
+    lease_here = lease;
     atomic_store_explicit(&heap->lease, lease, memory_order_relaxed);
-    atomic_store_explicit(&lease->take, (struct magazine_region *)(void *)own,
+    atomic_store_explicit(&lease->take, (struct magazine_region *)(void *)region,
                           memory_order_relaxed);
     atomic_store_explicit(&lease->put, heap->magazines->region, memory_order_relaxed);
 }
@@ -169,7 +173,7 @@ static bool is_too_early(struct subheap *heap)
 
 void lease_grant(struct subheap *heap)
 {
-    struct lease *lease = lease_here;
+    struct lease *lease = own;
     bool grant = leases_are_granted();
 
     if (heap->magazines == NULL || refused || (grant ? is_too_early(heap) : lease == NULL))
@@ -177,7 +181,7 @@ void lease_grant(struct subheap *heap)
     if (__builtin_expect(lease == NULL, 0)) {
         lease = find_lease();
         refused = lease == NULL;
-        lease_here = lease;
+        own = lease;
     }
     /* Else in a signal handler above a step, or above this. */
     if (lease == NULL || lease_is_busy(lease))
@@ -191,10 +195,10 @@ void lease_grant(struct subheap *heap)
 /* This thread's stays if the fork came from a signal handler above a step. */
 static bool is_in_use(const struct lease *lease)
 {
-    return lease == lease_here && lease_is_busy(lease);
+    return lease == own && lease_is_busy(lease);
 }
 
-/* Also in a handler above find_lease, when lease_here does not say so yet. */
+/* Also in a handler above find_lease, when own does not say so yet. */
 static bool is_mine(const struct lease *lease)
 {
     return atomic_load_explicit(&lease->thread, memory_order_relaxed) == __builtin_thread_pointer();

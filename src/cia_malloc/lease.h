@@ -47,13 +47,13 @@ struct lease {
     /* As magazine_to_take and magazine_to_put. Written by the thread, busy, and to those without
        room by the holder of the lock of a sub-heap whose lease this is. Relaxed: see above. */
     _Atomic(struct magazine_region *) take, put;
-    struct subheap *heap;   /* of which it is, or was: the thread's own */
+    struct subheap *heap;   /* of which it is, or was, or NULL: the thread's own */
     _Atomic(void *) thread; /* its thread pointer; NULL: nobody's. Set once, by compare-and-swap */
 };
 
 static_assert(sizeof(struct lease) == LINE_BYTES, "no line is written by two threads");
 
-/* This thread's; NULL until it has been granted one. */
+/* This thread's while it leads somewhere, as far as the thread knows; else NULL. */
 extern __attribute__((tls_model("initial-exec"))) _Thread_local struct lease *lease_here;
 
 /* Begins and ends a step. The load of take or put must come after the store as the compiler has it;
@@ -148,17 +148,20 @@ static inline bool lease_withdraw(struct subheap *heap)
  */
 void lease_grant(struct subheap *heap);
 
-/* The sub-heap whose magazines this thread has, a hint: they may be taken away at any time. NULL:
-   none, or it is in a step. */
-static inline struct subheap *lease_heap(void)
+/*
+ * This thread's lease if it leads somewhere, a hint: it may be taken away at any time. NULL: it has
+ * none, or is in a step. To be asked once: a signal handler may come to another answer.
+ */
+static inline struct lease *lease_of_this_thread(void)
 {
-    const struct lease *lease = lease_here;
+    struct lease *lease = lease_here;
 
-    return lease != NULL && !lease_is_busy(lease) &&
-                   atomic_load_explicit(&lease->take, memory_order_relaxed) !=
-                       magazines_without_room
-               ? lease->heap
-               : NULL;
+    if (lease == NULL || lease_is_busy(lease))
+        return NULL;
+    if (atomic_load_explicit(&lease->take, memory_order_relaxed) != magazines_without_room)
+        return lease;
+    lease_here = NULL; /* taken away: the fast paths need not try */
+    return NULL;
 }
 
 /* In the child of a fork: for each sub-heap, then once. Nobody has a lease then, but this thread if

@@ -250,20 +250,29 @@ void magazines_destroy(struct magazines *magazines);
 void magazine_open(struct magazines *magazines, unsigned size_class);
 
 /*
- * For the holder of the sub-heap's lock: counts a use of the class, gives it its magazine when
- * those are many, and says whether it has one.
+ * For the holder of the sub-heap's lock: counts a use of the class, and says whether it has a
+ * magazine or is to get one, because those are many.
  */
-static inline bool magazine_use(struct magazines *magazines, unsigned size_class)
+static inline bool magazine_is_wanted(struct magazines *magazines, unsigned size_class)
 {
     /* More than a program's start needs of any class, and done in some 30 us. */
     enum { USES_BEFORE_MAGAZINE = 1024 };
 
-    if (__builtin_expect(
-            atomic_load_explicit(&magazines->own[size_class].bounds, memory_order_relaxed) != 0, 1))
-        return true;
-    if (++magazines->uses[size_class] <= USES_BEFORE_MAGAZINE)
+    return __builtin_expect(
+               atomic_load_explicit(&magazines->own[size_class].bounds, memory_order_relaxed) != 0,
+               1) ||
+           ++magazines->uses[size_class] > USES_BEFORE_MAGAZINE;
+}
+
+/* The same, and gives it one; says whether it has. For who may work on it alone, or anyone with
+   sequences. */
+static inline bool magazine_use(struct magazines *magazines, unsigned size_class)
+{
+    if (!magazine_is_wanted(magazines, size_class))
         return false;
-    magazine_open(magazines, size_class);
+    if (__builtin_expect(
+            atomic_load_explicit(&magazines->own[size_class].bounds, memory_order_relaxed) == 0, 0))
+        magazine_open(magazines, size_class);
     return true;
 }
 

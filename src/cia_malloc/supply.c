@@ -159,12 +159,13 @@ static uint32_t load_from(struct subheap *heap, struct load *load, unsigned size
 }
 
 /* The magazine of the class, for the holder of the lock, where it is under the lock and to be had;
-   else NULL. Counts a use. */
+   else NULL. Counts a use. A lease is left alone for the sake of a class that has no magazine. */
 static struct magazine *magazine_under_lock(struct subheap *heap, unsigned size_class)
 {
-    if (heap->magazines == NULL || size_class >= MAGAZINE_CLASSES || !lease_withdraw(heap) ||
-        !magazine_use(heap->magazines, size_class))
+    if (heap->magazines == NULL || size_class >= MAGAZINE_CLASSES ||
+        !magazine_is_wanted(heap->magazines, size_class) || !lease_withdraw(heap))
         return NULL;
+    (void)magazine_use(heap->magazines, size_class);
     /* With sequences, this is a thread that may not use them. */
     return magazines_use_sequences() ? NULL : &heap->magazines->own[size_class];
 }
@@ -232,15 +233,16 @@ static uintptr_t supply_by_sequences(ptrdiff_t area, unsigned size_class)
 /* What waits below the active level, if this thread has the lease of the CPU where it is. */
 static uintptr_t take_waiting_by_lease(unsigned size_class)
 {
-    const struct subheap *heap = lease_heap();
-    uintptr_t block = 0;
+    struct lease *lease = lease_of_this_thread();
+    const struct subheap *heap = lease != NULL ? lease->heap : NULL;
+    uintptr_t block;
 
     if (heap == NULL || size_class >= MAGAZINE_CLASSES || heap->number != current_cpu() % CPU_HEAPS)
         return 0;
-    lease_enter(lease_here);
-    struct grip grip = {.held = lease_to_take(lease_here, magazine_offset(size_class, 0))};
+    lease_enter(lease);
+    struct grip grip = {.held = lease_to_take(lease, magazine_offset(size_class, 0))};
     block = grip_take_waiting(&grip);
-    lease_leave(lease_here);
+    lease_leave(lease);
     return block;
 }
 
@@ -365,14 +367,15 @@ static inline struct subheap *heap_here(void)
 
 bool supply_put_by_lease(const struct page_info *info, void *address)
 {
+    struct lease *lease = lease_of_this_thread();
     bool put;
 
-    if (lease_heap() == NULL)
+    if (lease == NULL)
         return false;
-    lease_enter(lease_here);
-    struct grip grip = {.held = lease_to_put(lease_here, info->magazine)};
+    lease_enter(lease);
+    struct grip grip = {.held = lease_to_put(lease, info->magazine)};
     put = grip_push(&grip, address) || put_elsewhere(&grip, grip.held, NULL, address);
-    lease_leave(lease_here);
+    lease_leave(lease);
     return put;
 }
 

@@ -41,7 +41,7 @@ static void use_the_class(void)
 static bool has_lease(void)
 {
     return lease_here != NULL && atomic_load(&heap_here()->lease) == lease_here &&
-           lease_heap() == heap_here();
+           lease_of_this_thread() == lease_here;
 }
 
 /* As often as it takes: after one was taken away none is granted for some milliseconds. */
@@ -132,6 +132,15 @@ START_TEST(levels_and_boxes_below_the_active_level_need_no_lock_either)
         cia_free(blocks[i]);
     ck_assert_uint_eq(magazine_waiting(magazine_of_class()), waiting);
     atomic_store(&heap_here()->lock, 0);
+}
+END_TEST
+
+START_TEST(a_class_that_has_no_magazine_costs_nobody_the_lease)
+{
+    get_lease();
+    for (int i = 0; i < 100; i++)
+        cia_free(cia_allocate(2 * BYTES));
+    ck_assert(has_lease());
 }
 END_TEST
 
@@ -338,6 +347,7 @@ int main(void)
     tcase_set_timeout(tests, 100);
     tcase_add_test(tests, a_thread_with_a_lease_needs_no_lock);
     tcase_add_test(tests, levels_and_boxes_below_the_active_level_need_no_lock_either);
+    tcase_add_test(tests, a_class_that_has_no_magazine_costs_nobody_the_lease);
     tcase_add_test(tests, another_thread_takes_the_lease_away_and_in_time_has_its_own);
     tcase_add_test(tests, a_lease_is_not_taken_from_a_thread_in_a_step_and_nobody_waits_for_it);
     tcase_add_test(tests, what_waits_with_the_lease_of_a_thread_that_ended_is_served_to_others);
