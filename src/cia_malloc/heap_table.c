@@ -182,7 +182,7 @@ static bool try_patiently(bool (*attempt)(struct subheap *heap), struct subheap 
 
 bool heap_withdraw_lease(struct subheap *heap)
 {
-    return try_patiently(lease_withdraw, heap);
+    return !lease_is_below_us(heap) && try_patiently(lease_withdraw, heap);
 }
 
 struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_over)

@@ -11,10 +11,13 @@
 
 #include <linux/membarrier.h>
 
+/* A first look at other thread-local variables would call the dynamic linker, and that malloc. */
+#define INITIAL_EXEC __attribute__((tls_model("initial-exec")))
+
 _Thread_local struct lease *lease_here;
 
 /* This thread's, whether it leads anywhere or not; NULL until it is first granted one. */
-static _Thread_local struct lease *own;
+static INITIAL_EXEC _Thread_local struct lease *own;
 
 /* Set before the first sub-heap; cleared when the kernel refuses to go on. Relaxed. */
 static atomic_bool granted;
@@ -22,7 +25,7 @@ static atomic_bool granted;
 static struct lease leases[LEASES];
 
 /* The thread found none to be its own: it does not look again. */
-static _Thread_local bool refused;
+static INITIAL_EXEC _Thread_local bool refused;
 
 /* Every running thread of the process comes by a full fence before this returns. */
 static bool fence_everywhere(void)
@@ -61,22 +64,29 @@ static void end_lease(struct subheap *heap)
 }
 
 /* Whether its thread is in no step: one that runs comes to the end of its step soon. */
-static bool step_ends(const struct lease *lease)
+static bool step_ends(const struct lease *lease, int looks)
 {
-    enum { LOOKS = 50 };
-
     /* Acquire: pairs with the release in lease_leave; all that its steps did is seen. */
-    for (int i = 0; i < LOOKS; i++) {
-        if (atomic_load_explicit(&lease->busy, memory_order_acquire) == 0)
-            return true;
+    while (atomic_load_explicit(&lease->busy, memory_order_acquire) != 0) {
+        if (--looks <= 0)
+            return false;
         spin_pause();
     }
-    return false;
+    return true;
+}
+
+/* Also in a handler above find_lease, when own does not say so yet. */
+static bool is_of_this_thread(const struct lease *lease)
+{
+    return atomic_load_explicit(&lease->thread, memory_order_relaxed) == __builtin_thread_pointer();
 }
 
 bool lease_withdraw_slow(struct subheap *heap, struct lease *lease)
 {
-    if (lease == own) {
+    enum { LOOKS = 50 };
+    int looks = 1;
+
+    if (is_of_this_thread(lease)) {
         if (lease_is_busy(lease))
             return false;
         lead_nowhere(lease);
@@ -94,12 +104,20 @@ bool lease_withdraw_slow(struct subheap *heap, struct lease *lease)
             return false;
         }
         heap->lease_is_stopped = true;
+        looks = LOOKS;
     }
-    if (!step_ends(lease))
+    if (!step_ends(lease, looks))
         return false;
     end_lease(heap);
     heap->lease_again_at = decay_clock() + 1;
     return true;
+}
+
+bool lease_is_below_us(const struct subheap *heap)
+{
+    const struct lease *lease = atomic_load_explicit(&heap->lease, memory_order_relaxed);
+
+    return lease != NULL && is_of_this_thread(lease) && lease_is_busy(lease);
 }
 
 /* The thread's own lease, found again or taken; NULL when others have all that it looks at. */
@@ -192,23 +210,9 @@ void lease_grant(struct subheap *heap)
     lease_leave(lease);
 }
 
-/* This thread's stays if the fork came from a signal handler above a step. */
-static bool is_in_use(const struct lease *lease)
-{
-    return lease == own && lease_is_busy(lease);
-}
-
-/* Also in a handler above find_lease, when own does not say so yet. */
-static bool is_mine(const struct lease *lease)
-{
-    return atomic_load_explicit(&lease->thread, memory_order_relaxed) == __builtin_thread_pointer();
-}
-
 void lease_after_fork(struct subheap *heap)
 {
-    const struct lease *lease = atomic_load_explicit(&heap->lease, memory_order_relaxed);
-
-    if (lease != NULL && !is_in_use(lease))
+    if (!lease_is_below_us(heap))
         end_lease(heap);
 }
 
@@ -216,13 +220,15 @@ void leases_after_fork(void)
 {
     for (uint32_t i = 0; i < LEASES; i++) {
         struct lease *lease = &leases[i];
+        bool mine = is_of_this_thread(lease);
 
-        if (atomic_load_explicit(&lease->thread, memory_order_relaxed) == NULL || is_in_use(lease))
-            continue;
+        if (atomic_load_explicit(&lease->thread, memory_order_relaxed) == NULL ||
+            (mine && lease_is_busy(lease)))
+            continue; /* the fork came from a signal handler above a step */
         lead_nowhere(lease);
         lease->heap = NULL;
         lease_leave(lease);
-        if (!is_mine(lease))
+        if (!mine)
             atomic_store_explicit(&lease->thread, NULL, memory_order_relaxed);
     }
     refused = false;

@@ -142,6 +142,10 @@ static inline bool lease_withdraw(struct subheap *heap)
     return __builtin_expect(lease == NULL, 1) || lease_withdraw_slow(heap, lease);
 }
 
+/* Whether the lease is this thread's, which is in a step below a signal handler: no waiting helps.
+ */
+bool lease_is_below_us(const struct subheap *heap);
+
 /*
  * For the holder of the lock who has the magazines: they are this thread's when it has unlocked. Or
  * not: when leases are not granted, or another thread lost one of them a few milliseconds ago.

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # What the libraries take of what a process has once: bytes of static thread-local storage, of which
-# libc keeps few for libraries that come late, and the kernel's one registration of restartable
-# sequences a thread, which is libc's.
+# libc keeps few for libraries that come late, and none that the dynamic linker would have to provide
+# in the middle of a call; and the kernel's one registration of restartable sequences a thread, which
+# is libc's.
 #
 #   footprint_test.sh SOURCE_FOLDER LIBRARY...
 set -euo pipefail
@@ -27,6 +28,10 @@ for library; do
     done < <(readelf -lW "$library")
     if ((bytes > most)); then
         echo "${library##*/} takes $bytes bytes of static thread-local storage; $most are allowed" >&2
+        failed=1
+    fi
+    if readelf -rW "$library" | grep -E 'R_X86_64_(DTPMOD|TLSDESC)' >&2; then
+        echo "${library##*/} asks the dynamic linker for thread-local storage, which may call malloc" >&2
         failed=1
     fi
 done

@@ -22,6 +22,9 @@ if(NOT "${MPLACE_SANITIZE}" MATCHES thread)
     target_link_libraries(cia_lease_test PRIVATE cia_objects)
     set_tests_properties(unit.cia_lease_test PROPERTIES ENVIRONMENT CIA_RSEQ=0)
     foreach(name cia_subheap_test cia_magazine_test cia_stopped_test)
+        if(MPLACE_SANITIZE)
+            break() # slow there, and little that the others do not come by
+        endif()
         add_test(NAME unit.${name}.without_leases COMMAND ${name})
         set_tests_properties(unit.${name}.without_leases PROPERTIES LABELS unit TIMEOUT ${MPLACE_UNIT_TIMEOUT}
                                                          ENVIRONMENT "CIA_RSEQ=0;CIA_LEASE=0")
