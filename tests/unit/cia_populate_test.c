@@ -153,9 +153,9 @@ START_TEST(a_growing_class_is_64_kib_ahead_at_most)
     static bool used[CHUNK_PAGES];
     size_t bytes = (size_t)1 << _i;
     uint32_t used_pages = 0, most = 0;
-    const char *first = cia_allocate(bytes), *block = first;
 
-    one_cpu_and_small_pages();
+    one_cpu_and_small_pages(); /* before the first block: all are to come from one chunk */
+    const char *first = cia_allocate(bytes), *block = first;
     for (int i = 0; ((uintptr_t)block ^ (uintptr_t)first) < CHUNK_BYTES; i++) {
         uintptr_t begin = (uintptr_t)block % CHUNK_BYTES;
 
