@@ -107,11 +107,27 @@ static struct subheap *try_number(uint32_t number, uint32_t node)
                : NULL;
 }
 
+/*
+ * When the kernel last refused the memory of a sub-heap, or 0: for a while none is asked for, or as
+ * memory ends each call on a CPU without one would ask. Relaxed: a hint.
+ */
+static _Atomic uint64_t refused_at;
+
+static bool was_refused_lately(void)
+{
+    enum { MILLISECONDS = 10 };
+    uint64_t moment = atomic_load_explicit(&refused_at, memory_order_relaxed);
+
+    return moment != 0 && decay_clock() - moment < MILLISECONDS;
+}
+
 /* The same; made for the node if it is not there. */
 static struct subheap *try_or_make(uint32_t number, uint8_t node)
 {
-    if (atomic_load_explicit(&heap_table[number], memory_order_acquire) == NULL)
-        (void)heap_make(number, node); /* or another thread does, perhaps for another node */
+    /* Made, or another thread does, perhaps for another node. */
+    if (atomic_load_explicit(&heap_table[number], memory_order_acquire) == NULL &&
+        !was_refused_lately() && heap_make(number, node) == NULL)
+        atomic_store_explicit(&refused_at, decay_clock(), memory_order_relaxed);
     return try_number(number, node);
 }
 

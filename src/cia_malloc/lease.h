@@ -148,7 +148,7 @@ bool lease_is_below_us(const struct subheap *heap);
 
 /*
  * For the holder of the lock who has the magazines: they are this thread's when it has unlocked. Or
- * not: when leases are not granted, or another thread lost one of them a few milliseconds ago.
+ * not: when leases are not granted, or another thread lost one of them a while ago, by uses.
  */
 void lease_grant(struct subheap *heap);
 

@@ -40,9 +40,9 @@ struct subheap {
      * lock, and looked at without it by the thread whose lease it may be.
      */
     _Atomic(struct lease *) lease;
-    uint64_t lease_again_at; /* not before, by decay_clock; 0: any time */
-    bool lease_is_stopped;   /* it leads nowhere already, but its thread was in a step */
-    uint8_t uses;            /* of magazines under the lock, modulo 256 */
+    bool lease_is_stopped; /* it leads nowhere already, but its thread was in a step */
+    uint8_t lease_pause;   /* so many times none is granted, see lease_grant */
+    uint8_t uses;          /* of magazines under the lock, modulo 256 */
     struct page_heap pages;
     uint32_t large_live; /* large blocks handed out */
     uint64_t large_allocations;

@@ -44,7 +44,7 @@ static bool has_lease(void)
            lease_of_this_thread() == lease_here;
 }
 
-/* As often as it takes: after one was taken away none is granted for some milliseconds. */
+/* As often as it takes: after one was taken away none is granted for a while. */
 static void get_lease(void)
 {
     stay_on_cpu(sched_getcpu());
