@@ -108,10 +108,12 @@ static struct subheap *try_number(uint32_t number, uint32_t node)
 }
 
 /*
- * When the kernel last refused the memory of a sub-heap, or 0: for a while none is asked for, or as
- * memory ends each call on a CPU without one would ask. Relaxed: a hint.
+ * When the kernel last refused the memory of a sub-heap to a process that has others, or 0: for a
+ * while none is asked for, or as memory ends each call on a CPU without one would ask. Relaxed: a
+ * hint.
  */
 static _Atomic uint64_t refused_at;
+static atomic_bool has_any; /* relaxed: likewise */
 
 static bool was_refused_lately(void)
 {
@@ -121,13 +123,21 @@ static bool was_refused_lately(void)
     return moment != 0 && decay_clock() - moment < MILLISECONDS;
 }
 
+static void note_whether_made(bool made)
+{
+    if (made)
+        atomic_store_explicit(&has_any, true, memory_order_relaxed);
+    else if (atomic_load_explicit(&has_any, memory_order_relaxed))
+        atomic_store_explicit(&refused_at, decay_clock(), memory_order_relaxed);
+}
+
 /* The same; made for the node if it is not there. */
 static struct subheap *try_or_make(uint32_t number, uint8_t node)
 {
     /* Made, or another thread does, perhaps for another node. */
     if (atomic_load_explicit(&heap_table[number], memory_order_acquire) == NULL &&
-        !was_refused_lately() && heap_make(number, node) == NULL)
-        atomic_store_explicit(&refused_at, decay_clock(), memory_order_relaxed);
+        !was_refused_lately())
+        note_whether_made(heap_make(number, node) != NULL);
     return try_number(number, node);
 }
 
