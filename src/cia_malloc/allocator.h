@@ -60,7 +60,7 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes);
  * takes it. Some 40 instructions; reads no line that another CPU's malloc or free writes, writes as
  * cia_allocate, and a place of the magazine.
  */
-static inline void cia_free(void *block)
+static inline __attribute__((always_inline)) void cia_free(void *block)
 {
     ptrdiff_t area = magazine_area;
     const struct page_info *info = page_map_find(block);

@@ -54,6 +54,13 @@ uint64_t decay_clock(void)
     return thread_clock.last;
 }
 
+bool decay_is_recent(uint64_t moment)
+{
+    enum { MILLISECONDS = 10 };
+
+    return moment != 0 && decay_clock() - moment < MILLISECONDS;
+}
+
 /* How many of the pages that came in the last steps may still be kept. */
 static uint32_t kept(const struct decay *decay)
 {

@@ -35,6 +35,10 @@ int32_t decay_milliseconds(void);
  */
 uint64_t decay_clock(void);
 
+/* Whether the moment, by that clock, was less than 10 ms ago; 0: it was never. So long the kernel
+   is not asked again for what it refused. */
+bool decay_is_recent(uint64_t moment);
+
 /* How long ago it was that a sum of pages became what it is. All zero to begin with. */
 struct decay {
     uint64_t step;               /* the last one looked at */

@@ -115,14 +115,6 @@ static struct subheap *try_number(uint32_t number, uint32_t node)
 static _Atomic uint64_t refused_at;
 static atomic_bool has_any; /* relaxed: likewise */
 
-static bool was_refused_lately(void)
-{
-    enum { MILLISECONDS = 10 };
-    uint64_t moment = atomic_load_explicit(&refused_at, memory_order_relaxed);
-
-    return moment != 0 && decay_clock() - moment < MILLISECONDS;
-}
-
 static void note_whether_made(bool made)
 {
     if (made)
@@ -136,7 +128,7 @@ static struct subheap *try_or_make(uint32_t number, uint8_t node)
 {
     /* Made, or another thread does, perhaps for another node. */
     if (atomic_load_explicit(&heap_table[number], memory_order_acquire) == NULL &&
-        !was_refused_lately())
+        !decay_is_recent(atomic_load_explicit(&refused_at, memory_order_relaxed)))
         note_whether_made(heap_make(number, node) != NULL);
     return try_number(number, node);
 }

@@ -172,13 +172,10 @@ static bool leave_others(struct lease *lease, const struct subheap *heap)
 
 static void lead_to(struct lease *lease, struct subheap *heap)
 {
-    char *region = (char *)heap->magazines->own - offsetof(struct magazine_region, of_class);
-
     lease->heap = heap;
     lease_here = lease;
     atomic_store_explicit(&heap->lease, lease, memory_order_relaxed);
-    atomic_store_explicit(&lease->take, (struct magazine_region *)(void *)region,
-                          memory_order_relaxed);
+    atomic_store_explicit(&lease->take, magazine_own_region(heap->magazines), memory_order_relaxed);
     atomic_store_explicit(&lease->put, heap->magazines->region, memory_order_relaxed);
 }
 

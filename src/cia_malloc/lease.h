@@ -74,20 +74,15 @@ static inline bool lease_is_busy(const struct lease *lease)
     return atomic_load_explicit(&lease->busy, memory_order_relaxed) != 0;
 }
 
-static inline struct magazine *lease_magazine(struct magazine_region *region, uint32_t offset)
-{
-    return (struct magazine *)(void *)((char *)region + (size_t)offset * 8);
-}
-
 /* In a step: the magazine that malloc takes from, and the one that free puts into. */
 static inline struct magazine *lease_to_take(const struct lease *lease, uint32_t offset)
 {
-    return lease_magazine(atomic_load_explicit(&lease->take, memory_order_relaxed), offset);
+    return magazine_from(atomic_load_explicit(&lease->take, memory_order_relaxed), offset);
 }
 
 static inline struct magazine *lease_to_put(const struct lease *lease, uint32_t offset)
 {
-    return lease_magazine(atomic_load_explicit(&lease->put, memory_order_relaxed), offset);
+    return magazine_from(atomic_load_explicit(&lease->put, memory_order_relaxed), offset);
 }
 
 /* As magazine_pop; also 0 every LEASE_MALLOCS calls. 30 instructions; writes a line of the

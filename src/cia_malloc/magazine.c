@@ -94,11 +94,9 @@ void magazines_destroy(struct magazines *magazines)
 /* Puts those of a CPU in the tables. */
 static void enter(uint32_t cpu, struct magazines *magazines)
 {
-    char *own = (char *)magazines->own - offsetof(struct magazine_region, of_class);
-
     /* Release: all that was done to them is seen by who finds them. to_put comes last: who finds
        them there finds to_take stored. */
-    atomic_store_explicit(&magazine_to_take[cpu], (struct magazine_region *)(void *)own,
+    atomic_store_explicit(&magazine_to_take[cpu], magazine_own_region(magazines),
                           memory_order_release);
     atomic_store_explicit(&magazine_to_put[cpu], magazines->region, memory_order_release);
 }

@@ -173,10 +173,19 @@ static inline uint32_t magazine_offset(unsigned size_class, unsigned node)
                       8);
 }
 
-/* That of an offset. */
-static inline struct magazine *magazine_at(struct magazines *magazines, uint32_t offset)
+/* That of an offset, counted from a region: from the own one malloc's, from the first one free's.
+ */
+static inline struct magazine *magazine_from(struct magazine_region *region, uint32_t offset)
 {
-    return (struct magazine *)(void *)((char *)magazines->region + (size_t)offset * 8);
+    return (struct magazine *)(void *)((char *)region + (size_t)offset * 8);
+}
+
+/* The region of the CPU's node. */
+static inline struct magazine_region *magazine_own_region(struct magazines *magazines)
+{
+    char *own = (char *)magazines->own - offsetof(struct magazine_region, of_class);
+
+    return (struct magazine_region *)(void *)own;
 }
 
 /* Where malloc finds it, by number of lines of the request, 0 to MAGAZINE_LARGEST_LINES: one load
@@ -292,10 +301,8 @@ uint32_t magazine_waiting_untouched(const struct magazine *magazine);
 static inline const struct magazine *magazine_here(uint32_t offset)
 {
     uint32_t cpu = (uint32_t)rseq_cpu() % CPU_HEAPS;
-    const char *regions =
-        (const char *)atomic_load_explicit(&magazine_to_put[cpu], memory_order_acquire);
 
-    return (const struct magazine *)(const void *)(regions + (size_t)offset * 8);
+    return magazine_from(atomic_load_explicit(&magazine_to_put[cpu], memory_order_acquire), offset);
 }
 
 /* With sequences: the CPU's magazines from now on. Returns them, or those that it had already. */

@@ -205,13 +205,6 @@ static void join_one_more(struct page_heap *heap)
  */
 static _Atomic uint64_t refused_at;
 
-static bool is_recent(uint64_t moment)
-{
-    enum { MILLISECONDS = 10 };
-
-    return moment != 0 && decay_clock() - moment < MILLISECONDS;
-}
-
 void page_heap_ask_again(void)
 {
     atomic_store_explicit(&refused_at, 0, memory_order_relaxed);
@@ -219,7 +212,7 @@ void page_heap_ask_again(void)
 
 bool page_heap_may_trim(const struct page_heap *heap)
 {
-    return !is_recent(heap->vain_at);
+    return !decay_is_recent(heap->vain_at);
 }
 
 static bool take_from_new_chunk(struct page_heap *heap, const struct page_request *request,
@@ -227,7 +220,7 @@ static bool take_from_new_chunk(struct page_heap *heap, const struct page_reques
 {
     struct chunk *chunk;
 
-    if (is_recent(atomic_load_explicit(&refused_at, memory_order_relaxed)))
+    if (decay_is_recent(atomic_load_explicit(&refused_at, memory_order_relaxed)))
         return false;
     chunk = chunk_create(heap->owner, heap->node, wants_huge_chunks(heap));
     if (chunk == NULL) {

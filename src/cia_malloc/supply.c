@@ -411,7 +411,7 @@ bool supply_push_under_lock(const struct page_info *info, void *address)
 
     if (__builtin_expect(heap == NULL, 0))
         return false;
-    struct magazine *magazine = magazine_at(heap->magazines, info->magazine);
+    struct magazine *magazine = magazine_from(heap->magazines->region, info->magazine);
     if (__builtin_expect(!subheap_try_lock(heap), 0))
         return false;
     bool pushed = false;
@@ -429,7 +429,7 @@ static bool put_under_lock(struct subheap *heap, const struct page_info *info, v
     if (magazine_under_lock(heap, info->size_class) == NULL)
         return false;
     /* As free does by sequences: for a block of another node, one without room. */
-    struct grip grip = {.held = magazine_at(heap->magazines, info->magazine)};
+    struct grip grip = {.held = magazine_from(heap->magazines->region, info->magazine)};
     bool put = grip_push(&grip, address) || put_elsewhere(&grip, grip.held, heap, address);
     lease_grant(heap);
     return put;
