@@ -332,12 +332,10 @@ void cia_free_slow(void *address)
                                                : supply_push_under_lock(info, address))
                 return;
         } else {
-            /* The fast path tried the active level, if the area was known: a thread that only frees
-               comes by here first. */
+            /* The fast path tried the level, if the area was known: a thread that only frees comes
+               by here first. */
             if (__builtin_expect(area == MAGAZINE_AREA_UNKNOWN, 0)) {
                 area = magazine_area_here();
-                /* First, as ever: a block in the second level whose colour the active one lacks
-                   could be freed again unnoticed. */
                 if (magazine_area_is_usable(area) && magazine_push(area, info->magazine, address))
                     return;
             }

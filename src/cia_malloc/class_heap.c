@@ -233,7 +233,7 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t m
 
         /* Past a colour that was taken already, but not where two colours share a bit: there the
            blocks would come out of order. */
-        if ((*colours_taken & colour) != 0 && colours > MAGAZINE_PLACES)
+        if ((*colours_taken & colour) != 0 && colours > MAGAZINE_COLOURS)
             break;
         left ^= mask;
         if (left == 0 && ahead != 0) {

@@ -34,20 +34,14 @@ static inline uintptr_t grip_pop(const struct grip *grip)
 
 static inline bool grip_push(const struct grip *grip, void *block)
 {
-    return grip->held != NULL ? magazine_push_held(grip->held, block)
+    return grip->held != NULL ? magazine_push_held(grip->held, block, true)
                               : magazine_push(grip->area, grip->offset, block);
 }
 
-static inline bool grip_push_second(const struct grip *grip, void *block)
+static inline bool grip_push_anyway(const struct grip *grip, void *block)
 {
-    return grip->held != NULL ? magazine_push_second_held(grip->held, block)
-                              : magazine_push_second(grip->area, grip->offset, block);
-}
-
-static inline bool grip_take_second(const struct grip *grip)
-{
-    return grip->held != NULL ? magazine_take_second_held(grip->held)
-                              : magazine_take_second(grip->area, grip->offset, grip->side);
+    return grip->held != NULL ? magazine_push_held(grip->held, block, false)
+                              : magazine_push_anyway(grip->area, grip->offset, block);
 }
 
 static inline bool grip_open_box(const struct grip *grip)
@@ -56,33 +50,19 @@ static inline bool grip_open_box(const struct grip *grip)
                               : magazine_open_box(grip->area, grip->offset, grip->side);
 }
 
-static inline bool grip_set_aside(const struct grip *grip)
-{
-    return grip->held != NULL ? magazine_set_aside_held(grip->held)
-                              : magazine_set_aside(grip->area, grip->offset);
-}
-
-static inline bool grip_join(const struct grip *grip)
-{
-    return grip->held != NULL ? magazine_join_held(grip->held)
-                              : magazine_join(grip->area, grip->offset);
-}
-
 static inline bool grip_close_box(const struct grip *grip, uint32_t least)
 {
     return grip->held != NULL ? magazine_close_box_held(grip->held, least)
                               : magazine_close_box(grip->area, grip->offset, least);
 }
 
-static inline uint32_t grip_unload(const struct grip *grip, unsigned level,
-                                   char *blocks[MAGAZINE_LEVEL_MOST])
+static inline uint32_t grip_unload(const struct grip *grip, char *blocks[MAGAZINE_LEVEL_MOST])
 {
-    return grip->held != NULL
-               ? magazine_unload_held(grip->held, level, blocks)
-               : magazine_unload(grip->area, grip->offset, grip->side, level, blocks);
+    return grip->held != NULL ? magazine_unload_held(grip->held, blocks)
+                              : magazine_unload(grip->area, grip->offset, grip->side, blocks);
 }
 
-/* A block of what waits: the active level, filled if need be from the second or a box. 0: none. */
+/* A block of what waits: of the level, which if need be was the last box. 0: none. */
 static inline uintptr_t grip_take_waiting(const struct grip *grip)
 {
     do {
@@ -90,8 +70,8 @@ static inline uintptr_t grip_take_waiting(const struct grip *grip)
 
         if (block != 0)
             return block;
-        /* A thread that is moved to another CPU in between finds other levels there. */
-    } while (grip_take_second(grip) || grip_open_box(grip));
+        /* A thread that is moved to another CPU in between finds other boxes there. */
+    } while (grip_open_box(grip));
     return 0;
 }
 

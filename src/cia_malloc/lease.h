@@ -111,7 +111,7 @@ static inline __attribute__((always_inline)) bool lease_push(uint32_t offset, vo
     if (__builtin_expect(lease == NULL || lease_is_busy(lease), 0))
         return false;
     lease_enter(lease);
-    bool pushed = magazine_push_held(lease_to_put(lease, offset), block);
+    bool pushed = magazine_push_held(lease_to_put(lease, offset), block, true);
     lease_leave(lease);
     return pushed;
 }

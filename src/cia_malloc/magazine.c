@@ -36,22 +36,21 @@ static uint32_t bytes_of(unsigned size_class)
     return size_class < TINY_MAGAZINES ? size_class_lines[size_class] * LINE_BYTES : LINE_BYTES;
 }
 
-/* Blocks of a level at most: fewer where they are long. */
-static uint32_t limit_of(unsigned size_class)
+static uint32_t load_of(unsigned size_class)
 {
-    uint32_t most = MAGAZINE_LEVEL_BYTES / bytes_of(size_class);
+    uint32_t most = MAGAZINE_LOAD_BYTES / bytes_of(size_class);
 
-    return most < MAGAZINE_PLACES ? most : MAGAZINE_PLACES;
+    return most < MAGAZINE_LOAD_MOST ? most : MAGAZINE_LOAD_MOST;
 }
 
-/* Blocks of the stack at most. Fewer than a box must have: no boxes then. */
+/* Blocks of the stack at most. Fewer than a box must have where they are long: no boxes then. */
 static uint32_t ceiling_of(unsigned size_class)
 {
     uint32_t most = MAGAZINE_STACK_BYTES / bytes_of(size_class);
-    uint32_t limit = limit_of(size_class);
+    uint32_t load = load_of(size_class);
 
-    if (limit < MAGAZINE_PLACES)
-        return limit;
+    if (load < MAGAZINE_LOAD_MOST)
+        return 4 * load;
     return most < MAGAZINE_STACK ? most : MAGAZINE_STACK;
 }
 
@@ -117,7 +116,7 @@ void magazine_open(struct magazines *magazines, unsigned size_class)
         .ceiling = (uint16_t)(most < MAGAZINE_FIRST_CEILING ? most : MAGAZINE_FIRST_CEILING)};
 
     magazine->ceiling_most = most;
-    magazine->limit = limit_of(size_class);
+    magazine->load = load_of(size_class);
     magazine->store = &magazines->store[size_class];
     touch(magazine->store);
     /* Release: a sequence that finds the ceiling finds the others. */
@@ -138,14 +137,9 @@ static uint32_t top_of(const struct magazine *magazine)
     return atomic_load_explicit(&magazine->top, memory_order_acquire) & MAGAZINE_TOP_MASK;
 }
 
-static uint32_t second_of(const struct magazine *magazine)
-{
-    return (uint32_t)atomic_load_explicit(&magazine->second, memory_order_acquire);
-}
-
 uint32_t magazine_waiting(const struct magazine *magazine)
 {
-    return top_of(magazine) + second_of(magazine);
+    return top_of(magazine);
 }
 
 static uint32_t untouched_among(char *const *places, uint32_t count)
@@ -160,12 +154,9 @@ static uint32_t untouched_among(char *const *places, uint32_t count)
 
 uint32_t magazine_waiting_untouched(const struct magazine *magazine)
 {
-    uint32_t top = top_of(magazine), second = second_of(magazine);
+    uint32_t top = top_of(magazine);
 
-    if (top + second == 0)
-        return 0;
-    return untouched_among(magazine->store->stack, top) +
-           untouched_among(magazine->store->second, second);
+    return top > 0 ? untouched_among(magazine->store->stack, top) : 0;
 }
 
 uint64_t magazine_served(const struct magazine *magazine)
@@ -177,9 +168,7 @@ bool magazine_look(struct magazines *magazines, unsigned size_class, uint32_t lo
 {
     const struct magazine *magazine = &magazines->own[size_class];
     struct magazine_note *note = &magazines->note[size_class];
-    uint32_t second = second_of(magazine);
-    uint64_t stamp = atomic_load_explicit(&magazine->top, memory_order_relaxed) +
-                     ((uint64_t)second << MAGAZINE_TOP_BITS / 2);
+    uint64_t stamp = atomic_load_explicit(&magazine->top, memory_order_relaxed);
     uint32_t seen = atomic_load_explicit(&note->looks, memory_order_relaxed);
 
     if (atomic_load_explicit(&note->stamp, memory_order_relaxed) != stamp) {

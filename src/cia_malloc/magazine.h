@@ -5,21 +5,24 @@
  * alone. It is loaded from the class heap and unloaded to whichever sub-heaps its blocks belong to.
  * (The name is Bonwick's, USENIX 2001.)
  *
- *     active    a stack of blocks of which no two have one colour. malloc and free use this alone
- *               while they can.
- *     boxes     below it in the same array: what was active and became full, or nearly. malloc gets
- *               there when the active level is empty; to close or open a box moves nothing.
- *     second    another stack like the active one, for blocks whose colour that has already.
- *               When there is no place in either, they become a box.
+ *     level     the newest blocks of a stack, at most MAGAZINE_OF_A_COLOUR of each colour. malloc
+ *               and free use this alone while they can.
+ *     boxes     below it in the same stack: what was a level. free closes one when a colour has no
+ *               place left; malloc gets there when the level is empty. To close or open a box moves
+ *               no block.
  *
- * Placement. A stack of whatever the program freed last could have one colour. Here the two levels
- * give at most two blocks of a colour. A box has one block of each of at least half of the colours,
- * or at most two of each and at least three quarters of 64 in all: so N blocks from boxes put at
- * most 2.7 times the even share into a set, whatever the program freed, and nearly the even share
- * if that was everything or at random. What comes after them is what the class heap, which keeps
- * count, finds due; to it a block that waits here is live. Blocks never used are loaded in the
- * class heap's order and come out in it: the rule for them, at most ceil(N / C) + 1 of any N in a
- * row, is as exact as without magazines.
+ * Placement. A stack of whatever the program freed last could have one colour. Here a box has
+ * at least BOX_LEAST blocks and at most MAGAZINE_OF_A_COLOUR of each colour; where there are not so
+ * many, blocks go home. So N blocks in a row from boxes put at most 2.7 times the even share into a
+ * set, and 2 * MAGAZINE_OF_A_COLOUR more as they begin and end within boxes, whatever the program
+ * freed, and nearly the even share if that was everything. What comes after them is what the class
+ * heap, which keeps count, finds due; to it a block that waits here is live. Blocks never used are
+ * loaded in the class heap's order and come out in it: the rule for them, at most ceil(N / C) + 1
+ * of any N in a row, is as exact as without magazines.
+ *
+ * One of a colour would be more even still. But then whether a free finds its colour taken is
+ * chance, half the time, if blocks are freed in any order, and a processor cannot predict it:
+ * 20 ns in place of 8. Three are rarely there, and enough for a box before that happens often.
  *
  * A class gets its magazine when it is in heavy use on the CPU. Until then every call asks the
  * class heap, which sees all frees at once and keeps the program's blocks as even as can be.
@@ -30,8 +33,8 @@
  *   lock        only the holder of the sub-heap's lock, or the thread to which it has granted
  *               them, see lease.h.
  * Wherever a sequence is interrupted, the magazine is in order: it writes blocks where none wait,
- * and commits by one store, of 16 bytes where two counts change. So the child of a fork finds all
- * of them in order, wherever the parent's other threads were; what they had in hand is lost to it.
+ * and commits by one store. So the child of a fork finds all of them in order, wherever the
+ * parent's other threads were; what they had in hand is lost to it.
  */
 #ifndef MPLACE_CIA_MAGAZINE_H
 #define MPLACE_CIA_MAGAZINE_H
@@ -41,6 +44,7 @@
 
 #include <assert.h>
 #include <stdatomic.h>
+#include <string.h>
 
 enum {
     CPU_HEAPS = 1024, /* CPU numbers beyond it share: right, only slower */
@@ -50,25 +54,27 @@ enum {
     MAGAZINE_LARGEST = MAGAZINE_LARGEST_LINES * LINE_BYTES,
     MAGAZINE_CLASSES = 35,
     /* Behind those of the classes: of blocks of 16 and of 32 B with CIA_TINY=1. They have no
-       colours and no second level, see tiny.h. */
+       colours, see tiny.h. */
     TINY_CLASSES = 2,
     TINY_MAGAZINES = MAGAZINE_CLASSES,
     ALL_MAGAZINES = TINY_MAGAZINES + TINY_CLASSES,
 
-    MAGAZINE_PLACES = 64,  /* of a level: one word of bits, and the colours of most machines */
-    MAGAZINE_STACK = 1400, /* of the active level and the boxes together */
-    MAGAZINE_BOXES = 32,
-    BOX_LEAST = 32,        /* colours of a box with one block of each */
-    BOX_LEAST_JOINED = 48, /* blocks of one with up to two of each */
-    /* Blocks of an active level at most, after a box with two of each colour was opened. */
-    MAGAZINE_LEVEL_MOST = 2 * MAGAZINE_PLACES,
-    /* What the stack of one class may hold, but for a level of few: with fewer places than blocks
-       that come and go in turn, they would pass by the magazine all the time. A thousand blocks of
-       nine lines are 563 KiB. */
+    MAGAZINE_COLOURS = 64,    /* those of most machines; others modulo this */
+    MAGAZINE_OF_A_COLOUR = 3, /* of a level: less than half the ways of any first-level cache */
+    MAGAZINE_LEVEL_MOST = MAGAZINE_OF_A_COLOUR * MAGAZINE_COLOURS,
+    BOX_LEAST = 24 * MAGAZINE_OF_A_COLOUR, /* an even share is then 3/8 of the most, or more */
+    MAGAZINE_STACK = 1404,                 /* the level and the boxes together */
+    MAGAZINE_BOXES = 20,                   /* more than fit, but for those of tiny blocks */
+    /* What the stack of one class may hold, but for blocks so long that they are few: with fewer
+       places than blocks that come and go in turn, they would pass by the magazine all the time. A
+       thousand blocks of nine lines are 563 KiB. */
     MAGAZINE_STACK_BYTES = 768 << 10,
-    MAGAZINE_FIRST_CEILING = 4 * MAGAZINE_PLACES,
-    MAGAZINE_CEILING_STEP = 2 * MAGAZINE_PLACES,
-    MAGAZINE_LEVEL_BYTES = 128 << 10,
+    MAGAZINE_FIRST_CEILING = 4 * MAGAZINE_COLOURS,
+    MAGAZINE_CEILING_STEP = 2 * MAGAZINE_COLOURS,
+    /* Blocks of a load: half of the colours, for frees to find room for the others; fewer where
+       they are long. */
+    MAGAZINE_LOAD_MOST = MAGAZINE_COLOURS / 2,
+    MAGAZINE_LOAD_BYTES = 64 << 10,
 
     MAGAZINE_TOP_BITS = 16,
     MAGAZINE_TOP_MASK = (1 << MAGAZINE_TOP_BITS) - 1,
@@ -77,35 +83,35 @@ enum {
     MAGAZINE_UNTOUCHED = 1, /* in the address of a block that waits: it reads as zero */
 };
 
-struct magazine_box {
-    uint64_t colours; /* of its blocks */
-    uint64_t floor;   /* of its first block in the stack */
-};
-
-/* What a magazine holds; apart from it, so that those of all classes are side by side. */
+/*
+ * What a magazine holds; apart from it, so that those of all classes are side by side.
+ *
+ * count and last are not committed with the stack: after a sequence that was interrupted in its
+ * last instructions, an entry may be wrong until the level is next empty. Then a colour has one
+ * more in the level, or one fewer (a count below none is one fewer; so it has a sign), or last
+ * names a block that does not wait, or does not name one.
+ */
 struct magazine_store {
-    struct magazine_box box[MAGAZINE_BOXES];
-    char *second[MAGAZINE_PLACES];
+    int8_t count[MAGAZINE_COLOURS]; /* the level's blocks of each colour */
+    /* By colour, the line where the block begins that was freed last, modulo 2^32; 0 since one was
+       taken. Blocks are freed twice in a row more often than in any other way. */
+    uint32_t last[MAGAZINE_COLOURS];
+    int8_t box_count[MAGAZINE_BOXES][MAGAZINE_COLOURS]; /* count, when the box was closed */
+    uint64_t box_floor[MAGAZINE_BOXES];                 /* where in the stack it begins */
     char *stack[MAGAZINE_STACK];
 };
 
-/* One line. All that is written in malloc and free but the places. */
+/* One line. All that is written in malloc and free but the store. */
 struct magazine {
     /* Blocks in the stack, in the low MAGAZINE_TOP_BITS; above them, mallocs served. */
     _Alignas(LINE_BYTES) _Atomic uint64_t top;
-    _Atomic uint64_t second; /* blocks in the second level */
-    /* floor: where in the stack the active level begins. ceiling: how many blocks the stack may
+    /* floor: where in the stack the level begins. ceiling: how many blocks the stack may
        hold; 0 if the class is not in heavy use here yet, and all is empty. It rises with every
        load, that is when mallocs found the magazine empty: a CPU that frees what others allocate
        hoards little. boxes: how many there are. */
     _Atomic uint64_t bounds;
-    /* Of the active and of the second level. Bit c: it has a block of colour c, modulo 64. Not
-       committed with the count: after a sequence that was interrupted in its last instructions a
-       bit may be wrong, until the level is next empty. Then a block goes past it that need not, or
-       two of a colour wait in it. */
-    _Atomic uint64_t colours[2];
     struct magazine_store *store; /* constant, from when there is a ceiling */
-    uint64_t limit;               /* blocks of the second level at most; constant likewise */
+    uint64_t load;                /* blocks to load at once; constant likewise */
     uint64_t ceiling_most;        /* constant likewise */
 };
 
@@ -142,13 +148,13 @@ struct magazines {
 };
 
 static_assert(sizeof(struct magazine) == LINE_BYTES, "the assembler relies on it");
-static_assert(offsetof(struct magazine, second) == 8 && offsetof(struct magazine, bounds) == 16 &&
-                  offsetof(struct magazine, colours) == 24 &&
-                  offsetof(struct magazine, store) == 40 && offsetof(struct magazine, limit) == 48,
+static_assert(offsetof(struct magazine, bounds) == 8 && offsetof(struct magazine, store) == 16 &&
+                  offsetof(struct magazine, ceiling_most) == 32,
               "the assembler relies on it");
-static_assert(offsetof(struct magazine_store, second) == 512 &&
-                  offsetof(struct magazine_store, stack) == 1024 &&
-                  sizeof(struct magazine_box) == 16,
+static_assert(offsetof(struct magazine_store, last) == 64 &&
+                  offsetof(struct magazine_store, box_count) == 320 &&
+                  offsetof(struct magazine_store, box_floor) == 1600 &&
+                  offsetof(struct magazine_store, stack) == 1760,
               "the assembler relies on it");
 static_assert(sizeof(struct magazine_store) / LINE_BYTES % 2 == 1,
               "an odd number of lines: stores of different classes begin in different sets");
@@ -198,10 +204,24 @@ static inline uint32_t magazine_offset_of(size_t bytes)
     return magazine_offset_by_lines[(bytes + LINE_BYTES - 1) >> LINE_SHIFT];
 }
 
-/* The bit of a block among those of its level. */
+/* The line that the block begins, modulo 2^32, and its colour. */
+static inline uint32_t magazine_line(const void *block)
+{
+    return (uint32_t)((uintptr_t)block >> LINE_SHIFT);
+}
+
 static inline uint32_t magazine_colour(const void *block)
 {
-    return (uint32_t)((uintptr_t)block >> LINE_SHIFT) % MAGAZINE_PLACES;
+    return magazine_line(block) % MAGAZINE_COLOURS;
+}
+
+/* How many of each colour there are. */
+static inline void magazine_count_colours(char *const *blocks, uint32_t count,
+                                          int8_t counts[MAGAZINE_COLOURS])
+{
+    memset(counts, 0, MAGAZINE_COLOURS);
+    for (uint32_t i = 0; i < count; i++)
+        counts[magazine_colour(blocks[i])]++;
 }
 
 /* The block without what is said of it. */

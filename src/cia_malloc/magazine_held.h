@@ -31,16 +31,11 @@ static inline union magazine_bounds magazine_bounds_of(const struct magazine *ma
     return (union magazine_bounds){.word = magazine_word(&magazine->bounds)};
 }
 
-/* Blocks of the active level, and of the second. */
-static inline uint32_t magazine_active_blocks(const struct magazine *magazine)
+/* Blocks of the level. */
+static inline uint32_t magazine_level_blocks(const struct magazine *magazine)
 {
     return (uint32_t)(magazine_word(&magazine->top) & MAGAZINE_TOP_MASK) -
            magazine_bounds_of(magazine).floor;
-}
-
-static inline uint32_t magazine_second_blocks(const struct magazine *magazine)
-{
-    return (uint32_t)magazine_word(&magazine->second);
 }
 
 /* The place above the newest block of the stack. */
@@ -62,87 +57,30 @@ static inline uintptr_t magazine_pop_held(struct magazine *magazine)
     if (count == magazine_bounds_of(magazine).floor)
         return 0;
     char *block = magazine->store->stack[count - 1];
-    uint64_t bits = magazine_word(&magazine->colours[0]);
-    magazine_set_word(&magazine->colours[0], bits & ~((uint64_t)1 << magazine_colour(block)));
+    uint32_t colour = magazine_colour(block);
+    magazine->store->count[colour]--;
+    magazine->store->last[colour] = 0;
     magazine_set_word(&magazine->top, top + (MAGAZINE_SERVED - 1));
     return (uintptr_t)block;
 }
 
-static inline bool magazine_push_held(struct magazine *magazine, void *block)
+/* look: as magazine_push; else as magazine_push_anyway. */
+static inline __attribute__((always_inline)) bool magazine_push_held(struct magazine *magazine,
+                                                                     void *block, bool look)
 {
     uint64_t top = magazine_word(&magazine->top);
     uint32_t count = top & MAGAZINE_TOP_MASK;
-    uint64_t bits = magazine_word(&magazine->colours[0]);
-    uint64_t bit = (uint64_t)1 << magazine_colour(block);
+    struct magazine_store *store = magazine->store;
+    uint32_t colour = magazine_colour(block);
+    uint32_t line = magazine_line(block);
 
-    if ((bits & bit) != 0 || count >= magazine_bounds_of(magazine).ceiling)
+    if (count >= magazine_bounds_of(magazine).ceiling ||
+        store->count[colour] >= MAGAZINE_OF_A_COLOUR || (look && store->last[colour] == line))
         return false;
-    magazine->store->stack[count] = block;
-    magazine_set_word(&magazine->colours[0], bits | bit);
+    store->last[colour] = line;
+    store->count[colour]++;
+    store->stack[count] = block;
     magazine_set_word(&magazine->top, top + 1);
-    return true;
-}
-
-static inline bool magazine_push_second_held(struct magazine *magazine, void *block)
-{
-    uint32_t count = magazine_second_blocks(magazine);
-    uint64_t bits = magazine_word(&magazine->colours[1]);
-    uint64_t bit = (uint64_t)1 << magazine_colour(block);
-
-    if ((bits & bit) != 0 || count >= magazine->limit)
-        return false;
-    magazine->store->second[count] = block;
-    magazine_set_word(&magazine->colours[1], bits | bit);
-    magazine_set_word(&magazine->second, count + 1);
-    return true;
-}
-
-static inline bool magazine_set_aside_held(struct magazine *magazine)
-{
-    uint32_t count = magazine_active_blocks(magazine);
-
-    if (magazine_second_blocks(magazine) != 0 || count == 0 || count > MAGAZINE_PLACES)
-        return false;
-    memcpy(magazine->store->second, magazine_next_place(magazine) - count,
-           count * sizeof *magazine->store->second);
-    magazine_set_word(&magazine->colours[1], magazine_word(&magazine->colours[0]));
-    magazine_set_word(&magazine->colours[0], 0);
-    magazine_grow(magazine, -(int64_t)count);
-    magazine_set_word(&magazine->second, count);
-    return true;
-}
-
-static inline bool magazine_join_held(struct magazine *magazine)
-{
-    uint32_t count = magazine_second_blocks(magazine);
-    uint32_t together = magazine_active_blocks(magazine) + count;
-    union magazine_bounds bounds = magazine_bounds_of(magazine);
-
-    if (count == 0 || together > MAGAZINE_LEVEL_MOST ||
-        bounds.floor + together + MAGAZINE_PLACES > bounds.ceiling)
-        return false;
-    memcpy(magazine_next_place(magazine), magazine->store->second,
-           count * sizeof *magazine->store->second);
-    magazine_set_word(&magazine->colours[0],
-                      magazine_word(&magazine->colours[0]) | magazine_word(&magazine->colours[1]));
-    magazine_set_word(&magazine->colours[1], 0);
-    magazine_set_word(&magazine->second, 0);
-    magazine_grow(magazine, count);
-    return true;
-}
-
-static inline bool magazine_take_second_held(struct magazine *magazine)
-{
-    uint32_t count = magazine_second_blocks(magazine);
-
-    if (magazine_active_blocks(magazine) != 0 || count == 0)
-        return false;
-    memcpy(magazine_next_place(magazine), magazine->store->second,
-           count * sizeof *magazine->store->second);
-    magazine_set_word(&magazine->colours[0], magazine_word(&magazine->colours[1]));
-    magazine_set_word(&magazine->colours[1], 0);
-    magazine_set_word(&magazine->second, 0);
-    magazine_grow(magazine, count);
     return true;
 }
 
@@ -150,11 +88,11 @@ static inline bool magazine_open_box_held(struct magazine *magazine)
 {
     union magazine_bounds bounds = magazine_bounds_of(magazine);
 
-    if (magazine_active_blocks(magazine) != 0 || bounds.boxes == 0)
+    if (magazine_level_blocks(magazine) != 0 || bounds.boxes == 0)
         return false;
-    const struct magazine_box *box = &magazine->store->box[--bounds.boxes];
-    bounds.floor = (uint16_t)box->floor;
-    magazine_set_word(&magazine->colours[0], box->colours);
+    struct magazine_store *store = magazine->store;
+    bounds.floor = (uint16_t)store->box_floor[--bounds.boxes];
+    memcpy(store->count, store->box_count[bounds.boxes], sizeof store->count);
     magazine_set_word(&magazine->bounds, bounds.word);
     return true;
 }
@@ -162,49 +100,44 @@ static inline bool magazine_open_box_held(struct magazine *magazine)
 static inline bool magazine_close_box_held(struct magazine *magazine, uint32_t least)
 {
     union magazine_bounds bounds = magazine_bounds_of(magazine);
-    uint32_t count = magazine_active_blocks(magazine);
+    uint32_t count = magazine_level_blocks(magazine);
 
-    if (count < least || bounds.floor + count + MAGAZINE_PLACES > bounds.ceiling ||
+    if (count < least || bounds.floor + count + MAGAZINE_COLOURS > bounds.ceiling ||
         bounds.boxes >= MAGAZINE_BOXES)
         return false;
-    magazine->store->box[bounds.boxes++] = (struct magazine_box){
-        .colours = magazine_word(&magazine->colours[0]), .floor = bounds.floor};
+    struct magazine_store *store = magazine->store;
+    store->box_floor[bounds.boxes] = bounds.floor;
+    memcpy(store->box_count[bounds.boxes++], store->count, sizeof store->count);
+    memset(store->count, 0, sizeof store->count);
     bounds.floor = (uint16_t)(bounds.floor + count);
-    magazine_set_word(&magazine->colours[0], 0);
     magazine_set_word(&magazine->bounds, bounds.word);
     return true;
 }
 
-static inline uint32_t magazine_unload_held(struct magazine *magazine, unsigned level,
+static inline uint32_t magazine_unload_held(struct magazine *magazine,
                                             char *places[MAGAZINE_LEVEL_MOST])
 {
-    uint32_t count =
-        level == 0 ? magazine_active_blocks(magazine) : magazine_second_blocks(magazine);
+    uint32_t count = magazine_level_blocks(magazine);
 
     if (count == 0)
         return 0;
     if (count > MAGAZINE_LEVEL_MOST)
         count = MAGAZINE_LEVEL_MOST;
-    memcpy(places, level == 0 ? magazine_next_place(magazine) - count : magazine->store->second,
-           count * sizeof *places);
-    magazine_set_word(&magazine->colours[level], 0);
-    if (level == 0)
-        magazine_grow(magazine, -(int64_t)count);
-    else
-        magazine_set_word(&magazine->second, 0);
+    memcpy(places, magazine_next_place(magazine) - count, count * sizeof *places);
+    memset(magazine->store->count, 0, sizeof magazine->store->count);
+    magazine_grow(magazine, -(int64_t)count);
     return count;
 }
 
-static inline bool magazine_load_held(struct magazine *magazine,
-                                      char *const places[MAGAZINE_PLACES], uint32_t count,
-                                      uint64_t colours_of_them)
+static inline bool magazine_load_held(struct magazine *magazine, char *const *places,
+                                      uint32_t count)
 {
     union magazine_bounds bounds = magazine_bounds_of(magazine);
 
-    if (magazine_active_blocks(magazine) != 0 || bounds.floor + count > bounds.ceiling)
+    if (magazine_level_blocks(magazine) != 0 || bounds.floor + count > bounds.ceiling)
         return false;
     memcpy(magazine_next_place(magazine), places, count * sizeof *places);
-    magazine_set_word(&magazine->colours[0], colours_of_them);
+    magazine_count_colours(places, count, magazine->store->count);
     magazine_grow(magazine, count);
     return true;
 }

@@ -87,11 +87,11 @@ bool subheap_find(struct subheap *heap, unsigned size_class)
     return class_heap_find(class_heap, true);
 }
 
-uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **blocks, uint32_t most,
-                      uint64_t *colours_taken)
+uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **blocks, uint32_t most)
 {
     struct class_heap *class_heap = &heap->classes[size_class];
     uint32_t count = 0, more;
+    uint64_t colours_taken;
     bool untouched;
 
     /* What waits in the inbox still counts as live, of whatever colours it is, and the load asks
@@ -102,9 +102,9 @@ uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **blocks, 
     if (block == NULL)
         return 0;
     blocks[count++] = block + (untouched ? MAGAZINE_UNTOUCHED : 0);
-    *colours_taken = (uint64_t)1 << magazine_colour(block);
+    colours_taken = (uint64_t)1 << magazine_colour(block);
     do {
-        more = class_heap_take_many(class_heap, blocks + count, most - count, colours_taken);
+        more = class_heap_take_many(class_heap, blocks + count, most - count, &colours_taken);
         count += more;
         /* What is still due in this span has a colour that was taken, or nothing is. */
     } while (count < most && more > 0 && class_heap_find(class_heap, false));

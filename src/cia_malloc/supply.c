@@ -10,7 +10,7 @@
 #include "cia_malloc/heap_table.h"
 #include "cia_malloc/housekeeping.h"
 #include "cia_malloc/lease.h"
-#include "cia_malloc/magazine_lately.h"
+#include "cia_malloc/magazine_waits.h"
 #include "cia_malloc/tiny.h"
 
 /*
@@ -102,10 +102,10 @@ static void unload_here(char *const *blocks, uint32_t count)
 }
 
 /* held as above; NULL where the caller has no lock. False: there was nothing. */
-static bool unload_level(const struct grip *grip, struct subheap *held, unsigned level)
+static bool unload_level(const struct grip *grip, struct subheap *held)
 {
     char *blocks[MAGAZINE_LEVEL_MOST];
-    uint32_t count = grip_unload(grip, level, blocks);
+    uint32_t count = grip_unload(grip, blocks);
 
     if (count == 0)
         return false;
@@ -117,19 +117,6 @@ static bool unload_level(const struct grip *grip, struct subheap *held, unsigned
     }
     return true;
 }
-
-/* How many blocks to load, one of them for the malloc that found nothing: half a level, for frees
-   to find room in the other half. */
-static uint32_t load_of(uint64_t limit)
-{
-    return (uint32_t)(limit + 1) / 2;
-}
-
-/* Loads from the class heap, all of different colours; the first one is to be served. */
-struct load {
-    char *blocks[MAGAZINE_PLACES + 1];
-    uint64_t colours; /* of the others */
-};
 
 /*
  * A stack hands out its last place first: turned round, the blocks come out in the class heap's
@@ -145,16 +132,17 @@ static void turn_round(char **blocks, uint32_t count)
     }
 }
 
-/* For the holder of the lock; 0 when out of memory. */
-static uint32_t load_from(struct subheap *heap, struct load *load, unsigned size_class,
-                          uint32_t most)
+/*
+ * Loads from the class heap, for the holder of the lock: blocks of different colours, the first one
+ * to be served. 0 when out of memory.
+ */
+static uint32_t load_from(struct subheap *heap, unsigned size_class, uint32_t most,
+                          char *blocks[MAGAZINE_LOAD_MOST])
 {
-    uint32_t count = subheap_load(heap, size_class, load->blocks, most, &load->colours);
+    uint32_t count = subheap_load(heap, size_class, blocks, most);
 
-    if (count > 1) {
-        load->colours &= ~((uint64_t)1 << magazine_colour(load->blocks[0]));
-        turn_round(load->blocks + 1, count - 1);
-    }
+    if (count > 1)
+        turn_round(blocks + 1, count - 1);
     return count;
 }
 
@@ -175,7 +163,7 @@ static __attribute__((noinline)) uintptr_t supply_under_lock(unsigned size_class
 {
     struct subheap *heap = heap_acquire();
     struct grip grip = {.held = NULL};
-    struct load load;
+    char *blocks[MAGAZINE_LOAD_MOST];
     uintptr_t block = 0;
     bool waited = false;
 
@@ -187,11 +175,11 @@ static __attribute__((noinline)) uintptr_t supply_under_lock(unsigned size_class
         waited = block != 0;
     }
     if (!waited) {
-        uint32_t most = grip.held != NULL ? load_of(grip.held->limit) : 1;
-        uint32_t count = load_from(heap, &load, size_class, most);
-        block = count > 0 ? (uintptr_t)load.blocks[0] : 0;
+        uint32_t most = grip.held != NULL ? (uint32_t)grip.held->load : 1;
+        uint32_t count = load_from(heap, size_class, most, blocks);
+        block = count > 0 ? (uintptr_t)blocks[0] : 0;
         if (count > 1) {
-            (void)magazine_load_held(grip.held, load.blocks + 1, count - 1, load.colours);
+            (void)magazine_load_held(grip.held, blocks + 1, count - 1);
             magazine_raise_ceiling_held(grip.held);
         }
     }
@@ -206,31 +194,31 @@ static __attribute__((noinline)) uintptr_t supply_under_lock(unsigned size_class
 
 static uintptr_t supply_by_sequences(ptrdiff_t area, unsigned size_class)
 {
-    struct load load;
+    char *blocks[MAGAZINE_LOAD_MOST];
     uint32_t count, most = 1;
     struct subheap *heap = heap_acquire();
 
     if (__builtin_expect(heap == NULL, 0))
         return 0;
     if (heap->magazines != NULL && magazine_use(heap->magazines, size_class))
-        most = load_of(heap->magazines->own[size_class].limit);
-    count = load_from(heap, &load, size_class, most);
+        most = (uint32_t)heap->magazines->own[size_class].load;
+    count = load_from(heap, size_class, most, blocks);
     subheap_unlock(heap);
     if (count == 0)
         return 0;
     /* By now this may be another CPU, perhaps of another node, or another thread's load be there.
      */
-    if (count > 1 && !magazine_load(area, magazine_offset(size_class, heap->pages.node),
-                                    load.blocks + 1, count - 1, load.colours))
-        unload_here(load.blocks + 1, count - 1);
+    if (count > 1 &&
+        !magazine_load(area, magazine_offset(size_class, heap->pages.node), blocks + 1, count - 1))
+        unload_here(blocks + 1, count - 1);
     if (most > 1) {
         magazine_raise_ceiling(area, magazine_offset(size_class, 0));
         supply_housekeeping();
     }
-    return (uintptr_t)load.blocks[0];
+    return (uintptr_t)blocks[0];
 }
 
-/* What waits below the active level, if this thread has the lease of the CPU where it is. */
+/* What waits below the level, if this thread has the lease of the CPU where it is. */
 static uintptr_t take_waiting_by_lease(unsigned size_class)
 {
     struct lease *lease = lease_of_this_thread();
@@ -267,73 +255,48 @@ static _Noreturn void freed_twice(const void *address)
     subheap_double_free(&block.chunk->spans[block.span], block.bit);
 }
 
-/*
- * Closes a box, by what the two levels hold, if it will be even: of both together if they are
- * enough, for they have at most two of each colour; else of the active level, if that has
- * half of the colours and one block of each. Then the active level is empty.
- */
-static bool close_even_box(const struct grip *grip, const struct magazine *now)
-{
-    uint32_t active = magazine_active_blocks(now), second = magazine_second_blocks(now);
-
-    if (active + second >= BOX_LEAST_JOINED && grip_join(grip))
-        return grip_close_box(grip, BOX_LEAST_JOINED);
-    return active >= BOX_LEAST &&
-           (uint32_t)__builtin_popcountll(magazine_word(&now->colours[0])) >= active &&
-           grip_close_box(grip, BOX_LEAST);
-}
-
 /* As on a CPU that frees what others allocate: then blocks go home a level at a time. */
-static bool is_full_of_boxes(const struct magazine *now)
+static bool has_no_room_for_a_box(const struct magazine *now)
 {
     union magazine_bounds bounds = magazine_bounds_of(now);
 
-    return bounds.boxes > 0 &&
-           (bounds.boxes >= MAGAZINE_BOXES ||
-            bounds.floor + magazine_active_blocks(now) + MAGAZINE_PLACES > bounds.ceiling);
+    return bounds.boxes >= MAGAZINE_BOXES ||
+           bounds.floor + magazine_level_blocks(now) + MAGAZINE_COLOURS > bounds.ceiling;
+}
+
+/* Whether the level has as many blocks as a box, or nearly all there may be. */
+static bool is_worth_unloading(const struct magazine *now)
+{
+    uint32_t nearly_all = magazine_bounds_of(now).ceiling * 3U / 4;
+
+    return magazine_level_blocks(now) >= (nearly_all < BOX_LEAST ? nearly_all : BOX_LEAST);
 }
 
 /*
- * Finds a place in a magazine whose active level did not take a block: it has its colour, or as
- * many blocks as it may. now says what the two levels hold, roughly where it is worked on by
- * sequences. In this order:
- *   - in the active level, after a box was closed over a full one, or it was set aside;
- *   - in the second level;
- *   - in the active level, after a box was closed; or, if there can be no more, after its blocks
- *     went home;
- *   - in the active level, after the second one, if it is nearly full, went home and the active one
- *     was set aside.
- * So blocks that are freed in the order of their allocation come by here once in 64 times. Else
- * false: the block goes home alone.
+ * Finds a place in a magazine whose level did not take a block. now says what the level holds,
+ * roughly where it is worked on by sequences: after a box was closed over it; or, if there can be
+ * no more, after its blocks went home. So blocks that are freed in the order of their allocation
+ * come by here once in MAGAZINE_LEVEL_MOST times. Else false: the block goes home alone.
  */
 static bool put_elsewhere(const struct grip *grip, const struct magazine *now, struct subheap *held,
                           void *address)
 {
-    uint32_t active = magazine_active_blocks(now), second = magazine_second_blocks(now);
+    enum { LOOKED_AT = 8 };
+    bool suspected;
 
     if (magazine_bounds_of(now).ceiling == 0)
         return false;
-    if (__builtin_expect(
-            magazine_stack_has_lately(now, address) || magazine_second_has_lately(now, address), 0))
+    suspected = magazine_freed_last(now, address);
+    if (__builtin_expect(magazine_has(now, address, suspected ? MAGAZINE_STACK : LOOKED_AT), 0))
         freed_twice(address);
-    if (active >= MAGAZINE_PLACES && grip_close_box(grip, MAGAZINE_PLACES) &&
-        grip_push(grip, address))
+    if (suspected && grip_push_anyway(grip, address))
         return true;
-    if (active < MAGAZINE_PLACES && second == 0 && grip_set_aside(grip) && grip_push(grip, address))
-        return true;
-    if (grip_push_second(grip, address))
-        return true;
-    if (close_even_box(grip, now))
-        return grip_push(grip, address);
-    if (is_full_of_boxes(now) && active >= BOX_LEAST) {
-        unload_level(grip, held, 0);
-        return grip_push(grip, address);
-    }
-    if (second * 4 < now->limit * 3)
+    if (grip_close_box(grip, BOX_LEAST))
+        return grip_push_anyway(grip, address);
+    if (!has_no_room_for_a_box(now) || !is_worth_unloading(now))
         return false;
-    unload_level(grip, held, 1);
-    grip_set_aside(grip);
-    return grip_push(grip, address);
+    unload_level(grip, held);
+    return grip_push_anyway(grip, address);
 }
 
 static __attribute__((noinline)) bool put_elsewhere_by_sequences(ptrdiff_t area, uint32_t offset,
@@ -346,14 +309,6 @@ static __attribute__((noinline)) bool put_elsewhere_by_sequences(ptrdiff_t area,
 
 bool supply_put_elsewhere(ptrdiff_t area, const struct page_info *info, void *address)
 {
-    const struct magazine *here = magazine_here(info->magazine);
-
-    /* The usual case, where blocks are freed in any order: the second level has room. If the block
-       waits there it has its colour, and refuses. */
-    if (magazine_second_blocks(here) != 0 && magazine_active_blocks(here) < MAGAZINE_PLACES &&
-        __builtin_expect(!magazine_stack_has_lately(here, address), 1) &&
-        magazine_push_second(area, info->magazine, address))
-        return true;
     return put_elsewhere_by_sequences(area, info->magazine, address);
 }
 
@@ -416,7 +371,7 @@ bool supply_push_under_lock(const struct page_info *info, void *address)
         return false;
     bool pushed = false;
     if (__builtin_expect(lease_withdraw(heap), 1)) {
-        pushed = magazine_push_held(magazine, address);
+        pushed = magazine_push_held(magazine, address, true);
         used_under_lock(heap);
     }
     subheap_unlock(heap);
@@ -451,9 +406,7 @@ void supply_take_back(const struct page_info *info, void *address)
 /* Empties the magazine; held: a sub-heap whose lock the caller has, or NULL. */
 static void empty(const struct grip *grip, struct subheap *held)
 {
-    while (unload_level(grip, held, 1))
-        ;
-    while (unload_level(grip, held, 0) || grip_open_box(grip))
+    while (unload_level(grip, held) || grip_open_box(grip))
         ;
 }
 

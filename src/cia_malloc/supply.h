@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * Blocks of the classes, where the fast paths of allocator.h have nothing to give or no place to
- * put: second levels and boxes, magazines under locks, loading and unloading, and classes that have
+ * put: boxes, magazines under locks, loading and unloading, and classes that have
  * no magazine.
  */
 #ifndef MPLACE_CIA_SUPPLY_H
@@ -15,13 +15,13 @@ uintptr_t supply_block(unsigned size_class);
 
 /*
  * By sequences: finds a place for a block that begins at the address, on a page of that info, in
- * this CPU's magazine, whose active level did not take it. False: there is none.
+ * this CPU's magazine, whose level did not take it. False: there is none.
  */
 bool supply_put_elsewhere(ptrdiff_t area, const struct page_info *info, void *address);
 
 /*
- * Where magazines are under the sub-heap's lock: the newest block of the active level, or a place
- * there. 0, or false, when there is none, or the lock is taken. An exchange each, and a release.
+ * Where magazines are under the sub-heap's lock: the newest block of the level, or a place there.
+ * 0, or false, when there is none, or the lock is taken. An exchange each, and a release.
  */
 uintptr_t supply_pop_under_lock(unsigned size_class);
 bool supply_push_under_lock(const struct page_info *info, void *address);

@@ -8,7 +8,10 @@
 #include "cia_malloc/heap_table.h"
 #include "cia_malloc/supply.h"
 
-enum { LOAD_BLOCKS = 32 }; /* at once into a magazine; at most 16 lines ahead of their use */
+enum {
+    LEVEL_BLOCKS = 64, /* of a magazine's level and boxes */
+    LOAD_BLOCKS = 32,  /* at once into a magazine; at most 16 lines ahead of their use */
+};
 
 atomic_bool tiny_blocks;
 
@@ -29,9 +32,9 @@ static uint32_t offset_of(unsigned tiny)
 }
 
 /*
- * Puts a block on top of the active level, if this is the CPU. False: it is another one, or the
- * level is full, or the CPU has no magazine for it. As magazine_push, without colours: what is
- * compared in their place is the CPU.
+ * Puts a block on top of the level, if this is the CPU. False: it is another one, or the level is
+ * full, or the CPU has no magazine for it. As magazine_push, without colours: what is compared in
+ * their place is the CPU.
  */
 static inline bool push(ptrdiff_t area, uint32_t offset, uint32_t cpu, void *block)
 {
@@ -42,20 +45,20 @@ static inline bool push(ptrdiff_t area, uint32_t offset, uint32_t cpu, void *blo
                  "movq (%%r9, %[cpu], 8), %%r9\n\t"
                  "leaq (%%r9, %[offset], 8), %%r9\n\t"
                  "movq (%%r9), %%r8\n\t"
-                 "movzwl 16(%%r9), %%r11d\n\t" /* floor */
-                 "cmpw 18(%%r9), %%r8w\n\t"    /* ceiling */
+                 "movzwl 8(%%r9), %%r11d\n\t" /* floor */
+                 "cmpw 10(%%r9), %%r8w\n\t"   /* ceiling */
                  "jae %l[refused]\n\t"
                  "movzwl %%r8w, %%r10d\n\t"
                  "addl %[places], %%r11d\n\t"
                  "cmpl %%r11d, %%r10d\n\t"
                  "jae %l[refused]\n\t"
                  "incq %%r8\n\t"
-                 "movq 40(%%r9), %%r11\n\t" /* store */
-                 "movq %[block], 1024(%%r11, %%r10, 8)\n\t"
+                 "movq 16(%%r9), %%r11\n\t" /* store */
+                 "movq %[block], 1760(%%r11, %%r10, 8)\n\t"
                  "movq %%r8, (%%r9)\n\t" RSEQ_COMMITTED
                  :
                  : [area] "r"(area), [offset] "r"((uint64_t)offset), [cpu] "r"((uint64_t)cpu),
-                   [block] "r"(block), [places] "i"(MAGAZINE_PLACES)
+                   [block] "r"(block), [places] "i"(LEVEL_BLOCKS)
                  : "memory", "cc", "r8", "r9", "r10", "r11"
                  : refused);
     return true;
@@ -69,7 +72,7 @@ static bool push_held(struct magazine *magazine, void *block)
     union magazine_bounds bounds = magazine_bounds_of(magazine);
 
     if ((top & MAGAZINE_TOP_MASK) >= bounds.ceiling ||
-        magazine_active_blocks(magazine) >= MAGAZINE_PLACES)
+        magazine_level_blocks(magazine) >= LEVEL_BLOCKS)
         return false;
     magazine->store->stack[top & MAGAZINE_TOP_MASK] = block;
     magazine_set_word(&magazine->top, top + 1);
@@ -254,13 +257,13 @@ static bool put(const struct grip *grip, const struct page_info *info, void *blo
                               : push(grip->area, grip->offset, info->tiny_cpu, block);
 }
 
-/* After the active level took no more: closes a box, or sends a level home. */
+/* After the level took no more: closes a box, or sends a level home. */
 static bool push_elsewhere(const struct grip *grip, struct subheap *held,
                            const struct page_info *info, void *block)
 {
-    if (!grip_close_box(grip, MAGAZINE_PLACES)) {
+    if (!grip_close_box(grip, LEVEL_BLOCKS)) {
         char *blocks[MAGAZINE_LEVEL_MOST];
-        uint32_t count = grip_unload(grip, 0, blocks);
+        uint32_t count = grip_unload(grip, blocks);
 
         if (count == 0)
             return false; /* the class is not in heavy use here */
@@ -286,7 +289,7 @@ static void free_under_lock(const struct page_info *info, void *block)
     subheap_unlock(heap);
 }
 
-/* What the active level of this CPU's magazine did not take, or was not asked to. */
+/* What the level of this CPU's magazine did not take, or was not asked to. */
 static __attribute__((noinline)) void free_elsewhere(const struct page_info *info, void *block)
 {
     ptrdiff_t area = magazine_area_here();
@@ -323,6 +326,6 @@ void tiny_empty_magazine(const struct grip *grip, unsigned tiny, struct subheap 
     char *blocks[MAGAZINE_LEVEL_MOST];
 
     do
-        send_all(held, tiny, blocks, grip_unload(grip, 0, blocks));
+        send_all(held, tiny, blocks, grip_unload(grip, blocks));
     while (grip_open_box(grip));
 }

@@ -10,8 +10,9 @@
  * CPUs are handed blocks of one line, but where a thread takes its blocks along to another CPU, or
  * found the sub-heap of its CPU taken.
  *
- * The magazine is one like those of the classes, but a plain stack in boxes of 64: no colours, no
- * second level. What that notices of double frees, and more, the mark does, see tiny_heap.h.
+ * The magazine is one like those of the classes, but a plain stack in boxes of 64: what it counts
+ * of colours means nothing, and nobody looks. What that notices of double frees, and more, the mark
+ * does, see tiny_heap.h.
  *
  * The fast paths of allocator.h know nothing of this. malloc finds, for up to a line, the place of
  * a magazine that is always empty, and free finds that no block begins where this one does: both

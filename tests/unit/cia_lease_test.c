@@ -112,7 +112,7 @@ START_TEST(a_thread_with_a_lease_needs_no_lock)
 }
 END_TEST
 
-START_TEST(levels_and_boxes_below_the_active_level_need_no_lock_either)
+START_TEST(boxes_below_the_level_need_no_lock_either)
 {
     static void *blocks[200];
 
@@ -346,7 +346,7 @@ int main(void)
 
     tcase_set_timeout(tests, 100);
     tcase_add_test(tests, a_thread_with_a_lease_needs_no_lock);
-    tcase_add_test(tests, levels_and_boxes_below_the_active_level_need_no_lock_either);
+    tcase_add_test(tests, boxes_below_the_level_need_no_lock_either);
     tcase_add_test(tests, a_class_that_has_no_magazine_costs_nobody_the_lease);
     tcase_add_test(tests, another_thread_takes_the_lease_away_and_in_time_has_its_own);
     tcase_add_test(tests, a_lease_is_not_taken_from_a_thread_in_a_step_and_nobody_waits_for_it);

@@ -94,8 +94,7 @@ static uint32_t most_in_a_set(const uint32_t in_set[COLOURS_LEAST])
     return most;
 }
 
-/* Every box has one block of each colour and of half of them all, or two and at least 64; each
-   level one of a colour, but the active one two after such a box was opened. */
+/* The level and every box have so many of each colour at most, a box so many at least. */
 static void check_what_waits(struct magazine *magazine)
 {
     union magazine_bounds bounds = magazine_bounds_of(magazine);
@@ -103,18 +102,16 @@ static void check_what_waits(struct magazine *magazine)
     uint32_t in_set[COLOURS_LEAST];
     uint32_t end = bounds.floor;
 
-    ck_assert_uint_le(magazine_active_blocks(magazine), MAGAZINE_LEVEL_MOST);
-    sets_of(stack + end, magazine_active_blocks(magazine), in_set);
-    ck_assert_uint_le(most_in_a_set(in_set), 2);
-    sets_of(magazine->store->second, magazine_second_blocks(magazine), in_set);
-    ck_assert_uint_le(most_in_a_set(in_set), 1);
+    ck_assert_uint_le(magazine_level_blocks(magazine), MAGAZINE_LEVEL_MOST);
+    sets_of(stack + end, magazine_level_blocks(magazine), in_set);
+    ck_assert_uint_le(most_in_a_set(in_set), MAGAZINE_OF_A_COLOUR);
     for (uint32_t i = bounds.boxes; i-- > 0;) {
-        uint32_t floor = (uint32_t)magazine->store->box[i].floor;
+        uint32_t floor = (uint32_t)magazine->store->box_floor[i];
 
         ck_assert_uint_ge(end - floor, BOX_LEAST);
         ck_assert_uint_le(end - floor, MAGAZINE_LEVEL_MOST);
         sets_of(stack + floor, end - floor, in_set);
-        ck_assert_uint_le(most_in_a_set(in_set), end - floor < BOX_LEAST_JOINED ? 1 : 2);
+        ck_assert_uint_le(most_in_a_set(in_set), MAGAZINE_OF_A_COLOUR);
         end = floor;
     }
     ck_assert_uint_eq(end, 0);
@@ -197,7 +194,8 @@ START_TEST(boxes_are_even_when_a_program_frees_half_of_the_colours_and_one_of_th
     for (uint32_t n = in_a_row[_i], i = 0; i < n; i++) {
         static uint32_t in_set[COLOURS_LEAST];
 
-        ck_assert_uint_le(++in_set[set_of(cia_allocate(BYTES))], 8 * n / (3 * COLOURS_LEAST) + 2);
+        ck_assert_uint_le(++in_set[set_of(cia_allocate(BYTES))],
+                          8 * n / (3 * COLOURS_LEAST) + 2 * MAGAZINE_OF_A_COLOUR);
     }
 }
 END_TEST
@@ -239,7 +237,7 @@ START_TEST(the_longest_blocks_of_magazines_wait_in_small_numbers)
             cia_free(blocks[i]);
             check_what_waits(magazine);
             ck_assert_uint_le(magazine_waiting(magazine) * MAGAZINE_LARGEST,
-                              2 * MAGAZINE_LEVEL_BYTES);
+                              4 * MAGAZINE_LOAD_BYTES);
         }
         ck_assert_uint_eq(magazine_bounds_of(magazine).boxes, 0);
     }
@@ -256,7 +254,7 @@ START_TEST(blocks_of_one_colour_do_not_follow_each_other)
     for (int i = 0; i < MANY; i++)
         blocks[i] = cia_allocate(BYTES);
     uint32_t colour = set_of(blocks[0]), freed = 0;
-    for (int i = 0; i < MANY && freed < 2 * MAGAZINE_PLACES; i++) {
+    for (int i = 0; i < MANY && freed < 2 * MAGAZINE_COLOURS; i++) {
         if (set_of(blocks[i]) == colour) {
             cia_free(blocks[i]);
             blocks[i] = NULL;
@@ -353,9 +351,9 @@ START_TEST(a_thread_that_only_frees_has_magazines_and_hoards_little)
     pthread_join(thread, NULL);
     stay_on_cpu(1);
     /* But not many: nobody asks for blocks there. */
-    ck_assert_uint_gt(magazine_waiting(magazine_of_class()), MAGAZINE_PLACES);
+    ck_assert_uint_gt(magazine_waiting(magazine_of_class()), MAGAZINE_COLOURS);
     ck_assert_uint_le(magazine_waiting(magazine_of_class()),
-                      MAGAZINE_FIRST_CEILING + MAGAZINE_PLACES);
+                      MAGAZINE_FIRST_CEILING + MAGAZINE_COLOURS);
     ck_assert_uint_eq(live_blocks(), 0);
 }
 END_TEST
@@ -480,7 +478,7 @@ START_TEST(a_trim_empties_the_magazines)
         blocks[i] = cia_allocate(BYTES);
     for (int i = 0; i < MANY; i++)
         cia_free(blocks[i]);
-    ck_assert_uint_gt(magazine_waiting(magazine), MAGAZINE_PLACES);
+    ck_assert_uint_gt(magazine_waiting(magazine), MAGAZINE_COLOURS);
     cia_trim();
     ck_assert_uint_eq(magazine_waiting(magazine), 0);
 }

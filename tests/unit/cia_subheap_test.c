@@ -27,7 +27,7 @@ static void stay_on_one_cpu(void)
 }
 
 /* More than wait in any magazine. */
-enum { WAITING = 2 * MAGAZINE_PLACES };
+enum { WAITING = 2 * MAGAZINE_COLOURS };
 
 START_TEST(an_obstructed_thread_allocates_elsewhere_and_frees_remotely)
 {
