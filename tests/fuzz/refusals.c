@@ -9,10 +9,12 @@
  *   - once nothing is refused any more, everything can be had again.
  * And the same with refusals of the kernel's own making: a limit on data, no mapping left.
  *
+ * And a block that gets shorter, while the kernel does nothing but take memory back, is as whole.
+ *
  * And as memory ends, while another CPU has free blocks, these are found without a request to the
  * kernel for each.
  *
- *   refusals one | three | rest | limits | end     how many are refused from the k-th on
+ *   refusals one | three | rest | limits | shrink | end     how many are refused from the k-th on
  *
  * An allocator inside libc is never refused, see refusals_kernel.h: it runs the program once.
  */
@@ -295,6 +297,19 @@ static _Noreturn void be_without_mappings(void)
     _exit(0);
 }
 
+static _Noreturn void be_refused_while_a_block_shrinks(void)
+{
+    alarm(CHILD_SECONDS);
+    get(0, 700000, 0);
+    refusals_plan(1, 0);
+    plan->kinds = REFUSE_OTHERS;
+    change(0, 600000);
+    plan->from = 0;
+    change(0, 1 << 20);
+    give_all_back();
+    _exit(0);
+}
+
 /* A chain through the blocks: there is no memory for a table of them. */
 struct link {
     struct link *next;
@@ -379,11 +394,13 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "limits") == 0) {
         in_a_child(be_limited);
         in_a_child(be_without_mappings);
+    } else if (strcmp(what, "shrink") == 0) {
+        in_a_child(be_refused_while_a_block_shrinks);
     } else if (strcmp(what, "end") == 0) {
         for (; room_at_the_end < (size_t)4 << 20; room_at_the_end += (size_t)192 << 10)
             in_a_child(be_at_the_end);
     } else {
-        fputs("usage: refusals one|three|rest|limits|end\n", stderr);
+        fputs("usage: refusals one|three|rest|limits|shrink|end\n", stderr);
         return 2;
     }
     return 0;
