@@ -319,6 +319,57 @@ START_TEST(a_block_that_was_freed_lately_is_not_freed_twice)
 }
 END_TEST
 
+START_TEST(a_block_freed_twice_is_noticed_however_many_of_other_colours_were_freed_between)
+{
+    open_magazine();
+    for (int i = 0; i < MANY; i++)
+        blocks[i] = cia_allocate(BYTES);
+    cia_trim();
+    cia_free(blocks[0]);
+    for (int i = 1, freed = 0; freed < 60; i++) {
+        if (set_of(blocks[i]) != set_of(blocks[0])) {
+            cia_free(blocks[i]);
+            freed++;
+        }
+    }
+    cia_free(blocks[0]);
+}
+END_TEST
+
+/* As after a sequence that was interrupted before it committed. */
+START_TEST(what_is_wrongly_said_to_have_been_freed_can_be_freed)
+{
+    struct magazine *magazine = open_magazine();
+    void *block = cia_allocate(BYTES);
+
+    magazine->store->last[magazine_colour(block)] = magazine_line(block);
+    uint32_t waiting = magazine_waiting(magazine);
+    cia_free(block);
+    ck_assert_uint_eq(magazine_waiting(magazine), waiting + 1);
+    ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
+START_TEST(a_wrong_count_of_a_colour_costs_places_and_loses_nothing)
+{
+    struct magazine *magazine = open_magazine();
+    const int8_t wrong[] = {-1, 1, MAGAZINE_OF_A_COLOUR, INT8_MAX, INT8_MIN};
+
+    for (int i = 0; i < MANY; i++)
+        blocks[i] = cia_allocate(BYTES);
+    memset(magazine->store->count, wrong[_i], sizeof magazine->store->count);
+    for (int i = 0; i < MANY; i++)
+        cia_free(blocks[i]);
+    ck_assert_uint_eq(live_blocks(), 0);
+    for (int i = 0; i < MANY; i++)
+        blocks[i] = cia_allocate(BYTES);
+    check_what_waits(magazine);
+    for (int i = 0; i < MANY; i++)
+        cia_free(blocks[i]);
+    ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
 START_TEST(fresh_blocks_come_in_the_order_of_their_addresses)
 {
     open_magazine();
@@ -532,6 +583,11 @@ int main(void)
     tcase_add_test(tests, blocks_of_one_colour_do_not_follow_each_other);
     tcase_add_test(tests, what_another_cpu_freed_leaves_the_next_blocks_even);
     tcase_add_test_raise_signal(tests, a_block_that_was_freed_lately_is_not_freed_twice, SIGABRT);
+    tcase_add_test_raise_signal(
+        tests, a_block_freed_twice_is_noticed_however_many_of_other_colours_were_freed_between,
+        SIGABRT);
+    tcase_add_test(tests, what_is_wrongly_said_to_have_been_freed_can_be_freed);
+    tcase_add_loop_test(tests, a_wrong_count_of_a_colour_costs_places_and_loses_nothing, 0, 5);
     tcase_add_test(tests, fresh_blocks_come_in_the_order_of_their_addresses);
     if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
         tcase_add_test(tests, a_thread_that_only_frees_has_magazines_and_hoards_little);
