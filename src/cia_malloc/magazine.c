@@ -51,7 +51,30 @@ static uint32_t ceiling_of(unsigned size_class)
 
     if (load < MAGAZINE_LOAD_MOST)
         return 4 * load;
-    return most < MAGAZINE_STACK ? most : MAGAZINE_STACK;
+    return most < MAGAZINE_STACK_MOST ? most : MAGAZINE_STACK_MOST;
+}
+
+/* An odd number of lines: stores of different classes begin in different sets. */
+static size_t store_bytes_of(unsigned size_class)
+{
+    size_t bytes = offsetof(struct magazine_store, stack) + ceiling_of(size_class) * sizeof(char *);
+
+    return ((bytes + LINE_BYTES - 1) / LINE_BYTES | 1) * LINE_BYTES;
+}
+
+static size_t bytes_of_regions(void)
+{
+    return offsetof(struct magazines, region) + region_count * sizeof(struct magazine_region);
+}
+
+/* Where the store of the class begins; with ALL_MAGAZINES, where they all end. */
+static size_t store_offset_of(unsigned size_class)
+{
+    size_t offset = bytes_of_regions();
+
+    for (unsigned below = 0; below < size_class; below++)
+        offset += store_bytes_of(below);
+    return offset;
 }
 
 void magazines_choose(bool sequences, unsigned nodes)
@@ -71,14 +94,9 @@ void magazines_choose(bool sequences, unsigned nodes)
     atomic_store_explicit(&magazine_sequences, sequences, memory_order_release);
 }
 
-static size_t bytes_of_magazines(void)
-{
-    return offsetof(struct magazines, region) + region_count * sizeof(struct magazine_region);
-}
-
 struct magazines *magazines_create(unsigned node)
 {
-    struct magazines *magazines = page_source_map_metadata(bytes_of_magazines());
+    struct magazines *magazines = page_source_map_metadata(store_offset_of(ALL_MAGAZINES));
 
     if (magazines != NULL)
         magazines->own = magazines->region[node % MAGAZINE_NODES].of_class;
@@ -87,7 +105,7 @@ struct magazines *magazines_create(unsigned node)
 
 void magazines_destroy(struct magazines *magazines)
 {
-    page_source_unmap_metadata(magazines, bytes_of_magazines());
+    page_source_unmap_metadata(magazines, store_offset_of(ALL_MAGAZINES));
 }
 
 /* Puts those of a CPU in the tables. */
@@ -101,11 +119,11 @@ static void enter(uint32_t cpu, struct magazines *magazines)
 }
 
 /* A free inside a transaction would abort it where the stack first reaches a page. */
-static void touch(struct magazine_store *store)
+static void touch(void *store, size_t bytes)
 {
-    for (size_t at = 0; at < sizeof *store; at += PAGE_BYTES)
+    for (size_t at = 0; at < bytes; at += PAGE_BYTES)
         *((volatile char *)store + at) = 0;
-    *((volatile char *)(store + 1) - 1) = 0;
+    *((volatile char *)store + bytes - 1) = 0;
 }
 
 void magazine_open(struct magazines *magazines, unsigned size_class)
@@ -117,8 +135,8 @@ void magazine_open(struct magazines *magazines, unsigned size_class)
 
     magazine->ceiling_most = most;
     magazine->load = load_of(size_class);
-    magazine->store = &magazines->store[size_class];
-    touch(magazine->store);
+    magazine->store = (void *)((char *)magazines + store_offset_of(size_class));
+    touch(magazine->store, store_bytes_of(size_class));
     /* Release: a sequence that finds the ceiling finds the others. */
     atomic_store_explicit(&magazine->bounds, bounds.word, memory_order_release);
 }

@@ -63,11 +63,11 @@ enum {
     MAGAZINE_OF_A_COLOUR = 3, /* of a level: less than half the ways of any first-level cache */
     MAGAZINE_LEVEL_MOST = MAGAZINE_OF_A_COLOUR * MAGAZINE_COLOURS,
     BOX_LEAST = 24 * MAGAZINE_OF_A_COLOUR, /* an even share is then 3/8 of the most, or more */
-    MAGAZINE_STACK = 1404,                 /* the level and the boxes together */
-    MAGAZINE_BOXES = 20,                   /* more than fit, but for those of tiny blocks */
+    MAGAZINE_BOXES = 32,
     /* What the stack of one class may hold, but for blocks so long that they are few: with fewer
        places than blocks that come and go in turn, they would pass by the magazine all the time. A
-       thousand blocks of nine lines are 563 KiB. */
+       thousand blocks of nine lines are 563 KiB; short ones come and go in thousands. */
+    MAGAZINE_STACK_MOST = 4096,
     MAGAZINE_STACK_BYTES = 768 << 10,
     MAGAZINE_FIRST_CEILING = 4 * MAGAZINE_COLOURS,
     MAGAZINE_CEILING_STEP = 2 * MAGAZINE_COLOURS,
@@ -98,7 +98,7 @@ struct magazine_store {
     uint32_t last[MAGAZINE_COLOURS];
     int8_t box_count[MAGAZINE_BOXES][MAGAZINE_COLOURS]; /* count, when the box was closed */
     uint64_t box_floor[MAGAZINE_BOXES];                 /* where in the stack it begins */
-    char *stack[MAGAZINE_STACK];
+    char *stack[]; /* the boxes, and the level above them: ceiling_most places */
 };
 
 /* One line. All that is written in malloc and free but the store. */
@@ -142,9 +142,8 @@ struct magazine_note {
 struct magazines {
     struct magazine *own; /* by class: in the region of the CPU's node; constant */
     struct magazine_note note[ALL_MAGAZINES];
-    uint32_t uses[ALL_MAGAZINES]; /* until there is a ceiling; under the sub-heap's lock */
-    _Alignas(LINE_BYTES) struct magazine_store store[ALL_MAGAZINES]; /* populated when used */
-    struct magazine_region region[];                                 /* by node */
+    uint32_t uses[ALL_MAGAZINES];    /* until there is a ceiling; under the sub-heap's lock */
+    struct magazine_region region[]; /* by node; behind them the stores, populated when used */
 };
 
 static_assert(sizeof(struct magazine) == LINE_BYTES, "the assembler relies on it");
@@ -153,11 +152,9 @@ static_assert(offsetof(struct magazine, bounds) == 8 && offsetof(struct magazine
               "the assembler relies on it");
 static_assert(offsetof(struct magazine_store, last) == 64 &&
                   offsetof(struct magazine_store, box_count) == 320 &&
-                  offsetof(struct magazine_store, box_floor) == 1600 &&
-                  offsetof(struct magazine_store, stack) == 1760,
+                  offsetof(struct magazine_store, box_floor) == 2368 &&
+                  offsetof(struct magazine_store, stack) == 2624,
               "the assembler relies on it");
-static_assert(sizeof(struct magazine_store) / LINE_BYTES % 2 == 1,
-              "an odd number of lines: stores of different classes begin in different sets");
 
 enum {
     MAGAZINE_NODES = 64, /* more share regions: right, but their blocks get mixed */

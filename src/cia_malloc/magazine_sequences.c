@@ -74,7 +74,7 @@ bool magazine_open_box(ptrdiff_t area, uint32_t offset, enum magazine_side side)
         "movq 8(%[found]), %[bounds]\n\t"
         "movabsq $0x100000000, %[top]\n\t" /* a box less */
         "subq %[top], %[bounds]\n\t"
-        "movw 1600(%[store], %[box], 8), %w[bounds]\n\t" /* floor */
+        "movw 2368(%[store], %[box], 8), %w[bounds]\n\t" /* floor */
         "shlq $6, %[box]\n\t"
         "addq %[store], %[box]\n\t" COPY_COUNTS("%[box]", BOX_COUNT, "%[store]", "0") /* */
         "incl %k[done]\n\t"
@@ -105,7 +105,7 @@ bool magazine_close_box(ptrdiff_t area, uint32_t offset, uint32_t least)
         "cmpl %[boxes], %k[box]\n\t"
         "jae 6f\n\t"
         "movq 16(%[found]), %[store]\n\t"
-        "movq %[scratch], 1600(%[store], %[box], 8)\n\t" /* floor */
+        "movq %[scratch], 2368(%[store], %[box], 8)\n\t" /* floor */
         "shlq $6, %[box]\n\t"
         "addq %[store], %[box]\n\t" COPY_COUNTS("%[store]", "0", "%[box]", BOX_COUNT)
             CLEAR_COUNTS("%[store]") /* */
@@ -137,7 +137,7 @@ uint32_t magazine_unload(ptrdiff_t area, uint32_t offset, enum magazine_side sid
                      "subq %[done], %[top]\n\t"
                      "movzwl %w[top], %k[scratch]\n\t"
                      "movq 16(%[found]), %[store]\n\t"
-                     "leaq 1760(%[store], %[scratch], 8), %[from]\n\t"
+                     "leaq 2624(%[store], %[scratch], 8), %[from]\n\t"
                      "movq %[done], %[scratch]\n\t" COPY("%[from]", "%[places]", "%[scratch]")
                          CLEAR_COUNTS("%[store]") /* */
                      "movq %[top], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
@@ -184,7 +184,7 @@ bool magazine_load(ptrdiff_t area, uint32_t offset, char *const *places, uint32_
         "ja 6f\n\t"
         "movq 16(%[found]), %[to]\n\t" COPY_COUNTS("%[counts]", "0", "%[to]", "0") /* */
         "movzwl %w[top], %k[scratch]\n\t"
-        "leaq 1760(%[to], %[scratch], 8), %[to]\n\t"
+        "leaq 2624(%[to], %[scratch], 8), %[to]\n\t"
         "movl %[count], %k[scratch]\n\t"
         "addq %[scratch], %[top]\n\t" COPY("%[places]", "%[to]", "%[scratch]") /* */
         "incl %k[done]\n\t"

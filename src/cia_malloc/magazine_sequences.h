@@ -42,7 +42,7 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
                      "je 7f\n\t"
                      "movq 16(%[found]), %[store]\n\t"
                      "addq %[less], %[top]\n\t"
-                     "movq 1752(%[store], %[block], 8), %[block]\n\t" /* the place below */
+                     "movq 2616(%[store], %[block], 8), %[block]\n\t" /* the place below */
                      "movl %k[block], %k[colour]\n\t"
                      "shrl $6, %k[colour]\n\t"
                      "andl $63, %k[colour]\n\t"
@@ -79,7 +79,7 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
                  "incb (%%r11, %%r10)\n\t"                                                         \
                  "movzwl %%r8w, %%r10d\n\t"                                                        \
                  "incq %%r8\n\t"                                                                   \
-                 "movq %[block], 1760(%%r11, %%r10, 8)\n\t"                                        \
+                 "movq %[block], 2624(%%r11, %%r10, 8)\n\t"                                        \
                  "movq %%r8, (%%r9)\n\t" RSEQ_COMMITTED                                            \
                  :                                                                                 \
                  : MAGAZINE_INPUTS, [block] "r"(block), [most] "i"(MAGAZINE_OF_A_COLOUR),          \

@@ -269,7 +269,8 @@ static bool is_worth_unloading(const struct magazine *now)
 {
     uint32_t nearly_all = magazine_bounds_of(now).ceiling * 3U / 4;
 
-    return magazine_level_blocks(now) >= (nearly_all < BOX_LEAST ? nearly_all : BOX_LEAST);
+    return magazine_level_blocks(now) >=
+           (nearly_all < MAGAZINE_COLOURS / 2 ? nearly_all : MAGAZINE_COLOURS / 2);
 }
 
 /*
@@ -287,7 +288,7 @@ static bool put_elsewhere(const struct grip *grip, const struct magazine *now, s
     if (magazine_bounds_of(now).ceiling == 0)
         return false;
     suspected = magazine_freed_last(now, address);
-    if (__builtin_expect(magazine_has(now, address, suspected ? MAGAZINE_STACK : LOOKED_AT), 0))
+    if (__builtin_expect(magazine_has(now, address, suspected ? UINT32_MAX : LOOKED_AT), 0))
         freed_twice(address);
     if (suspected && grip_push_anyway(grip, address))
         return true;

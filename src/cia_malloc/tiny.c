@@ -54,7 +54,7 @@ static inline bool push(ptrdiff_t area, uint32_t offset, uint32_t cpu, void *blo
                  "jae %l[refused]\n\t"
                  "incq %%r8\n\t"
                  "movq 16(%%r9), %%r11\n\t" /* store */
-                 "movq %[block], 1760(%%r11, %%r10, 8)\n\t"
+                 "movq %[block], 2624(%%r11, %%r10, 8)\n\t"
                  "movq %%r8, (%%r9)\n\t" RSEQ_COMMITTED
                  :
                  : [area] "r"(area), [offset] "r"((uint64_t)offset), [cpu] "r"((uint64_t)cpu),
