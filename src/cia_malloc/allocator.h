@@ -63,13 +63,15 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes);
 static inline __attribute__((always_inline)) void cia_free(void *block)
 {
     ptrdiff_t area = magazine_area;
-    const struct page_info *info = page_map_find(block);
 
-    if (__builtin_expect(!magazine_area_is_usable(area), 0))
+    if (__builtin_expect(!magazine_area_is_usable(area), 0)) {
         cia_free_by_lease(block);
-    else if (__builtin_expect(info == NULL, 0) ||
-             __builtin_expect((uintptr_t)block % LINE_BYTES != 0, 0) ||
-             __builtin_expect(!page_info_starts_line(info, block), 0))
+        return;
+    }
+    const struct page_info *info = page_map_find(block);
+    if (__builtin_expect(info == NULL, 0) ||
+        __builtin_expect((uintptr_t)block % LINE_BYTES != 0, 0) ||
+        __builtin_expect(!page_info_starts_line(info, block), 0))
         cia_free_slow(block);
     else if (__builtin_expect(!magazine_push(area, info->magazine, block), 0))
         cia_free_refused(area, info, block);

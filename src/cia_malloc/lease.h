@@ -37,8 +37,12 @@ enum {
     LEASES = 1024,
     /* Mallocs of a class between two that leave the fast path and look at the CPU: a thread on a
        CPU of another memory node is to get blocks of that one. */
-    LEASE_MALLOCS = 1024,
+    LEASE_MALLOCS = 1 << 16,
 };
+
+/* The low half of a magazine's top, at the last of so many. */
+#define LEASE_MALLOCS_OVER ((LEASE_MALLOCS - 1) * (uint32_t)MAGAZINE_SERVED)
+static_assert(LEASE_MALLOCS_OVER + MAGAZINE_TOP_MASK == UINT32_MAX, "one comparison says it");
 
 struct lease {
     /* 1: the thread is in a step, or changes its lease. Written by the thread; by a child of fork,
@@ -96,8 +100,8 @@ static inline __attribute__((always_inline)) uintptr_t lease_pop(uint32_t offset
         return 0;
     lease_enter(lease);
     struct magazine *magazine = lease_to_take(lease, offset);
-    uint64_t served = magazine_word(&magazine->top) >> MAGAZINE_TOP_BITS;
-    if (__builtin_expect(served % LEASE_MALLOCS != LEASE_MALLOCS - 1, 1))
+    uint32_t count_and_served = (uint32_t)magazine_word(&magazine->top);
+    if (__builtin_expect(count_and_served < LEASE_MALLOCS_OVER, 1))
         block = magazine_pop_held(magazine);
     lease_leave(lease);
     return block;

@@ -109,7 +109,12 @@ struct magazine {
        hold; 0 if the class is not in heavy use here yet, and all is empty. It rises with every
        load, that is when mallocs found the magazine empty: a CPU that frees what others allocate
        hoards little. boxes: how many there are. */
-    _Atomic uint64_t bounds;
+    union {
+        _Atomic uint64_t bounds;
+        struct {
+            _Atomic uint16_t floor, ceiling, boxes; /* read alone; written together */
+        };
+    };
     struct magazine_store *store; /* constant, from when there is a ceiling */
     uint64_t load;                /* blocks to load at once; constant likewise */
     uint64_t ceiling_most;        /* constant likewise */

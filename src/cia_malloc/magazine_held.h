@@ -31,6 +31,12 @@ static inline union magazine_bounds magazine_bounds_of(const struct magazine *ma
     return (union magazine_bounds){.word = magazine_word(&magazine->bounds)};
 }
 
+/* One load, where all three are three instructions. */
+static inline uint32_t magazine_ceiling(const struct magazine *magazine)
+{
+    return atomic_load_explicit(&magazine->ceiling, memory_order_relaxed);
+}
+
 /* Blocks of the level. */
 static inline uint32_t magazine_level_blocks(const struct magazine *magazine)
 {
@@ -73,11 +79,12 @@ static inline __attribute__((always_inline)) bool magazine_push_held(struct maga
     struct magazine_store *store = magazine->store;
     uint32_t colour = magazine_colour(block);
     uint32_t line = magazine_line(block);
+    uint32_t *last = &store->last[colour];
 
-    if (count >= magazine_bounds_of(magazine).ceiling ||
-        store->count[colour] >= MAGAZINE_OF_A_COLOUR || (look && store->last[colour] == line))
+    if (count >= magazine_ceiling(magazine) || store->count[colour] >= MAGAZINE_OF_A_COLOUR ||
+        (look && *last == line))
         return false;
-    store->last[colour] = line;
+    *last = line;
     store->count[colour]++;
     store->stack[count] = block;
     magazine_set_word(&magazine->top, top + 1);
