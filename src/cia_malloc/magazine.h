@@ -87,9 +87,10 @@ enum {
  * What a magazine holds; apart from it, so that those of all classes are side by side.
  *
  * count and last are not committed with the stack: after a sequence that was interrupted in its
- * last instructions, an entry may be wrong until the level is next empty. Then a colour has one
- * more in the level, or one fewer (a count below none is one fewer; so it has a sign), or last
- * names a block that does not wait, or does not name one.
+ * last instructions they may be wrong until the level is next filled or unloaded. Then a colour has
+ * more in the level than it may, or fewer (a count may be below none; so it has a sign), or last
+ * names a block that does not wait, or does not name one. A level that is empty, but for what is
+ * counted, is unloaded by the first free that it refuses.
  */
 struct magazine_store {
     int8_t count[MAGAZINE_COLOURS]; /* the level's blocks of each colour */

@@ -79,12 +79,11 @@ static inline __attribute__((always_inline)) bool magazine_push_held(struct maga
     struct magazine_store *store = magazine->store;
     uint32_t colour = magazine_colour(block);
     uint32_t line = magazine_line(block);
-    uint32_t *last = &store->last[colour];
 
     if (count >= magazine_ceiling(magazine) || store->count[colour] >= MAGAZINE_OF_A_COLOUR ||
-        (look && *last == line))
+        (look && store->last[colour] == line))
         return false;
-    *last = line;
+    store->last[colour] = line;
     store->count[colour]++;
     store->stack[count] = block;
     magazine_set_word(&magazine->top, top + 1);
@@ -126,12 +125,13 @@ static inline uint32_t magazine_unload_held(struct magazine *magazine,
 {
     uint32_t count = magazine_level_blocks(magazine);
 
-    if (count == 0)
+    if (magazine_ceiling(magazine) == 0)
         return 0;
     if (count > MAGAZINE_LEVEL_MOST)
         count = MAGAZINE_LEVEL_MOST;
     memcpy(places, magazine_next_place(magazine) - count, count * sizeof *places);
     memset(magazine->store->count, 0, sizeof magazine->store->count);
+    memset(magazine->store->last, 0, sizeof magazine->store->last);
     magazine_grow(magazine, -(int64_t)count);
     return count;
 }

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Sequences off the fast paths. Those that move blocks take at most 200 instructions; an
- * interrupted one begins again, so they are no longer than that.
+ * Sequences off the fast paths. An interrupted one begins again, so they must not be long: the
+ * longest takes MAGAZINE_LEVEL_MOST blocks out of a magazine, in some 800 instructions.
  */
 #include "cia_malloc/magazine_sequences.h"
 
@@ -51,12 +51,16 @@ static void *table_of(enum magazine_side side)
     "movups %%xmm3, 48+" to_offset "(" to ")\n\t"
 #define BOX_COUNT "320"
 
-#define CLEAR_COUNTS(of)                                                                           \
-    "xorps %%xmm0, %%xmm0\n\t"                                                                     \
-    "movups %%xmm0, (" of ")\n\t"                                                                  \
-    "movups %%xmm0, 16(" of ")\n\t"                                                                \
-    "movups %%xmm0, 32(" of ")\n\t"                                                                \
-    "movups %%xmm0, 48(" of ")\n\t"
+/* of: a register with an address, and how many bytes behind that. Clears as many bytes as
+   COPY_COUNTS copies. */
+#define CLEAR(of, offset)                                                                          \
+    "movups %%xmm0, 0+" offset "(" of ")\n\t"                                                      \
+    "movups %%xmm0, 16+" offset "(" of ")\n\t"                                                     \
+    "movups %%xmm0, 32+" offset "(" of ")\n\t"                                                     \
+    "movups %%xmm0, 48+" offset "(" of ")\n\t"
+#define CLEAR_COUNTS(of) "xorps %%xmm0, %%xmm0\n\t" CLEAR(of, "0")
+#define CLEAR_COUNTS_AND_LAST(of)                                                                  \
+    CLEAR_COUNTS(of) CLEAR(of, "64") CLEAR(of, "128") CLEAR(of, "192") CLEAR(of, "256")
 
 bool magazine_open_box(ptrdiff_t area, uint32_t offset, enum magazine_side side)
 {
@@ -127,10 +131,11 @@ uint32_t magazine_unload(ptrdiff_t area, uint32_t offset, enum magazine_side sid
     uint64_t done, scratch, top;
     char *found, *from, *store;
 
-    __asm__ volatile(BEGIN READ_TOP_AND_FLOOR /* */
+    __asm__ volatile(BEGIN                          /* */
+                     "cmpw $0, 10(%[found])\n\t"    /* ceiling */
+                     "je 6f\n\t" READ_TOP_AND_FLOOR /* */
                      "movzwl %w[top], %k[done]\n\t"
                      "subl %k[scratch], %k[done]\n\t"
-                     "jz 6f\n\t"
                      "movl %[most], %k[scratch]\n\t"
                      "cmpl %k[scratch], %k[done]\n\t"
                      "cmoval %k[scratch], %k[done]\n\t"
@@ -138,8 +143,10 @@ uint32_t magazine_unload(ptrdiff_t area, uint32_t offset, enum magazine_side sid
                      "movzwl %w[top], %k[scratch]\n\t"
                      "movq 16(%[found]), %[store]\n\t"
                      "leaq 2624(%[store], %[scratch], 8), %[from]\n\t"
-                     "movq %[done], %[scratch]\n\t" COPY("%[from]", "%[places]", "%[scratch]")
-                         CLEAR_COUNTS("%[store]") /* */
+                     "movq %[done], %[scratch]\n\t"
+                     "testl %k[done], %k[done]\n\t"
+                     "jz 8f\n\t" COPY("%[from]", "%[places]", "%[scratch]") /* */
+                     "8:\n\t" CLEAR_COUNTS_AND_LAST("%[store]")             /* */
                      "movq %[top], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
                      : RESULTS, [from] "=&r"(from), [store] "=&r"(store)
                      : INPUTS, [places] "r"(places), [most] "i"(MAGAZINE_LEVEL_MOST)

@@ -126,7 +126,7 @@ enum magazine_side { MAGAZINE_TAKE, MAGAZINE_PUT };
 bool magazine_open_box(ptrdiff_t area, uint32_t offset, enum magazine_side side);
 
 /* Takes the blocks of the level, the newest if there are more than MAGAZINE_LEVEL_MOST, into
-   places; returns how many. */
+   places; returns how many. None are counted then, also where there were none. */
 uint32_t magazine_unload(ptrdiff_t area, uint32_t offset, enum magazine_side side,
                          char *places[MAGAZINE_LEVEL_MOST]);
 

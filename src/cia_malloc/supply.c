@@ -294,7 +294,8 @@ static bool put_elsewhere(const struct grip *grip, const struct magazine *now, s
         return true;
     if (grip_close_box(grip, BOX_LEAST))
         return grip_push_anyway(grip, address);
-    if (!has_no_room_for_a_box(now) || !is_worth_unloading(now))
+    /* Empty, and refused it: what is counted was left by a sequence that was interrupted. */
+    if (magazine_level_blocks(now) != 0 && !(has_no_room_for_a_box(now) && is_worth_unloading(now)))
         return false;
     unload_level(grip, held);
     return grip_push_anyway(grip, address);

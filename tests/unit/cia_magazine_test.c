@@ -350,6 +350,36 @@ START_TEST(what_is_wrongly_said_to_have_been_freed_can_be_freed)
 }
 END_TEST
 
+START_TEST(a_level_that_is_empty_but_for_its_counts_takes_blocks)
+{
+    struct magazine *magazine = open_magazine();
+
+    for (int i = 0; i < 10; i++)
+        blocks[i] = cia_allocate(BYTES);
+    cia_trim();
+    memset(magazine->store->count, MAGAZINE_OF_A_COLOUR, sizeof magazine->store->count);
+    for (uint32_t i = 0; i < 10; i++) {
+        cia_free(blocks[i]);
+        ck_assert_uint_eq(magazine_waiting(magazine), i + 1);
+    }
+}
+END_TEST
+
+/* They may come back from another CPU: to search for each of them would take long. */
+START_TEST(of_blocks_that_went_home_none_is_said_to_wait)
+{
+    struct magazine *magazine = open_magazine();
+
+    for (int i = 0; i < 500; i++)
+        blocks[i] = cia_allocate(BYTES);
+    for (int i = 0; i < 500; i++)
+        cia_free(blocks[i]);
+    cia_trim();
+    for (int colour = 0; colour < MAGAZINE_COLOURS; colour++)
+        ck_assert_uint_eq(magazine->store->last[colour], 0);
+}
+END_TEST
+
 START_TEST(a_wrong_count_of_a_colour_costs_places_and_loses_nothing)
 {
     struct magazine *magazine = open_magazine();
@@ -587,6 +617,8 @@ int main(void)
         tests, a_block_freed_twice_is_noticed_however_many_of_other_colours_were_freed_between,
         SIGABRT);
     tcase_add_test(tests, what_is_wrongly_said_to_have_been_freed_can_be_freed);
+    tcase_add_test(tests, a_level_that_is_empty_but_for_its_counts_takes_blocks);
+    tcase_add_test(tests, of_blocks_that_went_home_none_is_said_to_wait);
     tcase_add_loop_test(tests, a_wrong_count_of_a_colour_costs_places_and_loses_nothing, 0, 5);
     tcase_add_test(tests, fresh_blocks_come_in_the_order_of_their_addresses);
     if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
