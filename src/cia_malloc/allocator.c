@@ -231,17 +231,6 @@ void *cia_allocate_slow(size_t bytes)
     return block;
 }
 
-void *cia_allocate_by_lease(size_t bytes)
-{
-    if (__builtin_expect(bytes <= MAGAZINE_LARGEST, 1)) {
-        uintptr_t block = lease_pop(magazine_offset_of(bytes));
-
-        if (__builtin_expect(block != 0, 1))
-            return magazine_block(block);
-    }
-    return cia_allocate_slow(bytes);
-}
-
 /* As cia_allocate, but leaves errno alone. */
 static void *allocate_quietly(size_t bytes, bool *zeroed)
 {
@@ -351,15 +340,6 @@ void cia_free_refused(ptrdiff_t area, const struct page_info *info, void *addres
     PROBE1(free_slow_path, address);
     if (__builtin_expect(!supply_put_elsewhere(area, info, address), 0))
         give_back(address);
-}
-
-void cia_free_by_lease(void *address)
-{
-    const struct page_info *info = page_map_find(address);
-
-    if (__builtin_expect(!page_info_is_start(info, address), 0) ||
-        __builtin_expect(!lease_push(info->magazine, address), 0))
-        cia_free_slow(address);
 }
 
 size_t cia_usable(const void *address)

@@ -93,10 +93,10 @@ enum {
  * counted, is unloaded by the first free that it refuses.
  */
 struct magazine_store {
-    int8_t count[MAGAZINE_COLOURS]; /* the level's blocks of each colour */
     /* By colour, the line where the block begins that was freed last, modulo 2^32; 0 since one was
        taken. Blocks are freed twice in a row more often than in any other way. */
     uint32_t last[MAGAZINE_COLOURS];
+    int8_t count[MAGAZINE_COLOURS];                     /* the level's blocks of each colour */
     int8_t box_count[MAGAZINE_BOXES][MAGAZINE_COLOURS]; /* count, when the box was closed */
     uint64_t box_floor[MAGAZINE_BOXES];                 /* where in the stack it begins */
     char *stack[]; /* the boxes, and the level above them: ceiling_most places */
@@ -156,7 +156,7 @@ static_assert(sizeof(struct magazine) == LINE_BYTES, "the assembler relies on it
 static_assert(offsetof(struct magazine, bounds) == 8 && offsetof(struct magazine, store) == 16 &&
                   offsetof(struct magazine, ceiling_most) == 32,
               "the assembler relies on it");
-static_assert(offsetof(struct magazine_store, last) == 64 &&
+static_assert(offsetof(struct magazine_store, count) == 256 &&
                   offsetof(struct magazine_store, box_count) == 320 &&
                   offsetof(struct magazine_store, box_floor) == 2368 &&
                   offsetof(struct magazine_store, stack) == 2624,

@@ -31,8 +31,13 @@ static inline union magazine_bounds magazine_bounds_of(const struct magazine *ma
     return (union magazine_bounds){.word = magazine_word(&magazine->bounds)};
 }
 
-/* One load, where all three are three instructions. */
-static inline uint32_t magazine_ceiling(const struct magazine *magazine)
+/* Of bounds one alone: one instruction, where all of them are three. */
+static inline size_t magazine_floor(const struct magazine *magazine)
+{
+    return atomic_load_explicit(&magazine->floor, memory_order_relaxed);
+}
+
+static inline size_t magazine_ceiling(const struct magazine *magazine)
 {
     return atomic_load_explicit(&magazine->ceiling, memory_order_relaxed);
 }
@@ -55,19 +60,28 @@ static inline void magazine_grow(struct magazine *magazine, int64_t blocks)
     magazine_set_word(&magazine->top, magazine_word(&magazine->top) + (uint64_t)blocks);
 }
 
+/* magazine_pop_held where top has been read. */
+static inline __attribute__((always_inline)) uintptr_t magazine_pop_below(struct magazine *magazine,
+                                                                          uint64_t top)
+{
+    struct magazine_store *store = magazine->store;
+    size_t count = top & MAGAZINE_TOP_MASK;
+
+    if (__builtin_expect(count == magazine_floor(magazine), 0))
+        return 0;
+    char *block = store->stack[count - 1];
+    size_t colour = magazine_colour(block);
+    store->count[colour]--;
+    store->last[colour] = 0;
+    magazine_set_word(&magazine->top, top + (MAGAZINE_SERVED - 1));
+    if (block == NULL)
+        __builtin_unreachable(); /* so that callers need not ask */
+    return (uintptr_t)block;
+}
+
 static inline uintptr_t magazine_pop_held(struct magazine *magazine)
 {
-    uint64_t top = magazine_word(&magazine->top);
-    uint32_t count = top & MAGAZINE_TOP_MASK;
-
-    if (count == magazine_bounds_of(magazine).floor)
-        return 0;
-    char *block = magazine->store->stack[count - 1];
-    uint32_t colour = magazine_colour(block);
-    magazine->store->count[colour]--;
-    magazine->store->last[colour] = 0;
-    magazine_set_word(&magazine->top, top + (MAGAZINE_SERVED - 1));
-    return (uintptr_t)block;
+    return magazine_pop_below(magazine, magazine_word(&magazine->top));
 }
 
 /* look: as magazine_push; else as magazine_push_anyway. */
@@ -75,17 +89,17 @@ static inline __attribute__((always_inline)) bool magazine_push_held(struct maga
                                                                      void *block, bool look)
 {
     uint64_t top = magazine_word(&magazine->top);
-    uint32_t count = top & MAGAZINE_TOP_MASK;
+    size_t count = top & MAGAZINE_TOP_MASK;
     struct magazine_store *store = magazine->store;
-    uint32_t colour = magazine_colour(block);
+    size_t colour = magazine_colour(block);
     uint32_t line = magazine_line(block);
 
     if (count >= magazine_ceiling(magazine) || store->count[colour] >= MAGAZINE_OF_A_COLOUR ||
         (look && store->last[colour] == line))
         return false;
-    store->last[colour] = line;
-    store->count[colour]++;
     store->stack[count] = block;
+    store->count[colour]++;
+    store->last[colour] = line;
     magazine_set_word(&magazine->top, top + 1);
     return true;
 }

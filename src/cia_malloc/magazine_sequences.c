@@ -49,6 +49,7 @@ static void *table_of(enum magazine_side side)
     "movups %%xmm1, 16+" to_offset "(" to ")\n\t"                                                  \
     "movups %%xmm2, 32+" to_offset "(" to ")\n\t"                                                  \
     "movups %%xmm3, 48+" to_offset "(" to ")\n\t"
+#define COUNT     "256"
 #define BOX_COUNT "320"
 
 /* of: a register with an address, and how many bytes behind that. Clears as many bytes as
@@ -58,9 +59,9 @@ static void *table_of(enum magazine_side side)
     "movups %%xmm0, 16+" offset "(" of ")\n\t"                                                     \
     "movups %%xmm0, 32+" offset "(" of ")\n\t"                                                     \
     "movups %%xmm0, 48+" offset "(" of ")\n\t"
-#define CLEAR_COUNTS(of) "xorps %%xmm0, %%xmm0\n\t" CLEAR(of, "0")
+#define CLEAR_COUNTS(of) "xorps %%xmm0, %%xmm0\n\t" CLEAR(of, COUNT)
 #define CLEAR_COUNTS_AND_LAST(of)                                                                  \
-    CLEAR_COUNTS(of) CLEAR(of, "64") CLEAR(of, "128") CLEAR(of, "192") CLEAR(of, "256")
+    CLEAR_COUNTS(of) CLEAR(of, "0") CLEAR(of, "64") CLEAR(of, "128") CLEAR(of, "192")
 
 bool magazine_open_box(ptrdiff_t area, uint32_t offset, enum magazine_side side)
 {
@@ -80,7 +81,7 @@ bool magazine_open_box(ptrdiff_t area, uint32_t offset, enum magazine_side side)
         "subq %[top], %[bounds]\n\t"
         "movw 2368(%[store], %[box], 8), %w[bounds]\n\t" /* floor */
         "shlq $6, %[box]\n\t"
-        "addq %[store], %[box]\n\t" COPY_COUNTS("%[box]", BOX_COUNT, "%[store]", "0") /* */
+        "addq %[store], %[box]\n\t" COPY_COUNTS("%[box]", BOX_COUNT, "%[store]", COUNT) /* */
         "incl %k[done]\n\t"
         "movq %[bounds], 8(%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
         : RESULTS, [bounds] "=&r"(bounds), [box] "=&r"(box), [store] "=&r"(store)
@@ -111,7 +112,7 @@ bool magazine_close_box(ptrdiff_t area, uint32_t offset, uint32_t least)
         "movq 16(%[found]), %[store]\n\t"
         "movq %[scratch], 2368(%[store], %[box], 8)\n\t" /* floor */
         "shlq $6, %[box]\n\t"
-        "addq %[store], %[box]\n\t" COPY_COUNTS("%[store]", "0", "%[box]", BOX_COUNT)
+        "addq %[store], %[box]\n\t" COPY_COUNTS("%[store]", COUNT, "%[box]", BOX_COUNT)
             CLEAR_COUNTS("%[store]") /* */
         "movq 8(%[found]), %[bounds]\n\t"
         "movabsq $0x100000000, %[scratch]\n\t" /* a box more */
@@ -189,7 +190,7 @@ bool magazine_load(ptrdiff_t area, uint32_t offset, char *const *places, uint32_
         "addw %w[count], %w[scratch]\n\t"
         "cmpw 10(%[found]), %w[scratch]\n\t" /* ceiling */
         "ja 6f\n\t"
-        "movq 16(%[found]), %[to]\n\t" COPY_COUNTS("%[counts]", "0", "%[to]", "0") /* */
+        "movq 16(%[found]), %[to]\n\t" COPY_COUNTS("%[counts]", "0", "%[to]", COUNT) /* */
         "movzwl %w[top], %k[scratch]\n\t"
         "leaq 2624(%[to], %[scratch], 8), %[to]\n\t"
         "movl %[count], %k[scratch]\n\t"

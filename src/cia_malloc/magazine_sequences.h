@@ -46,8 +46,8 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
                      "movl %k[block], %k[colour]\n\t"
                      "shrl $6, %k[colour]\n\t"
                      "andl $63, %k[colour]\n\t"
-                     "movl $0, 64(%[store], %[colour], 4)\n\t"
-                     "decb (%[store], %[colour])\n\t"
+                     "movl $0, (%[store], %[colour], 4)\n\t"
+                     "decb 256(%[store], %[colour])\n\t"
                      "movq %[top], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
                      ".pushsection .text.unlikely, \"ax\"\n\t"
                      "7: xorl %k[block], %k[block]\n\t"
@@ -74,9 +74,9 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
                  "movq 16(%%r9), %%r11\n\t" /* store */                                            \
                  "movl %k[line], %%r10d\n\t"                                                       \
                  "andl $63, %%r10d\n\t"                                                            \
-                 "cmpb %[most], (%%r11, %%r10)\n\t"                                                \
-                 "jge %l[refused]\n\t" look "movl %k[line], 64(%%r11, %%r10, 4)\n\t"               \
-                 "incb (%%r11, %%r10)\n\t"                                                         \
+                 "cmpb %[most], 256(%%r11, %%r10)\n\t"                                             \
+                 "jge %l[refused]\n\t" look "movl %k[line], (%%r11, %%r10, 4)\n\t"                 \
+                 "incb 256(%%r11, %%r10)\n\t"                                                      \
                  "movzwl %%r8w, %%r10d\n\t"                                                        \
                  "incq %%r8\n\t"                                                                   \
                  "movq %[block], 2624(%%r11, %%r10, 8)\n\t"                                        \
@@ -96,7 +96,7 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
 static inline __attribute__((always_inline)) bool magazine_push(ptrdiff_t area, uint32_t offset,
                                                                 void *block)
 {
-    MAGAZINE_PUSH("cmpl %k[line], 64(%%r11, %%r10, 4)\n\t"
+    MAGAZINE_PUSH("cmpl %k[line], (%%r11, %%r10, 4)\n\t"
                   "je %l[refused]\n\t");
     return true;
 refused:

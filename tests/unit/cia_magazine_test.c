@@ -39,6 +39,19 @@ static struct magazine *open_magazine(void)
     return magazine_of_class();
 }
 
+static void allocate_many(void)
+{
+    for (int i = 0; i < MANY; i++)
+        blocks[i] = cia_allocate(BYTES);
+}
+
+static void free_many(void)
+{
+    for (int i = 0; i < MANY; i++)
+        cia_free(blocks[i]);
+    ck_assert_uint_eq(live_blocks(), 0);
+}
+
 static uint32_t set_of(const void *block)
 {
     return (uint32_t)((uintptr_t)block / LINE_BYTES) % COLOURS_LEAST;
@@ -61,8 +74,7 @@ START_TEST(every_malloc_is_counted_and_what_waits_is_not_live)
 
     open_magazine();
     cia_totals_read(&before);
-    for (int i = 0; i < MANY; i++)
-        blocks[i] = cia_allocate(BYTES);
+    allocate_many();
     cia_totals_read(&after);
     ck_assert_uint_eq(after.allocations - before.allocations, MANY);
     ck_assert_uint_eq(after.live_blocks - before.live_blocks, MANY);
@@ -124,8 +136,7 @@ START_TEST(what_waits_is_even_whatever_was_freed)
     uint64_t seed = (uint64_t)_i + 1;
     uint32_t boxes_seen = 0;
 
-    for (int i = 0; i < MANY; i++)
-        blocks[i] = cia_allocate(BYTES);
+    allocate_many();
     for (int i = MANY - 1; _i == 1 && i > 0; i--) {
         uint32_t other = random_below(&seed, (uint32_t)i + 1);
         void *block = blocks[i];
@@ -153,9 +164,7 @@ START_TEST(what_waits_is_even_whatever_was_freed)
         blocks[i] = cia_allocate(BYTES);
         check_what_waits(magazine);
     }
-    for (int i = 0; i < MANY; i++)
-        cia_free(blocks[i]);
-    ck_assert_uint_eq(live_blocks(), 0);
+    free_many();
 }
 END_TEST
 
@@ -251,8 +260,7 @@ START_TEST(blocks_of_one_colour_do_not_follow_each_other)
     uint32_t in_set[COLOURS_LEAST] = {0};
 
     open_magazine();
-    for (int i = 0; i < MANY; i++)
-        blocks[i] = cia_allocate(BYTES);
+    allocate_many();
     uint32_t colour = set_of(blocks[0]), freed = 0;
     for (int i = 0; i < MANY && freed < 2 * MAGAZINE_COLOURS; i++) {
         if (set_of(blocks[i]) == colour) {
@@ -322,8 +330,7 @@ END_TEST
 START_TEST(a_block_freed_twice_is_noticed_however_many_of_other_colours_were_freed_between)
 {
     open_magazine();
-    for (int i = 0; i < MANY; i++)
-        blocks[i] = cia_allocate(BYTES);
+    allocate_many();
     cia_trim();
     cia_free(blocks[0]);
     for (int i = 1, freed = 0; freed < 60; i++) {
@@ -385,18 +392,12 @@ START_TEST(a_wrong_count_of_a_colour_costs_places_and_loses_nothing)
     struct magazine *magazine = open_magazine();
     const int8_t wrong[] = {-1, 1, MAGAZINE_OF_A_COLOUR, INT8_MAX, INT8_MIN};
 
-    for (int i = 0; i < MANY; i++)
-        blocks[i] = cia_allocate(BYTES);
+    allocate_many();
     memset(magazine->store->count, wrong[_i], sizeof magazine->store->count);
-    for (int i = 0; i < MANY; i++)
-        cia_free(blocks[i]);
-    ck_assert_uint_eq(live_blocks(), 0);
-    for (int i = 0; i < MANY; i++)
-        blocks[i] = cia_allocate(BYTES);
+    free_many();
+    allocate_many();
     check_what_waits(magazine);
-    for (int i = 0; i < MANY; i++)
-        cia_free(blocks[i]);
-    ck_assert_uint_eq(live_blocks(), 0);
+    free_many();
 }
 END_TEST
 
@@ -426,8 +427,7 @@ START_TEST(a_thread_that_only_frees_has_magazines_and_hoards_little)
     pthread_t thread;
 
     stay_on_cpu(0);
-    for (int i = 0; i < MANY; i++)
-        blocks[i] = cia_allocate(BYTES);
+    allocate_many();
     ck_assert_int_eq(pthread_create(&thread, NULL, free_all_blocks, NULL), 0);
     pthread_join(thread, NULL);
     stay_on_cpu(1);
@@ -555,8 +555,7 @@ START_TEST(a_trim_empties_the_magazines)
 {
     struct magazine *magazine = open_magazine();
 
-    for (int i = 0; i < MANY; i++)
-        blocks[i] = cia_allocate(BYTES);
+    allocate_many();
     for (int i = 0; i < MANY; i++)
         cia_free(blocks[i]);
     ck_assert_uint_gt(magazine_waiting(magazine), MAGAZINE_COLOURS);
