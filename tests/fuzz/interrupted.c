@@ -44,13 +44,28 @@ static cpu_set_t allowed;
 static struct storm_block *table[TABLE], *mine[MINE];
 static size_t usual_size;
 
+/* By each of the functions that have the sequences in line. */
+static void *allocate(size_t size)
+{
+    switch (random_below(&random_state, 16)) {
+    case 0:
+    case 1:
+        return calloc(1, size);
+    case 2:
+        return realloc(NULL, size);
+    case 3:
+        return realloc(malloc(16), size);
+    default:
+        return malloc(size);
+    }
+}
+
 static struct storm_block *get(void)
 {
     size_t size =
         random_below(&random_state, 16) ? usual_size : 16 + random_below(&random_state, 2000);
-    void *memory = random_below(&random_state, 8) ? malloc(size) : calloc(1, size);
 
-    return storm_block_make(memory, size, 16);
+    return storm_block_make(allocate(size), size, 16);
 }
 
 static void put(struct storm_block **place)
@@ -60,7 +75,10 @@ static void put(struct storm_block **place)
     *place = NULL;
     if (block != NULL) {
         storm_block_leave(block);
-        free(block);
+        if (random_below(&random_state, 16) != 0)
+            free(block);
+        else
+            block = realloc(block, 0);
     }
 }
 
