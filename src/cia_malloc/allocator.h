@@ -45,7 +45,7 @@ static inline __attribute__((always_inline)) void cia_free_by_lease(void *block)
  * At least bytes (0 is taken as 1), 64 B aligned. NULL, errno ENOMEM, when out of memory: the one
  * function here that sets errno, so that malloc has nothing to look at afterwards.
  *
- * The fast path: where the class's magazine is by one load, its newest block. Some 32 instructions;
+ * The fast path: where the class's magazine is by one load, its newest block. Some 35 instructions;
  * writes one line of this CPU and one of this thread.
  */
 static inline void *cia_allocate(size_t bytes)
@@ -75,7 +75,7 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes);
  * it.
  *
  * The fast path: two loads that depend on each other find what its page says of it; the magazine
- * takes it. Some 40 instructions; reads no line that another CPU's malloc or free writes, writes as
+ * takes it. Some 50 instructions; reads no line that another CPU's malloc or free writes, writes as
  * cia_allocate, and a place of the magazine.
  */
 static inline __attribute__((always_inline)) void cia_free(void *block)

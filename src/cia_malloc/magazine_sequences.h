@@ -24,7 +24,7 @@
 #define MAGAZINE_INPUTS [area] "r"(area), [cpus] "i"(CPU_HEAPS), [offset] "r"((uint64_t)offset)
 
 /*
- * Takes the newest block of the level; 0 when there is none. 24 instructions; writes the magazine's
+ * Takes the newest block of the level; 0 when there is none. 21 instructions; writes the magazine's
  * line, an entry of count and one of last, and the thread's rseq area. From one call to the next
  * only the number of blocks depends on what was stored: the block is not waited for.
  */
@@ -90,7 +90,7 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
 /*
  * Puts a block on top of the level. False: that has as many of its colour as it may, or the stack
  * as many as that may, or it is the last of its colour that was put here, and waits already; or the
- * CPU has no magazine for it, or is of another node. 23 instructions; writes as magazine_pop, and a
+ * CPU has no magazine for it, or is of another node. 24 instructions; writes as magazine_pop, and a
  * place.
  */
 static inline __attribute__((always_inline)) bool magazine_push(ptrdiff_t area, uint32_t offset,

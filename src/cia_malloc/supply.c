@@ -264,13 +264,13 @@ static bool has_no_room_for_a_box(const struct magazine *now)
            bounds.floor + magazine_level_blocks(now) + MAGAZINE_COLOURS > bounds.ceiling;
 }
 
-/* Whether the level has as many blocks as a box, or nearly all there may be. */
+/* Whether the level has as many blocks as a load, or nearly all there may be. */
 static bool is_worth_unloading(const struct magazine *now)
 {
     uint32_t nearly_all = magazine_bounds_of(now).ceiling * 3U / 4;
 
     return magazine_level_blocks(now) >=
-           (nearly_all < MAGAZINE_COLOURS / 2 ? nearly_all : MAGAZINE_COLOURS / 2);
+           (nearly_all < MAGAZINE_LOAD_MOST ? nearly_all : MAGAZINE_LOAD_MOST);
 }
 
 /*
