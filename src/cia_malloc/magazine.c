@@ -43,14 +43,14 @@ static uint32_t load_of(unsigned size_class)
     return most < MAGAZINE_LOAD_MOST ? most : MAGAZINE_LOAD_MOST;
 }
 
-/* Blocks of the stack at most. Fewer than a box must have where they are long: no boxes then. */
+/* Blocks of the stack at most. */
 static uint32_t ceiling_of(unsigned size_class)
 {
     uint32_t most = MAGAZINE_STACK_BYTES / bytes_of(size_class);
     uint32_t load = load_of(size_class);
 
     if (load < MAGAZINE_LOAD_MOST)
-        return 4 * load;
+        return MAGAZINE_LOADS_OF_LONG * load;
     return most < MAGAZINE_STACK_MOST ? most : MAGAZINE_STACK_MOST;
 }
 

@@ -75,6 +75,7 @@ enum {
        they are long. */
     MAGAZINE_LOAD_MOST = MAGAZINE_COLOURS / 2,
     MAGAZINE_LOAD_BYTES = 64 << 10,
+    MAGAZINE_LOADS_OF_LONG = 8, /* that a stack of those may hold */
 
     MAGAZINE_TOP_BITS = 16,
     MAGAZINE_TOP_MASK = (1 << MAGAZINE_TOP_BITS) - 1,

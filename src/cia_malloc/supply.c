@@ -264,13 +264,14 @@ static bool has_no_room_for_a_box(const struct magazine *now)
            bounds.floor + magazine_level_blocks(now) + MAGAZINE_COLOURS > bounds.ceiling;
 }
 
-/* Whether the level has as many blocks as a load, or nearly all there may be. */
+/* Whether the level has as many blocks as a load, or, if it is all that waits, nearly all there may
+   be: a CPU that takes as many blocks as it gives back is not to be without any all the time. */
 static bool is_worth_unloading(const struct magazine *now)
 {
-    uint32_t nearly_all = magazine_bounds_of(now).ceiling * 3U / 4;
+    union magazine_bounds bounds = magazine_bounds_of(now);
 
     return magazine_level_blocks(now) >=
-           (nearly_all < MAGAZINE_LOAD_MOST ? nearly_all : MAGAZINE_LOAD_MOST);
+           (bounds.boxes > 0 ? MAGAZINE_LOAD_MOST : bounds.ceiling * 3U / 4);
 }
 
 /*

@@ -246,7 +246,7 @@ START_TEST(the_longest_blocks_of_magazines_wait_in_small_numbers)
             cia_free(blocks[i]);
             check_what_waits(magazine);
             ck_assert_uint_le(magazine_waiting(magazine) * MAGAZINE_LARGEST,
-                              4 * MAGAZINE_LOAD_BYTES);
+                              MAGAZINE_LOADS_OF_LONG * MAGAZINE_LOAD_BYTES);
         }
         ck_assert_uint_eq(magazine_bounds_of(magazine).boxes, 0);
     }
