@@ -43,14 +43,16 @@ static uint32_t load_of(unsigned size_class)
     return most < MAGAZINE_LOAD_MOST ? most : MAGAZINE_LOAD_MOST;
 }
 
-/* Blocks of the stack at most. */
+/* Blocks of the stack at most. Fewer than a box and another level take where they are long. */
 static uint32_t ceiling_of(unsigned size_class)
 {
     uint32_t most = MAGAZINE_STACK_BYTES / bytes_of(size_class);
     uint32_t load = load_of(size_class);
 
-    if (load < MAGAZINE_LOAD_MOST)
-        return MAGAZINE_LOADS_OF_LONG * load;
+    if (load < MAGAZINE_LOAD_MOST) {
+        most = MAGAZINE_LOADS_OF_LONG * load;
+        return most < MAGAZINE_LONG_MOST ? most : MAGAZINE_LONG_MOST;
+    }
     return most < MAGAZINE_STACK_MOST ? most : MAGAZINE_STACK_MOST;
 }
 

@@ -75,7 +75,8 @@ enum {
        they are long. */
     MAGAZINE_LOAD_MOST = MAGAZINE_COLOURS / 2,
     MAGAZINE_LOAD_BYTES = 64 << 10,
-    MAGAZINE_LOADS_OF_LONG = 8, /* that a stack of those may hold */
+    MAGAZINE_LOADS_OF_LONG = 8,                /* that a stack of those may hold */
+    MAGAZINE_LONG_MOST = 2 * MAGAZINE_COLOURS, /* and so many at most */
 
     MAGAZINE_TOP_BITS = 16,
     MAGAZINE_TOP_MASK = (1 << MAGAZINE_TOP_BITS) - 1,

@@ -323,17 +323,33 @@ static inline struct subheap *heap_here(void)
     return __builtin_expect(heap != NULL, 1) && heap->magazines != NULL ? heap : NULL;
 }
 
+/* What went home without the lock waits in inboxes. This CPU's may have most of it, and pages with
+   it. */
+static void drain_here(void)
+{
+    struct subheap *heap = lock_here();
+
+    if (heap != NULL) {
+        subheap_drain(heap);
+        subheap_unlock(heap);
+    }
+}
+
 bool supply_put_by_lease(const struct page_info *info, void *address)
 {
     struct lease *lease = lease_of_this_thread();
-    bool put;
+    bool put, went_home;
 
     if (lease == NULL)
         return false;
     lease_enter(lease);
     struct grip grip = {.held = lease_to_put(lease, info->magazine)};
+    uint32_t waited = magazine_waiting(grip.held);
     put = grip_push(&grip, address) || put_elsewhere(&grip, grip.held, NULL, address);
+    went_home = magazine_waiting(grip.held) < waited;
     lease_leave(lease);
+    if (went_home)
+        drain_here();
     return put;
 }
 
