@@ -346,7 +346,8 @@ bool supply_put_by_lease(const struct page_info *info, void *address)
     struct grip grip = {.held = lease_to_put(lease, info->magazine)};
     uint32_t waited = magazine_waiting(grip.held);
     put = grip_push(&grip, address) || put_elsewhere(&grip, grip.held, NULL, address);
-    went_home = magazine_waiting(grip.held) < waited;
+    /* Of short blocks little memory: they are taken in with the next load. */
+    went_home = grip.held->load < MAGAZINE_LOAD_MOST && magazine_waiting(grip.held) < waited;
     lease_leave(lease);
     if (went_home)
         drain_here();
