@@ -46,14 +46,13 @@ static uint32_t load_of(unsigned size_class)
 /* Blocks of the stack at most. Fewer than a box and another level take where they are long. */
 static uint32_t ceiling_of(unsigned size_class)
 {
-    uint32_t most = MAGAZINE_STACK_BYTES / bytes_of(size_class);
     uint32_t load = load_of(size_class);
+    bool is_long = load < MAGAZINE_LOAD_MOST;
+    uint32_t room =
+        is_long ? MAGAZINE_LOADS_OF_LONG * load : MAGAZINE_STACK_BYTES / bytes_of(size_class);
+    uint32_t most = is_long ? MAGAZINE_LONG_MOST : MAGAZINE_STACK_MOST;
 
-    if (load < MAGAZINE_LOAD_MOST) {
-        most = MAGAZINE_LOADS_OF_LONG * load;
-        return most < MAGAZINE_LONG_MOST ? most : MAGAZINE_LONG_MOST;
-    }
-    return most < MAGAZINE_STACK_MOST ? most : MAGAZINE_STACK_MOST;
+    return room < most ? room : most;
 }
 
 /* An odd number of lines: stores of different classes begin in different sets. */
@@ -152,14 +151,9 @@ ptrdiff_t magazine_area_here(void)
 }
 
 /* Acquire: the places are as new as the count or newer. */
-static uint32_t top_of(const struct magazine *magazine)
-{
-    return atomic_load_explicit(&magazine->top, memory_order_acquire) & MAGAZINE_TOP_MASK;
-}
-
 uint32_t magazine_waiting(const struct magazine *magazine)
 {
-    return top_of(magazine);
+    return atomic_load_explicit(&magazine->top, memory_order_acquire) & MAGAZINE_TOP_MASK;
 }
 
 static uint32_t untouched_among(char *const *places, uint32_t count)
@@ -174,7 +168,7 @@ static uint32_t untouched_among(char *const *places, uint32_t count)
 
 uint32_t magazine_waiting_untouched(const struct magazine *magazine)
 {
-    uint32_t top = top_of(magazine);
+    uint32_t top = magazine_waiting(magazine);
 
     return top > 0 ? untouched_among(magazine->store->stack, top) : 0;
 }

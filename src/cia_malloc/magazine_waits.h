@@ -13,8 +13,7 @@
 
 #include "cia_malloc/magazine.h"
 
-/* Of an open magazine, as the next two. Whether the block is the last of its colour that was freed
-   there: a hint. */
+/* Of an open magazine. Whether the block is the last of its colour that was freed there: a hint. */
 static inline bool magazine_freed_last(const struct magazine *magazine, const void *block)
 {
     return __atomic_load_n(&magazine->store->last[magazine_colour(block)], __ATOMIC_RELAXED) ==
@@ -24,12 +23,10 @@ static inline bool magazine_freed_last(const struct magazine *magazine, const vo
 /* Whether the block waits in one of the last so many places. */
 static inline bool magazine_has(const struct magazine *magazine, const void *block, uint32_t among)
 {
-    /* Acquire: the places are as new as it or newer. */
-    uint32_t top = atomic_load_explicit(&magazine->top, memory_order_acquire) & MAGAZINE_TOP_MASK;
-    char *const *stack = magazine->store->stack;
+    uint32_t top = magazine_waiting(magazine);
 
     for (uint32_t i = top < among ? 0 : top - among; i < top; i++) {
-        if (__atomic_load_n(&stack[i], __ATOMIC_RELAXED) == block)
+        if (__atomic_load_n(&magazine->store->stack[i], __ATOMIC_RELAXED) == block)
             return true;
     }
     return false;

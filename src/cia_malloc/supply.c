@@ -302,17 +302,11 @@ static bool put_elsewhere(const struct grip *grip, const struct magazine *now, s
     return grip_push_anyway(grip, address);
 }
 
-static __attribute__((noinline)) bool put_elsewhere_by_sequences(ptrdiff_t area, uint32_t offset,
-                                                                 void *address)
-{
-    struct grip grip = {.area = area, .offset = offset, .side = MAGAZINE_PUT};
-
-    return put_elsewhere(&grip, magazine_here(offset), NULL, address);
-}
-
 bool supply_put_elsewhere(ptrdiff_t area, const struct page_info *info, void *address)
 {
-    return put_elsewhere_by_sequences(area, info->magazine, address);
+    struct grip grip = {.area = area, .offset = info->magazine, .side = MAGAZINE_PUT};
+
+    return put_elsewhere(&grip, magazine_here(info->magazine), NULL, address);
 }
 
 /* The sub-heap of this CPU if it has magazines; constant, not locked. */

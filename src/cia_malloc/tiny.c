@@ -6,6 +6,7 @@
 #include "cia_malloc/tiny.h"
 
 #include "cia_malloc/heap_table.h"
+#include "cia_malloc/magazine_waits.h"
 #include "cia_malloc/supply.h"
 
 enum {
@@ -224,17 +225,6 @@ static void check_start(const struct page_info *info, const void *block)
         block_is_wrong(block, "inside a block");
 }
 
-static bool waits_in(const struct magazine *magazine, const void *block)
-{
-    uint32_t top =
-        (uint32_t)(atomic_load_explicit(&magazine->top, memory_order_acquire) & MAGAZINE_TOP_MASK);
-    bool found = false;
-
-    for (uint32_t i = 0; i < top; i++)
-        found |= __atomic_load_n(&magazine->store->stack[i], __ATOMIC_RELAXED) == block;
-    return found;
-}
-
 /*
  * A block with the mark: free already, unless the program wrote that number itself. It can wait in
  * one magazine only.
@@ -247,7 +237,8 @@ static __attribute__((noinline, cold)) void check_not_free(const struct page_inf
 
     if (tiny_is_free(&place) ||
         (magazines != NULL &&
-         waits_in(&magazines->own[TINY_MAGAZINES + info->size_class - CLASS_TINY], block)))
+         magazine_has(&magazines->own[TINY_MAGAZINES + info->size_class - CLASS_TINY], block,
+                      UINT32_MAX)))
         tiny_double_free(block);
 }
 
