@@ -11,7 +11,6 @@
 #include "cia_malloc/hardened.h"
 #include "cia_malloc/heap_table.h"
 #include "cia_malloc/large.h"
-#include "cia_malloc/lease.h"
 #include "cia_malloc/supply.h"
 #include "cia_malloc/tiny.h"
 
@@ -210,7 +209,7 @@ void *cia_allocate_slow(size_t bytes)
         ((block = tiny_pop(bytes)) != NULL ||
          (bytes <= TINY_LARGEST && (block = tiny_allocate(bytes)) != NULL)))
         return block;
-    if (bytes <= MAGAZINE_LARGEST && !magazines_use_sequences() && lease_of_this_thread() == NULL) {
+    if (bytes <= MAGAZINE_LARGEST && !magazines_use_sequences()) {
         uintptr_t popped = supply_pop_under_lock(size_class_of(bytes));
 
         if (__builtin_expect(popped != 0, 1))
@@ -236,10 +235,8 @@ static void *allocate_quietly(size_t bytes, bool *zeroed)
 {
     uintptr_t popped = 0;
 
-    if (bytes <= MAGAZINE_LARGEST)
-        popped = magazine_area_is_usable(magazine_area)
-                     ? magazine_pop(magazine_area, magazine_offset_of(bytes))
-                     : lease_pop(magazine_offset_of(bytes));
+    if (bytes <= MAGAZINE_LARGEST && magazine_area_is_usable(magazine_area))
+        popped = magazine_pop(magazine_area, magazine_offset_of(bytes));
     if (__builtin_expect(popped == 0, 0))
         return allocate(bytes, zeroed);
     *zeroed = (popped & MAGAZINE_UNTOUCHED) != 0;
@@ -317,8 +314,7 @@ void cia_free_slow(void *address)
         ptrdiff_t area = magazine_area;
 
         if (!magazines_use_sequences()) {
-            if (lease_of_this_thread() != NULL ? supply_put_by_lease(info, address)
-                                               : supply_push_under_lock(info, address))
+            if (supply_push_under_lock(info, address))
                 return;
         } else {
             /* The fast path tried the level, if the area was known: a thread that only frees comes

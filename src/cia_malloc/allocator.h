@@ -8,7 +8,6 @@
 #ifndef MPLACE_CIA_ALLOCATOR_H
 #define MPLACE_CIA_ALLOCATOR_H
 
-#include "cia_malloc/lease.h"
 #include "cia_malloc/magazine_sequences.h"
 #include "cia_malloc/supply.h"
 
@@ -18,28 +17,6 @@ void cia_free_slow(void *block);
 
 /* A block that begins there, on a page of that info, which the magazine's level refused. */
 void cia_free_refused(ptrdiff_t area, const struct page_info *info, void *block);
-
-/* Of cia_allocate and cia_free, for a thread that may not use sequences. In line: a jump more takes
-   a cycle or two of 25. */
-static inline __attribute__((always_inline)) void *cia_allocate_by_lease(size_t bytes)
-{
-    if (__builtin_expect(bytes <= MAGAZINE_LARGEST, 1)) {
-        uintptr_t block = lease_pop(magazine_offset_of(bytes));
-
-        if (__builtin_expect(block != 0, 1))
-            return magazine_block(block);
-    }
-    return cia_allocate_slow(bytes);
-}
-
-static inline __attribute__((always_inline)) void cia_free_by_lease(void *block)
-{
-    const struct page_info *info = page_map_find(block);
-
-    if (__builtin_expect(!page_info_is_start(info, block), 0) ||
-        __builtin_expect(!lease_push(info->magazine, block), 0))
-        cia_free_slow(block);
-}
 
 /*
  * At least bytes (0 is taken as 1), 64 B aligned. NULL, errno ENOMEM, when out of memory: the one
@@ -53,7 +30,7 @@ static inline void *cia_allocate(size_t bytes)
     ptrdiff_t area = magazine_area;
 
     if (__builtin_expect(!magazine_area_is_usable(area), 0))
-        return cia_allocate_by_lease(bytes);
+        return cia_allocate_slow(bytes);
     if (__builtin_expect(bytes <= MAGAZINE_LARGEST, 1)) {
         uint32_t offset = magazine_offset_of(bytes);
         uintptr_t block = magazine_pop(area, offset);
@@ -83,7 +60,7 @@ static inline __attribute__((always_inline)) void cia_free(void *block)
     ptrdiff_t area = magazine_area;
 
     if (__builtin_expect(!magazine_area_is_usable(area), 0)) {
-        cia_free_by_lease(block);
+        cia_free_slow(block);
         return;
     }
     const struct page_info *info = page_map_find(block);

@@ -9,7 +9,6 @@
 #include "base/memory_nodes.h"
 #include "base/settings.h"
 #include "cia_malloc/harden.h"
-#include "cia_malloc/lease.h"
 #include "cia_malloc/tiny.h"
 
 #include <pthread.h>
@@ -49,10 +48,6 @@ static void initialise_once(void)
         page_heap_read_setting();
         magazines_choose(sequences_can_be_used(), memory_node_count());
         tiny_choose(setting_switch("CIA_TINY", 0) && !harden_is_on());
-        /* Tiny blocks wait in the magazines of the CPU that they are of, wherever they are freed.
-         */
-        leases_choose(setting_switch("CIA_LEASE", 1) && !magazines_use_sequences() &&
-                      !harden_is_on() && !tiny_is_on());
         atomic_store_explicit(&done, true, memory_order_release);
     }
 }
@@ -198,11 +193,6 @@ static bool try_patiently(bool (*attempt)(struct subheap *heap), struct subheap 
     return false;
 }
 
-bool heap_withdraw_lease(struct subheap *heap)
-{
-    return !lease_is_below_us(heap) && try_patiently(lease_withdraw, heap);
-}
-
 struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_over)
 {
     while (*index < end) {
@@ -263,8 +253,6 @@ static void before_fork(void)
     if (!claim_fork(__builtin_thread_pointer()))
         return;
     while ((heap = heap_lock_next(&index, CPU_HEAPS, &passed_over)) != NULL) {
-        /* Or what a thread has in hand, in a step on the magazines, is lost to the child. */
-        (void)heap_withdraw_lease(heap);
         held_for_fork[heap->number / 64] |= (uint64_t)1 << heap->number % 64;
     }
 }
@@ -286,17 +274,6 @@ static void release_after_fork(void)
     atomic_store_explicit(&fork_holder, NULL, memory_order_release);
 }
 
-static void end_leases_after_fork(void)
-{
-    for (uint32_t i = 0; i < CPU_HEAPS; i++) {
-        struct subheap *heap = atomic_load_explicit(&heap_table[i], memory_order_relaxed);
-
-        if (heap != NULL)
-            lease_after_fork(heap);
-    }
-    leases_after_fork();
-}
-
 static void after_fork_in_child(void)
 {
     bool mine =
@@ -304,7 +281,6 @@ static void after_fork_in_child(void)
     bool nested = mine && forks_inside > 0;
 
     magazines_after_fork();
-    end_leases_after_fork();
     release_after_fork();
     if (nested)
         return; /* the code that this handler interrupted still holds the others */

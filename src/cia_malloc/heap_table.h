@@ -46,10 +46,6 @@ static inline struct subheap *heap_acquire(void)
  */
 struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_over);
 
-/* lease_withdraw for the holder of the lock, waiting as long for the end of another thread's step.
- */
-bool heap_withdraw_lease(struct subheap *heap);
-
 /* Registers what fork needs. Called from the constructor. */
 void heap_table_register_fork(void);
 

@@ -30,8 +30,7 @@
  * Who may touch one. For the life of a process, one of these holds (magazine_sequences says which):
  *   sequences   only restartable sequences that run on the magazine's CPU: no lock, no locked
  *               instruction. To take one away from another CPU: magazines_withdraw.
- *   lock        only the holder of the sub-heap's lock, or the thread to which it has granted
- *               them, see lease.h.
+ *   lock        only the holder of the sub-heap's lock.
  * Wherever a sequence is interrupted, the magazine is in order: it writes blocks where none wait,
  * and commits by one store. So the child of a fork finds all of them in order, wherever the
  * parent's other threads were; what they had in hand is lost to it.
@@ -284,29 +283,20 @@ void magazines_destroy(struct magazines *magazines);
 void magazine_open(struct magazines *magazines, unsigned size_class);
 
 /*
- * For the holder of the sub-heap's lock: counts a use of the class, and says whether it has a
- * magazine or is to get one, because those are many.
+ * For the holder of the sub-heap's lock: counts a use of the class, gives it a magazine when those
+ * are many, and says whether it has one.
  */
-static inline bool magazine_is_wanted(struct magazines *magazines, unsigned size_class)
+static inline bool magazine_use(struct magazines *magazines, unsigned size_class)
 {
     /* More than a program's start needs of any class, and done in some 30 us. */
     enum { USES_BEFORE_MAGAZINE = 1024 };
 
-    return __builtin_expect(
-               atomic_load_explicit(&magazines->own[size_class].bounds, memory_order_relaxed) != 0,
-               1) ||
-           ++magazines->uses[size_class] > USES_BEFORE_MAGAZINE;
-}
-
-/* The same, and gives it one; says whether it has. For who may work on it alone, or anyone with
-   sequences. */
-static inline bool magazine_use(struct magazines *magazines, unsigned size_class)
-{
-    if (!magazine_is_wanted(magazines, size_class))
-        return false;
     if (__builtin_expect(
-            atomic_load_explicit(&magazines->own[size_class].bounds, memory_order_relaxed) == 0, 0))
-        magazine_open(magazines, size_class);
+            atomic_load_explicit(&magazines->own[size_class].bounds, memory_order_relaxed) != 0, 1))
+        return true;
+    if (++magazines->uses[size_class] <= USES_BEFORE_MAGAZINE)
+        return false;
+    magazine_open(magazines, size_class);
     return true;
 }
 

@@ -4,7 +4,7 @@
  * A sub-heap: the class heaps and chunks of one CPU, behind one lock that is only ever tried.
  *
  * Who may do what:
- *   the holder of the lock        everything; the magazines when lease_withdraw says so
+ *   the holder of the lock        everything, the magazines too where there are no sequences
  *   anyone, without it            read constants, and push freed blocks: subheap_free_remote
  *
  * A thread that finds the lock taken goes elsewhere: malloc to another sub-heap (subheap_acquire in
@@ -20,7 +20,6 @@
 #include "cia_malloc/tiny_heap.h"
 
 struct huge;
-struct lease;
 struct quarantine;
 
 enum {
@@ -35,14 +34,6 @@ struct subheap {
      */
     _Alignas(LINE_BYTES) _Atomic uint32_t lock;
     uint32_t number; /* constant: its place in the heap table */
-    /*
-     * Whose the magazines are, see lease.h; NULL: the lock's holder's. Relaxed: written under the
-     * lock, and looked at without it by the thread whose lease it may be.
-     */
-    _Atomic(struct lease *) lease;
-    bool lease_is_stopped; /* it leads nowhere already, but its thread was in a step */
-    uint8_t lease_pause;   /* so many times none is granted, see lease_grant */
-    uint8_t uses;          /* of magazines under the lock, modulo 256 */
     struct page_heap pages;
     uint32_t large_live; /* large blocks handed out */
     uint64_t large_allocations;

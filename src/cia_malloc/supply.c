@@ -9,7 +9,6 @@
 #include "cia_malloc/grip.h"
 #include "cia_malloc/heap_table.h"
 #include "cia_malloc/housekeeping.h"
-#include "cia_malloc/lease.h"
 #include "cia_malloc/magazine_waits.h"
 #include "cia_malloc/tiny.h"
 
@@ -146,14 +145,13 @@ static uint32_t load_from(struct subheap *heap, unsigned size_class, uint32_t mo
     return count;
 }
 
-/* The magazine of the class, for the holder of the lock, where it is under the lock and to be had;
-   else NULL. Counts a use. A lease is left alone for the sake of a class that has no magazine. */
+/* The magazine of the class, for the holder of the lock, where it is under the lock and the class
+   has one; else NULL. Counts a use. */
 static struct magazine *magazine_under_lock(struct subheap *heap, unsigned size_class)
 {
     if (heap->magazines == NULL || size_class >= MAGAZINE_CLASSES ||
-        !magazine_is_wanted(heap->magazines, size_class) || !lease_withdraw(heap))
+        !magazine_use(heap->magazines, size_class))
         return NULL;
-    (void)magazine_use(heap->magazines, size_class);
     /* With sequences, this is a thread that may not use them. */
     return magazines_use_sequences() ? NULL : &heap->magazines->own[size_class];
 }
@@ -183,8 +181,6 @@ static __attribute__((noinline)) uintptr_t supply_under_lock(unsigned size_class
             magazine_raise_ceiling_held(grip.held);
         }
     }
-    if (grip.held != NULL)
-        lease_grant(heap);
     subheap_unlock(heap);
     /* Each load, and each call of a class that never has one: a program may make no others. */
     if (!waited && (grip.held != NULL || size_class >= MAGAZINE_CLASSES))
@@ -218,22 +214,6 @@ static uintptr_t supply_by_sequences(ptrdiff_t area, unsigned size_class)
     return (uintptr_t)blocks[0];
 }
 
-/* What waits below the level, if this thread has the lease of the CPU where it is. */
-static uintptr_t take_waiting_by_lease(unsigned size_class)
-{
-    struct lease *lease = lease_of_this_thread();
-    const struct subheap *heap = lease != NULL ? lease->heap : NULL;
-    uintptr_t block;
-
-    if (heap == NULL || size_class >= MAGAZINE_CLASSES || heap->number != current_cpu() % CPU_HEAPS)
-        return 0;
-    lease_enter(lease);
-    struct grip grip = {.held = lease_to_take(lease, magazine_offset(size_class, 0))};
-    block = grip_take_waiting(&grip);
-    lease_leave(lease);
-    return block;
-}
-
 uintptr_t supply_block(unsigned size_class)
 {
     ptrdiff_t area = magazine_area_here();
@@ -244,8 +224,7 @@ uintptr_t supply_block(unsigned size_class)
 
         return block != 0 ? block : supply_by_sequences(area, size_class);
     }
-    uintptr_t block = take_waiting_by_lease(size_class);
-    return block != 0 ? block : supply_under_lock(size_class);
+    return supply_under_lock(size_class);
 }
 
 static _Noreturn void freed_twice(const void *address)
@@ -317,44 +296,6 @@ static inline struct subheap *heap_here(void)
     return __builtin_expect(heap != NULL, 1) && heap->magazines != NULL ? heap : NULL;
 }
 
-/* What went home without the lock waits in inboxes. This CPU's may have most of it, and pages with
-   it. */
-static void drain_here(void)
-{
-    struct subheap *heap = lock_here();
-
-    if (heap != NULL) {
-        subheap_drain(heap);
-        subheap_unlock(heap);
-    }
-}
-
-bool supply_put_by_lease(const struct page_info *info, void *address)
-{
-    struct lease *lease = lease_of_this_thread();
-    bool put, went_home;
-
-    if (lease == NULL)
-        return false;
-    lease_enter(lease);
-    struct grip grip = {.held = lease_to_put(lease, info->magazine)};
-    uint32_t waited = magazine_waiting(grip.held);
-    put = grip_push(&grip, address) || put_elsewhere(&grip, grip.held, NULL, address);
-    /* Of short blocks little memory: they are taken in with the next load. */
-    went_home = grip.held->load < MAGAZINE_LOAD_MOST && magazine_waiting(grip.held) < waited;
-    lease_leave(lease);
-    if (went_home)
-        drain_here();
-    return put;
-}
-
-/* The holder of the lock has worked on the magazines: now and then it is granted them. */
-static inline void used_under_lock(struct subheap *heap)
-{
-    if (__builtin_expect(++heap->uses == 0, 0))
-        lease_grant(heap);
-}
-
 /* In both, what is constant is read before the exchange, which the loads after it wait for. */
 uintptr_t supply_pop_under_lock(unsigned size_class)
 {
@@ -365,11 +306,7 @@ uintptr_t supply_pop_under_lock(unsigned size_class)
     struct magazine *magazine = &heap->magazines->own[size_class];
     if (__builtin_expect(!subheap_try_lock(heap), 0))
         return 0;
-    uintptr_t block = 0;
-    if (__builtin_expect(lease_withdraw(heap), 1)) {
-        block = magazine_pop_held(magazine);
-        used_under_lock(heap);
-    }
+    uintptr_t block = magazine_pop_held(magazine);
     subheap_unlock(heap);
     return block;
 }
@@ -383,11 +320,7 @@ bool supply_push_under_lock(const struct page_info *info, void *address)
     struct magazine *magazine = magazine_from(heap->magazines->region, info->magazine);
     if (__builtin_expect(!subheap_try_lock(heap), 0))
         return false;
-    bool pushed = false;
-    if (__builtin_expect(lease_withdraw(heap), 1)) {
-        pushed = magazine_push_held(magazine, address, true);
-        used_under_lock(heap);
-    }
+    bool pushed = magazine_push_held(magazine, address, true);
     subheap_unlock(heap);
     return pushed;
 }
@@ -399,9 +332,7 @@ static bool put_under_lock(struct subheap *heap, const struct page_info *info, v
         return false;
     /* As free does by sequences: for a block of another node, one without room. */
     struct grip grip = {.held = magazine_from(heap->magazines->region, info->magazine)};
-    bool put = grip_push(&grip, address) || put_elsewhere(&grip, grip.held, heap, address);
-    lease_grant(heap);
-    return put;
+    return grip_push(&grip, address) || put_elsewhere(&grip, grip.held, heap, address);
 }
 
 void supply_take_back(const struct page_info *info, void *address)
@@ -441,17 +372,6 @@ static void empty_held(struct magazines *magazines, unsigned index, struct subhe
     empty_magazine(&grip, index, held);
 }
 
-/* Locks a sub-heap if it can be had with its magazines. */
-static bool lock_with_magazines(struct subheap *heap)
-{
-    if (!subheap_try_lock(heap))
-        return false;
-    if (lease_withdraw(heap))
-        return true;
-    subheap_unlock(heap);
-    return false;
-}
-
 /* Of one sub-heap's CPU: what waits in classes that were not used for a decay time. */
 static void unload_idle(struct subheap *heap)
 {
@@ -464,7 +384,7 @@ static void unload_idle(struct subheap *heap)
         idle |= (uint64_t)magazine_look(magazines, i, DECAY_STEPS) << i;
     if (idle == 0)
         return;
-    if (by_sequences ? !magazines_withdraw(&withdrawn) : !lock_with_magazines(heap))
+    if (by_sequences ? !magazines_withdraw(&withdrawn) : !subheap_try_lock(heap))
         return;
     /* One that was used since it was looked at is emptied all the same. */
     for (; idle != 0; idle &= idle - 1)
@@ -510,8 +430,7 @@ void supply_empty_magazines(void)
         struct subheap *heap;
 
         while ((heap = heap_lock_next(&index, CPU_HEAPS, &passed_over)) != NULL) {
-            if (heap_withdraw_lease(heap))
-                empty_all(heap->magazines, heap);
+            empty_all(heap->magazines, heap);
             subheap_unlock(heap);
         }
     }

@@ -26,9 +26,6 @@ bool supply_put_elsewhere(ptrdiff_t area, const struct page_info *info, void *ad
 uintptr_t supply_pop_under_lock(unsigned size_class);
 bool supply_push_under_lock(const struct page_info *info, void *address);
 
-/* The same as supply_put_elsewhere, for a thread with a lease; false also if it has none. */
-bool supply_put_by_lease(const struct page_info *info, void *address);
-
 /* Takes back such a block where sequences are not used or did not find a place. */
 void supply_take_back(const struct page_info *info, void *address);
 

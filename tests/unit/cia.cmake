@@ -17,16 +17,4 @@ if(NOT "${MPLACE_SANITIZE}" MATCHES thread)
     target_link_libraries(cia_stopped_test PRIVATE cia_objects)
     add_test(NAME unit.cia_stopped_test.under_locks COMMAND cia_stopped_test)
     set_tests_properties(unit.cia_stopped_test.under_locks PROPERTIES LABELS unit TIMEOUT ${MPLACE_UNIT_TIMEOUT} ENVIRONMENT CIA_RSEQ=0)
-    # There are none with ThreadSanitizer, which does not know what membarrier orders.
-    mplace_unit_test(cia_lease_test cia_lease_test.c)
-    target_link_libraries(cia_lease_test PRIVATE cia_objects)
-    set_tests_properties(unit.cia_lease_test PROPERTIES ENVIRONMENT CIA_RSEQ=0)
-    foreach(name cia_subheap_test cia_magazine_test cia_stopped_test)
-        if(MPLACE_SANITIZE)
-            break() # slow there, and little that the others do not come by
-        endif()
-        add_test(NAME unit.${name}.without_leases COMMAND ${name})
-        set_tests_properties(unit.${name}.without_leases PROPERTIES LABELS unit TIMEOUT ${MPLACE_UNIT_TIMEOUT}
-                                                         ENVIRONMENT "CIA_RSEQ=0;CIA_LEASE=0")
-    endforeach()
 endif()

@@ -2,15 +2,13 @@
  * SPDX-License-Identifier: MIT
  *
  * A thread that is stopped anywhere in the allocator delays nobody: not while it holds a sub-heap's
- * lock, not in a restartable sequence or a step under a lease, not in the middle of malloc_trim.
+ * lock, not in a restartable sequence, not in the middle of malloc_trim.
  * One thread calls the allocator all the time; a signal stops it, its handler waits, and meanwhile
  * the other threads do, on the same CPU, all that the allocator has. Where it was stopped it says
  * itself, and a case is over when it was there often enough. Whoever waited for it would wait for
  * ever: a test that fails so runs into its time-out.
  */
 #include "base/random.h"
-#include "cia_malloc/lease.h"
-#include "cia_malloc/lease.h"
 
 #include "cia_fixture.h"
 #include "run_suite.h"
@@ -28,7 +26,7 @@ enum {
     BLOCKS = 300,
 };
 
-enum place { OUTSIDE, WITH_A_LOCK, IN_A_SEQUENCE, IN_A_STEP, WITHDRAWN };
+enum place { OUTSIDE, WITH_A_LOCK, IN_A_SEQUENCE, WITHDRAWN };
 
 /* The victim writes place, then stopped; the other one reads it, and sets stopped to 0 when it may
    go on. */
@@ -72,8 +70,6 @@ static void stop_here(int signal, siginfo_t *information, void *context)
         atomic_store(&place, IN_A_SEQUENCE);
     else if (magazines_use_sequences() && has_withdrawn())
         atomic_store(&place, WITHDRAWN);
-    else if (lease_here != NULL && lease_is_busy(lease_here))
-        atomic_store(&place, IN_A_STEP);
     else
         atomic_store(&place, holds_a_lock() ? WITH_A_LOCK : OUTSIDE);
     atomic_store(&stopped, 1);
@@ -141,7 +137,7 @@ static void *come_and_go(void *argument)
 static void stop_it(void (*call)(void), enum place wanted)
 {
     struct sigaction action = {.sa_sigaction = stop_here, .sa_flags = SA_SIGINFO};
-    int counts[] = {0, 0, 0, 0, 0}, stops = 0;
+    int counts[] = {0, 0, 0, 0}, stops = 0;
     uint64_t seed = 1;
     pthread_t victim;
 
@@ -172,9 +168,9 @@ static void stop_it(void (*call)(void), enum place wanted)
     }
     atomic_store(&over, true);
     pthread_join(victim, NULL);
-    printf("seed 1, %d stops: %d outside, %d with a lock, %d in a sequence, %d in a step, %d with "
+    printf("seed 1, %d stops: %d outside, %d with a lock, %d in a sequence, %d with "
            "magazines withdrawn\n",
-           stops, counts[OUTSIDE], counts[WITH_A_LOCK], counts[IN_A_SEQUENCE], counts[IN_A_STEP],
+           stops, counts[OUTSIDE], counts[WITH_A_LOCK], counts[IN_A_SEQUENCE],
            counts[WITHDRAWN]);
     ck_assert_int_eq(counts[wanted], STOPS_WANTED);
 }
@@ -188,9 +184,7 @@ END_TEST
 START_TEST(a_thread_stopped_in_the_fast_paths_delays_nobody)
 {
     cia_free(cia_allocate(64)); /* the way is chosen */
-    stop_it(call_the_fast_paths, magazines_use_sequences() ? IN_A_SEQUENCE
-                                 : leases_are_granted()    ? IN_A_STEP
-                                                           : WITH_A_LOCK);
+    stop_it(call_the_fast_paths, magazines_use_sequences() ? IN_A_SEQUENCE : WITH_A_LOCK);
 }
 END_TEST
 
