@@ -358,6 +358,22 @@ size_t cia_usable(const void *address)
     return block.bytes - (size_t)((const char *)address - block.start);
 }
 
+/* A block above the classes that is a run of pages, where it is. */
+static bool extend_run(void *address, size_t bytes)
+{
+    if (bytes > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES || page_map_huge(address) != NULL)
+        return false;
+    struct block block = block_at(page_source_owner(address), address);
+    return large_extend(&block, bytes);
+}
+
+/*
+ * A block above the classes that grows and has to move gets this part more than was asked for: one
+ * that grows in small steps is copied once in so many of its lengths. What is not used of that has
+ * addresses and no memory.
+ */
+enum { GROWTH_PART = 4 };
+
 void *cia_reallocate(void *block, size_t bytes)
 {
     if (harden_is_on())
@@ -365,10 +381,10 @@ void *cia_reallocate(void *block, size_t bytes)
     size_t usable = cia_usable(block);
 
     if (usable > SIZE_CLASS_LARGEST && bytes > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES) {
-        void *owner = page_source_owner(block);
-
+        struct huge *huge = page_map_huge(block);
         /* A mapping follows its block's length to the page. */
-        void *resized = owner_kind_of(owner) == OWNER_HUGE ? huge_resize(owner, bytes) : NULL;
+        void *resized = huge != NULL ? huge_resize(huge, bytes) : NULL;
+
         if (resized != NULL)
             return resized;
     }
@@ -376,7 +392,14 @@ void *cia_reallocate(void *block, size_t bytes)
     if (bytes <= usable && (bytes >= usable / 2 || usable <= LINE_BYTES))
         return block;
     bool zeroed;
-    void *moved = allocate_quietly(bytes, &zeroed);
+    void *moved = NULL;
+    if (usable > SIZE_CLASS_LARGEST && bytes > usable) {
+        if (extend_run(block, bytes))
+            return block;
+        moved = allocate_quietly(bytes + bytes / GROWTH_PART, &zeroed);
+    }
+    if (moved == NULL)
+        moved = allocate_quietly(bytes, &zeroed);
     if (moved == NULL)
         return bytes <= usable ? block : NULL; /* shrinking never fails */
     memcpy(moved, block, bytes < usable ? bytes : usable);

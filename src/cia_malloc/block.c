@@ -18,8 +18,10 @@ _Noreturn void block_is_wrong(const void *address, const char *what)
 
 void *block_owner(const void *address)
 {
-    void *owner = page_source_owner(address);
+    void *owner = page_map_huge(address);
 
+    if (owner == NULL)
+        owner = page_source_owner(address);
     if (__builtin_expect(owner == NULL, 0))
         block_is_wrong(address, "not from this allocator");
     return owner;

@@ -143,6 +143,22 @@ static uint32_t next_page(const uint64_t *map, uint32_t from, bool value)
     return CHUNK_PAGES;
 }
 
+/* Takes free pages, of which so many are dirty. */
+static void take(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t dirty)
+{
+    set_range(chunk->used, first, pages, true);
+    chunk->used_pages += pages;
+    chunk->dirty_pages -= dirty;
+}
+
+bool chunk_take_at(struct chunk *chunk, uint32_t first, uint32_t pages)
+{
+    if (first + pages > CHUNK_PAGES || last_set(chunk->used, first, pages) >= 0)
+        return false;
+    take(chunk, first, pages, count_set(chunk->touched, first, pages));
+    return true;
+}
+
 int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint32_t residue,
                      bool *clean)
 {
@@ -158,9 +174,7 @@ int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint
             uint32_t dirty = count_set(chunk->touched, first, pages);
 
             *clean = dirty == 0;
-            set_range(chunk->used, first, pages, true);
-            chunk->used_pages += pages;
-            chunk->dirty_pages -= dirty;
+            take(chunk, first, pages, dirty);
             return (int)first;
         }
         /* The next free page behind the obstacle, and from there the right residue. */

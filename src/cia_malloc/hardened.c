@@ -144,16 +144,16 @@ static void *allocate_large(struct subheap *heap, size_t alignment, size_t bytes
 
     if (block == NULL)
         return NULL;
-    void *owner = page_source_owner(block);
+    struct huge *huge = page_map_huge(block);
     char *end;
-    if (owner_kind_of(owner) == OWNER_HUGE) {
-        struct huge *huge = owner;
-
+    if (huge != NULL) {
         end = huge_end(huge);
         atomic_store_explicit(&huge->marked, bytes + 1, memory_order_relaxed);
     } else {
-        end = block + block_at(owner, block).bytes;
-        mark_write(mark_at(owner, block), MARK_LIVE | (uint32_t)bytes);
+        struct chunk *chunk = page_source_owner(block);
+
+        end = block + block_at(chunk, block).bytes;
+        mark_write(mark_at(chunk, block), MARK_LIVE | (uint32_t)bytes);
     }
     if (zeroed && !reads_as_zero)
         memset(block, 0, bytes);

@@ -11,33 +11,53 @@
 #include "cia_malloc/huge_closed.h"
 
 /*
- * Where in its mapping a block begins, by its colour. All mappings begin at a multiple of 4 MiB,
- * and pages that lie a power of two apart share a set of the TLB and of the L2: so the page is
- * taken in turn as well. The pages before it are never touched. (128 buffers read in step, 4 MiB
- * less a line apart: 10.7 ns a line; 4 MiB and a page and a line: 3.2.)
+ * Where in its mapping a block begins. Pages that lie a power of two apart share a set of the TLB
+ * and of the L2, and so do those of mappings of such a length side by side: so a block may begin
+ * some pages further on as well, in turn. The pages before it are never touched. (128 buffers read
+ * in step, 4 MiB less a line apart: 10.7 ns a line; 4 MiB and a page and a line: 3.2.)
  */
-static size_t offset_of_colour(uint32_t colour, size_t alignment)
+struct place {
+    size_t offset;     /* at least: of the colour, and with CIA_HARDEN=1 of closed pages */
+    size_t turn_bytes; /* whole pages to be added where there is room */
+    size_t alignment;  /* of the mapping, and of what is added */
+};
+
+static struct place place_of(uint32_t colour, size_t alignment)
 {
-    enum { PAGES_IN_TURN = 32 }; /* 128 KiB of addresses */
-    size_t page = (size_t)(colour % PAGES_IN_TURN) * PAGE_BYTES + huge_guard_bytes();
+    enum { TURNS = 32 };
+    /* A page, or two where the page's number takes part in the colour. */
+    size_t cycle = (size_t)colours * LINE_BYTES;
+    struct place place = {
+        .offset = huge_guard_bytes(),
+        .turn_bytes = colour % TURNS * cycle,
+        .alignment = cycle,
+    };
 
     if (alignment <= LINE_BYTES)
-        return page + (size_t)colour * LINE_BYTES;
-    if (alignment <= PAGE_BYTES)
-        return page;
-    /* What is closed before the block is a multiple of its alignment, if that is no whole chunk. */
-    return huge_guard_bytes() != 0 && alignment < CHUNK_BYTES ? alignment : 0;
+        place.offset += (size_t)colour * LINE_BYTES;
+    /* Beyond a page what is closed before the block is a multiple of its alignment, if that is no
+       whole chunk. */
+    if (alignment > cycle)
+        place = (struct place){
+            .offset = huge_guard_bytes() != 0 && alignment < CHUNK_BYTES ? alignment : 0,
+            .alignment = alignment,
+        };
+    return place;
 }
 
-static void *huge_map(struct huge *record, size_t total, size_t offset, size_t alignment)
+static void *map_new(size_t bytes, struct place place, uint8_t node)
 {
-    if (alignment < CHUNK_BYTES)
-        alignment = CHUNK_BYTES;
-    size_t least = total + huge_guard_bytes();
+    struct huge *record = huge_record_take();
+    size_t offset = place.offset + place.turn_bytes;
+    size_t total = round_up_to_pages(bytes + offset), extent = total + huge_guard_bytes();
 
-    if (!huge_map_extent(record, huge_extent_for(least), total, alignment) &&
-        !huge_map_extent(record, least, total, alignment) &&
-        (huge_give_back_all() == 0 || !huge_map_extent(record, least, total, alignment))) {
+    if (record == NULL)
+        return NULL;
+    record->node = node;
+    if (!(harden_is_on() && huge_map_extent(record, huge_closed_extent_for(extent), total,
+                                            place.alignment)) &&
+        !huge_map_extent(record, extent, total, place.alignment) &&
+        (huge_give_back_all() == 0 || !huge_map_extent(record, extent, total, place.alignment))) {
         huge_record_put(record);
         return NULL;
     }
@@ -47,107 +67,79 @@ static void *huge_map(struct huge *record, size_t total, size_t offset, size_t a
     return block;
 }
 
-/* Makes a kept mapping longer: page tables change, and only pages that it did not have are zeroed.
- */
-static bool extend(struct huge *record, size_t extent)
-{
-    if (!page_source_resize(record->base, huge_extent(record), extent)) {
-        char *base = page_source_map(extent, CHUNK_BYTES);
-
-        if (base == NULL)
-            return false;
-        if (!page_source_move(record->base, huge_extent(record), base, extent))
-            return false; /* the new place may be another thread's by now, see huge_resize */
-        record->base = base;
-    }
-    record->spare_bytes = extent - record->mapped_bytes;
-    return true;
-}
-
-/* Whether a kept mapping has a rest, beside what a block needs, that is worth keeping. */
-static bool has_rest(const struct huge *kept, size_t total)
-{
-    return total >= CHUNK_BYTES && huge_extent(kept) >= huge_extent_for(total) + CHUNK_BYTES;
-}
-
 /*
- * Cuts what a block does not need off a kept mapping. What is left of its last chunk stays where it
- * is, but does not stay populated if it is much. What is left beside that is kept, in this record,
- * for as long as it would have been.
+ * Cuts what a block does not need off a kept mapping: kept, in a record of its own and for as long
+ * as it would have been, if it is long enough for another block. A shorter rest stays, for growing,
+ * and is purged if it is more than an eighth of the block.
  */
-static void cut(struct huge *record, size_t total, struct huge *rest)
+static void cut(struct huge *record, size_t total)
 {
+    enum { REST_LEAST = LARGE_GREATEST_PAGES * PAGE_BYTES, SPARE_PART = 8 };
     size_t extent = huge_extent(record);
+    struct huge *rest = extent - total > REST_LEAST ? huge_record_take() : NULL;
 
     if (rest != NULL) {
-        *rest = (struct huge){
-            .base = record->base + huge_extent_for(total),
-            .mapped_bytes = extent - huge_extent_for(total),
-            .since = record->since,
-            .node = record->node,
-        };
-        extent = huge_extent_for(total);
+        rest->base = record->base + total;
+        rest->mapped_bytes = extent - total;
+        rest->since = record->since;
+        rest->node = record->node;
         huge_keep_on(rest);
+        extent = total;
     }
     record->mapped_bytes = total;
     record->spare_bytes = extent - total;
-    if (record->spare_bytes > total / 2) {
+    if (record->spare_bytes > total / SPARE_PART) {
         PROBE3(memory_given_back, record->base + total, record->spare_bytes, 0);
         page_source_purge(record->base + total, record->spare_bytes);
     }
 }
 
-/* A block in a mapping that was kept. NULL, and the mapping kept on, when it cannot grow. */
-static void *huge_reuse(struct huge *kept, size_t total, size_t offset, struct huge *rest)
+/* A block in a mapping that was kept; NULL when there is none that serves. */
+static void *reuse(size_t bytes, struct place place, uint8_t node)
 {
-    if (huge_extent(kept) < total && !extend(kept, huge_extent_for(total))) {
-        huge_keep_on(kept);
+    size_t least = round_up_to_pages(bytes + place.offset);
+    struct huge *kept = huge_cache_take(least, place.alignment, node);
+
+    if (kept == NULL)
         return NULL;
+    /* From here on another thread may not take it; that it suits is looked at again. */
+    size_t skip = -(uintptr_t)kept->base & (place.alignment - 1), extent = huge_extent(kept);
+    if (extent < least + skip) {
+        char *base = place.alignment > PAGE_BYTES
+                         ? NULL
+                         : page_source_grow(kept->base, extent, least + place.turn_bytes);
+
+        if (base == NULL) { /* perhaps several areas to the kernel, which never grow */
+            huge_give_back(kept);
+            return NULL;
+        }
+        kept->base = base;
+        extent = kept->mapped_bytes = least + place.turn_bytes;
+        kept->spare_bytes = 0;
     }
-    cut(kept, total, rest);
-    return huge_begin(kept, offset);
+    size_t room = extent - least - skip;
+    skip += (place.turn_bytes < room ? place.turn_bytes : room) & ~(place.alignment - 1);
+    cut(kept, least + skip);
+    return huge_begin(kept, place.offset + skip);
 }
 
-void *huge_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t alignment,
-                               uint32_t colour, bool *zeroed)
+void *huge_allocate(size_t bytes, size_t alignment, uint32_t colour, uint8_t node, bool *zeroed)
 {
-    size_t offset = offset_of_colour(colour, alignment);
-    size_t total = round_up_to_pages(bytes + offset);
-    uint8_t node = heap->pages.node;
-    /* Kept mappings are aligned to chunks. Their records come with them. */
-    bool reuse = alignment <= CHUNK_BYTES;
-    struct huge *kept = reuse && !harden_is_on() ? huge_cache_take(total, node) : NULL;
-    bool rest = kept != NULL && has_rest(kept, total);
-    struct huge *record =
-        kept == NULL || rest || huge_extent(kept) < total ? huge_record_take(heap) : NULL;
+    struct place place = place_of(colour, alignment);
+    void *block;
 
-    if (record != NULL)
-        record->node = node;
-    subheap_unlock(heap);
-    if (reuse && harden_is_on()) {
-        void *block = huge_reopen(total, offset, node);
-
-        if (block != NULL) {
-            if (record != NULL)
-                huge_record_put(record);
-            *zeroed = true; /* it was purged when it was closed */
-            return block;
-        }
-    }
-    if (kept != NULL) {
-        void *block = huge_reuse(kept, total, offset, rest ? record : NULL);
-
-        if (block != NULL) {
-            if (record != NULL && !rest)
-                huge_record_put(record);
-            *zeroed = false;
-            return block;
-        }
-        if (rest)
-            return NULL; /* no memory, not even for a leaf of the table */
-    }
+    *zeroed = harden_is_on(); /* what was closed was purged */
+    if (!harden_is_on())
+        block = reuse(bytes, place, node);
+    else if (place.alignment > PAGE_BYTES)
+        block = NULL;
+    else
+        block = huge_reopen(round_up_to_pages(bytes + place.offset + place.turn_bytes),
+                            place.offset + place.turn_bytes, node);
+    if (block != NULL)
+        return block;
     *zeroed = true;
-    return record != NULL ? huge_map(record, total, offset, alignment) : NULL;
+    return map_new(bytes, place, node);
 }
 
 void huge_free(struct huge *huge)
@@ -169,43 +161,38 @@ struct huge *huge_at(void *owner, const void *address)
     return huge;
 }
 
-void *huge_resize(struct huge *huge, size_t new_bytes)
+/* Shorter, where it is. What is cut off stays mapped and populated if the block was resized a moment
+   ago, for it may grow again, and is not half as long as the block; else it goes back. */
+static void *shrink(struct huge *huge, size_t total)
 {
-    if (harden_is_on())
-        return huge_resize_closed(huge, new_bytes);
-    size_t offset = (size_t)(huge->block - huge->base);
-    size_t total = round_up_to_pages(new_bytes + offset);
+    uint64_t now = decay_clock();
     size_t extent = huge_extent(huge);
 
-    if (total < huge->mapped_bytes) { /* what it had so far may be populated */
+    if (extent - total > total / 2 || !decay_is_recent(huge->since)) {
         PROBE3(memory_given_back, huge->base + total, extent - total, 1);
-        page_source_unmap(huge->base + total, extent - total);
-        extent = total;
-    } else if (total > extent && page_source_resize(huge->base, extent, total)) {
-        extent = total;
-    } else if (total > extent) {
-        char *base = page_source_map(total, CHUNK_BYTES);
-
-        if (base == NULL)
-            return NULL;
-        /* Register first: it is what can fail. */
-        if (!page_source_register(base + offset, huge)) {
-            page_source_unmap(base, total);
-            return NULL;
-        }
-        /* Forget the old place while it is still ours: once the pages have moved, another thread
-           may map it and register it. */
-        page_source_forget(huge->block);
-        if (!page_source_move(huge->base, extent, base, total)) {
-            (void)page_source_register(huge->block, huge); /* the leaf is there: cannot fail */
-            page_source_forget(base + offset);
-            /* The kernel may have unmapped the new place before it failed, and given it to another
-               thread since: leave it alone. It costs addresses, not memory. */
-            return NULL;
-        }
-        huge->base = base;
-        huge->block = base + offset;
-        extent = total;
+        if (page_source_unmap(huge->base + total, extent - total))
+            extent = total;
     }
+    huge->since = now;
     return huge_resized(huge, total, extent);
+}
+
+void *huge_resize(struct huge *huge, size_t new_bytes)
+{
+    enum { SLACK_PART = 8 };
+    size_t offset = (size_t)(huge->block - huge->base);
+    size_t total = round_up_to_pages(new_bytes + offset);
+
+    if (harden_is_on())
+        return huge_resize_closed(huge, new_bytes);
+    if (total < huge->mapped_bytes)
+        return shrink(huge, total);
+    if (total <= huge_extent(huge))
+        return huge_resized(huge, total, huge_extent(huge));
+    /* Some addresses more: what grows once often grows in steps. */
+    size_t slack = round_up_to_pages(total / SLACK_PART);
+    if (!huge_grow(huge, total, total + slack) && !huge_grow(huge, total, total))
+        return NULL;
+    huge->since = decay_clock();
+    return huge->block;
 }

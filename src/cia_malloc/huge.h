@@ -14,11 +14,10 @@
 #include "cia_malloc/huge_keep.h"
 
 /*
- * See large_allocate_and_unlock. The block begins at that colour if its alignment is no more than a
- * line, and up to a page of alignment on that page in turn.
+ * A block of bytes, aligned to a power of two, on the memory node. It begins at that colour if its
+ * alignment is no more than a line. NULL when out of memory; *zeroed: it reads as zero. No lock.
  */
-void *huge_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t alignment,
-                               uint32_t colour, bool *zeroed);
+void *huge_allocate(size_t bytes, size_t alignment, uint32_t colour, uint8_t node, bool *zeroed);
 
 /* What block_owner found at the address, of OWNER_HUGE. The process ends unless its block begins
    there. */

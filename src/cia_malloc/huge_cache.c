@@ -8,12 +8,17 @@
 
 #include "cia_malloc/huge_mapping.h"
 
+/*
+ * From empty to claimed by compare-and-swap; then the hints, then the mapping, by a store (release).
+ * From the mapping to empty by exchange (acquire): the taker finds the record as it was left. A
+ * child of fork may find a slot claimed by a thread that it does not have: one fewer there.
+ */
+static struct huge claimed;
+
 static struct slot {
-    /* NULL: empty. Release when it is put, acquire when it is taken: the taker finds the record as
-       it was left. */
-    _Atomic(struct huge *) mapping;
-    /* Hints, copied from the record by whoever puts it, just after it. Read by searches; a stale
-       one makes a search choose badly, once. */
+    _Atomic(struct huge *) mapping; /* NULL: empty; or &claimed */
+    /* Hints, of the record. Read by searches; those of a slot that is taken and put into meanwhile
+       make a search choose badly, once. */
     _Atomic(char *) base;
     atomic_size_t bytes;
     _Atomic uint64_t since;
@@ -25,9 +30,12 @@ static bool is_of_node(const struct slot *slot, uint8_t node)
     return atomic_load_explicit(&slot->node, memory_order_relaxed) == node;
 }
 
-static bool is_empty(const struct slot *slot)
+static bool has_mapping(const struct slot *slot)
 {
-    return atomic_load_explicit(&slot->mapping, memory_order_relaxed) == NULL;
+    /* Acquire: the hints are those of this mapping, or newer. */
+    const struct huge *mapping = atomic_load_explicit(&slot->mapping, memory_order_acquire);
+
+    return mapping != NULL && mapping != &claimed;
 }
 
 static size_t bytes_in(const struct slot *slot)
@@ -38,26 +46,29 @@ static size_t bytes_in(const struct slot *slot)
 /* NULL when another thread was first. */
 static struct huge *take_from(struct slot *slot)
 {
-    return atomic_exchange_explicit(&slot->mapping, NULL, memory_order_acquire);
+    struct huge *mapping = atomic_load_explicit(&slot->mapping, memory_order_relaxed);
+
+    return mapping != NULL && mapping != &claimed &&
+                   atomic_compare_exchange_strong_explicit(&slot->mapping, &mapping, NULL,
+                                                           memory_order_acquire,
+                                                           memory_order_relaxed)
+               ? mapping
+               : NULL;
 }
 
 static bool put_into(struct slot *slot, struct huge *huge)
 {
     struct huge *expected = NULL;
-    char *base = huge->base;
-    size_t bytes = huge_extent(huge);
-    uint64_t since = huge->since;
-    uint8_t node = huge->node;
 
-    if (!is_empty(slot) ||
-        !atomic_compare_exchange_strong_explicit(&slot->mapping, &expected, huge,
-                                                 memory_order_release, memory_order_relaxed))
+    if (atomic_load_explicit(&slot->mapping, memory_order_relaxed) != NULL ||
+        !atomic_compare_exchange_strong_explicit(&slot->mapping, &expected, &claimed,
+                                                 memory_order_relaxed, memory_order_relaxed))
         return false;
-    /* From here on the record may be another thread's. */
-    atomic_store_explicit(&slot->base, base, memory_order_relaxed);
-    atomic_store_explicit(&slot->bytes, bytes, memory_order_relaxed);
-    atomic_store_explicit(&slot->since, since, memory_order_relaxed);
-    atomic_store_explicit(&slot->node, node, memory_order_relaxed);
+    atomic_store_explicit(&slot->base, huge->base, memory_order_relaxed);
+    atomic_store_explicit(&slot->bytes, huge_extent(huge), memory_order_relaxed);
+    atomic_store_explicit(&slot->since, huge->since, memory_order_relaxed);
+    atomic_store_explicit(&slot->node, huge->node, memory_order_relaxed);
+    atomic_store_explicit(&slot->mapping, huge, memory_order_release);
     return true;
 }
 
@@ -70,16 +81,21 @@ bool huge_cache_put(struct huge *huge)
     return false;
 }
 
-/* How little a mapping suits a block, for comparing; SIZE_MAX: not at all. */
-static size_t misfit(size_t mapped, size_t bytes)
+/* How little a slot's mapping suits a block, for comparing; SIZE_MAX: not at all. */
+static size_t misfit(const struct slot *slot, size_t bytes, size_t alignment)
 {
-    if (mapped < bytes) /* the kernel has to zero the rest: after all that are long enough */
-        return mapped < bytes / 8 ? SIZE_MAX : SIZE_MAX / 2 - mapped;
-    /* What is left over of a longer one begins with a chunk, see huge.c. */
-    return bytes < CHUNK_BYTES && mapped > 2 * bytes ? SIZE_MAX : mapped - bytes;
+    size_t mapped = bytes_in(slot);
+    uintptr_t base = (uintptr_t)atomic_load_explicit(&slot->base, memory_order_relaxed);
+
+    bytes += -base & (alignment - 1);
+    if (mapped >= bytes)
+        return mapped - bytes;
+    /* The kernel has to zero the rest: after all that are long enough. It may move what grows, so
+       an alignment beyond a page is not kept. */
+    return alignment > PAGE_BYTES || mapped < bytes / 8 ? SIZE_MAX : SIZE_MAX / 2 - mapped;
 }
 
-struct huge *huge_cache_take(size_t bytes, uint8_t node)
+struct huge *huge_cache_take(size_t bytes, size_t alignment, uint8_t node)
 {
     enum { TRIES = 4 }; /* when another thread takes the one that was chosen */
 
@@ -88,9 +104,9 @@ struct huge *huge_cache_take(size_t bytes, uint8_t node)
         size_t least = SIZE_MAX;
 
         for (uint32_t i = 0; i < HUGE_CACHE_SLOTS; i++) {
-            size_t of_slot = is_empty(&slots[i]) || !is_of_node(&slots[i], node)
-                                 ? SIZE_MAX
-                                 : misfit(bytes_in(&slots[i]), bytes);
+            size_t of_slot = has_mapping(&slots[i]) && is_of_node(&slots[i], node)
+                                 ? misfit(&slots[i], bytes, alignment)
+                                 : SIZE_MAX;
 
             if (of_slot < least) {
                 least = of_slot;
@@ -106,24 +122,22 @@ struct huge *huge_cache_take(size_t bytes, uint8_t node)
     return NULL;
 }
 
-static bool are_beside(const char *base, size_t bytes, const struct huge *huge)
-{
-    return base + bytes == huge->base || base == huge->base + huge_extent(huge);
-}
-
-bool huge_cache_are_beside(const struct huge *one, const struct huge *other)
-{
-    return one->node == other->node && are_beside(one->base, huge_extent(one), other);
-}
-
 struct huge *huge_cache_take_beside(const struct huge *huge)
 {
     for (uint32_t i = 0; i < HUGE_CACHE_SLOTS; i++) {
-        if (is_empty(&slots[i]) || !is_of_node(&slots[i], huge->node) ||
-            !are_beside(atomic_load_explicit(&slots[i].base, memory_order_relaxed),
-                        bytes_in(&slots[i]), huge))
+        if (!has_mapping(&slots[i]) || !is_of_node(&slots[i], huge->node))
             continue;
-        return take_from(&slots[i]);
+        const char *base = atomic_load_explicit(&slots[i].base, memory_order_relaxed);
+        struct huge *taken;
+
+        if ((base + bytes_in(&slots[i]) != huge->base && base != huge->base + huge_extent(huge)) ||
+            (taken = take_from(&slots[i])) == NULL)
+            continue;
+        if (taken->base + huge_extent(taken) == huge->base ||
+            taken->base == huge->base + huge_extent(huge))
+            return taken;
+        if (!huge_cache_put(taken)) /* the hints were of another one */
+            huge_give_back(taken);
     }
     return NULL;
 }
@@ -135,9 +149,10 @@ struct huge *huge_cache_take_oldest(uint64_t time)
         uint64_t since = time;
 
         for (uint32_t i = 0; i < HUGE_CACHE_SLOTS; i++) {
+            bool has = has_mapping(&slots[i]);
             uint64_t of_slot = atomic_load_explicit(&slots[i].since, memory_order_relaxed);
 
-            if (!is_empty(&slots[i]) && of_slot <= since) {
+            if (has && of_slot <= since) {
                 since = of_slot;
                 oldest = &slots[i];
             }
@@ -155,7 +170,7 @@ uint32_t huge_cache_count(void)
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < HUGE_CACHE_SLOTS; i++)
-        count += !is_empty(&slots[i]);
+        count += has_mapping(&slots[i]);
     return count;
 }
 
@@ -164,7 +179,7 @@ size_t huge_cache_bytes(void)
     size_t bytes = 0;
 
     for (uint32_t i = 0; i < HUGE_CACHE_SLOTS; i++)
-        bytes += is_empty(&slots[i]) ? 0 : bytes_in(&slots[i]);
+        bytes += has_mapping(&slots[i]) ? bytes_in(&slots[i]) : 0;
     return bytes;
 }
 

@@ -26,16 +26,13 @@ enum { HUGE_CACHE_SLOTS = 64 };
 bool huge_cache_put(struct huge *huge);
 
 /*
- * A mapping of the memory node for a block that needs so much: the shortest one that is long
- * enough, else the longest; the caller cuts it or lets it grow. NULL when there is none worth it.
+ * A mapping of the memory node for a block that needs so much, from an address of that alignment (a
+ * power of two, a page at least) on: the shortest one that is long enough, else the longest; the
+ * caller cuts it or lets it grow. NULL when there is none worth it.
  */
-struct huge *huge_cache_take(size_t bytes, uint8_t node);
+struct huge *huge_cache_take(size_t bytes, size_t alignment, uint8_t node);
 
-/*
- * A mapping of the same node that, as far as its slot's hints say, ends where this one begins or
- * begins where it ends; NULL: there is none. Look whether it is true.
- */
-bool huge_cache_are_beside(const struct huge *one, const struct huge *other);
+/* A mapping of the same node that ends where this one begins or begins where it ends, or NULL. */
 struct huge *huge_cache_take_beside(const struct huge *huge);
 
 /* The mapping that has been kept for longest, if that is since this time or longer. */

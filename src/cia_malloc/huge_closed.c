@@ -54,17 +54,24 @@ void *huge_reopen(size_t total, size_t offset, uint8_t node)
     size_t extent = huge_extent(oldest);
     oldest->mapped_bytes = total;
     oldest->spare_bytes = extent - total;
-    if (extent >= least && extent <= huge_extent_for(least) && oldest->node == node &&
+    if (extent >= least && extent <= huge_closed_extent_for(least) && oldest->node == node &&
         page_source_open(oldest->base + before, total - before))
         return huge_begin(oldest, offset);
+    oldest->mapped_bytes = extent;
+    oldest->spare_bytes = 0;
     huge_give_back(oldest);
     return NULL;
+}
+
+size_t huge_closed_extent_for(size_t total)
+{
+    return total >= CHUNK_BYTES ? (total + CHUNK_BYTES - 1) & ~(size_t)(CHUNK_BYTES - 1)
+                                : (size_t)1 << (64 - __builtin_clzll(total - 1));
 }
 
 void *huge_resize_closed(struct huge *huge, size_t new_bytes)
 {
     size_t offset = (size_t)(huge->block - huge->base);
-    size_t before = closed_before(huge);
     size_t total = round_up_to_pages(new_bytes + offset);
     size_t old = huge->mapped_bytes, extent = huge_extent(huge);
 
@@ -73,35 +80,9 @@ void *huge_resize_closed(struct huge *huge, size_t new_bytes)
             return NULL;
         /* As far as the kernel will: what the block had there is gone already. */
         (void)page_source_close(huge->base + total, old - total);
-    } else if (total + huge_guard_bytes() <= extent) {
-        if (!page_source_open(huge->base + old, total - old))
-            return NULL;
-    } else {
-        struct huge moved = {.node = huge->node};
-
-        if (!huge_map_extent(&moved, huge_extent_for(total + huge_guard_bytes()), total,
-                             CHUNK_BYTES))
-            return NULL;
-        moved.block = moved.base + offset;
-        if (!page_source_register(moved.block, huge)) {
-            page_source_unmap(moved.base, huge_extent(&moved));
-            return NULL;
-        }
-        /* All that is not closed; in this order for the reasons given in huge_resize. */
-        page_source_forget(huge->block);
-        if (!page_source_move(huge->base + before, old - before, moved.base + before,
-                              total - before)) {
-            (void)page_source_register(huge->block, huge);
-            page_source_forget(moved.block);
-            return NULL;
-        }
-        if (before > 0)
-            page_source_unmap(huge->base, before);
-        page_source_unmap(huge->base + old, extent - old);
-        huge_close_both_sides(&moved);
-        huge->base = moved.base;
-        huge->block = moved.block;
-        extent = huge_extent(&moved);
+    } else if (total + huge_guard_bytes() > extent ||
+               !page_source_open(huge->base + old, total - old)) {
+        return NULL;
     }
     return huge_resized(huge, total, extent);
 }

@@ -24,7 +24,11 @@ bool huge_close_whole(const struct huge *record);
  */
 void *huge_reopen(size_t total, size_t offset, uint8_t node);
 
-/* huge_resize of such a block: what is closed on both sides stays so. */
+/* How long to make a mapping that needs total bytes: what is closed behind the block costs no
+   memory, and a power of two, or whole chunks, suit more blocks later. */
+size_t huge_closed_extent_for(size_t total);
+
+/* huge_resize of such a block, where it is: what is closed on both sides stays so. */
 void *huge_resize_closed(struct huge *huge, size_t new_bytes);
 
 #endif

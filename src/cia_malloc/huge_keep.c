@@ -49,28 +49,22 @@ static size_t keep_most(void)
     size_t live, blocks;
 
     huge_totals(&live, &blocks);
-    size_t in_use = live + page_heap_used_bytes();
+    size_t in_use = (live + page_heap_used_bytes()) / 2;
 
     return in_use < LEAST ? LEAST : in_use > MOST ? MOST : in_use;
 }
 
-/* Joins a mapping with kept ones beside it. */
-static void join_neighbours(struct huge *huge)
+void huge_join_neighbours(struct huge *huge)
 {
     struct huge *other;
 
     while ((other = huge_cache_take_beside(huge)) != NULL) {
-        if (!huge_cache_are_beside(other, huge)) { /* another thread was faster */
-            huge_keep_on(other);
-            return;
-        }
-        size_t mine = huge->mapped_bytes, added = huge_extent(other);
+        double mine = (double)huge->mapped_bytes, added = (double)huge_extent(other);
 
-        /* As old as its pages are on the average. */
-        huge->since -= (uint64_t)((double)(huge->since - other->since) * (double)added /
-                                  (double)(mine + added));
+        huge->since = (uint64_t)(((double)huge->since * mine + (double)other->since * added) /
+                                 (mine + added));
         huge->base = other->base < huge->base ? other->base : huge->base;
-        huge->mapped_bytes = mine + added;
+        huge->mapped_bytes += huge_extent(other);
         huge_record_put(other);
     }
 }
@@ -85,10 +79,9 @@ static void make_room(size_t bytes, size_t most)
 
         if (kept + bytes <= most || (oldest = huge_cache_take_oldest(UINT64_MAX)) == NULL)
             return;
-        size_t excess = round_up_to_chunks(kept + bytes - most), extent = huge_extent(oldest);
-        if (excess < extent) {
+        size_t excess = round_up_to_pages(kept + bytes - most), extent = huge_extent(oldest);
+        if (excess < extent && page_source_unmap(oldest->base + (extent - excess), excess)) {
             PROBE3(memory_given_back, oldest->base + (extent - excess), excess, 1);
-            page_source_unmap(oldest->base + (extent - excess), excess);
             oldest->mapped_bytes = extent - excess;
             oldest->spare_bytes = 0;
             huge_keep_on(oldest);
@@ -108,13 +101,12 @@ bool huge_keep(struct huge *huge, uint64_t now)
     if (decay_milliseconds() == DECAY_AT_ONCE || huge->mapped_bytes > most)
         return false;
     make_room(huge->mapped_bytes, most);
-    if (harden_is_on()) {
-        /* Addresses without memory; should the kernel refuse, it goes back as a whole. */
-        if (!huge_close_whole(huge))
-            return false;
-    } else {
-        join_neighbours(huge);
-    }
+    /* Hardened: addresses without memory. Else the program may have closed a part, which the next
+       block must be able to touch. Should the kernel refuse, it goes back as a whole. */
+    if (harden_is_on() ? !huge_close_whole(huge) : !page_source_open(huge->base, huge->mapped_bytes))
+        return false;
+    if (!harden_is_on())
+        huge_join_neighbours(huge);
     if (huge_cache_put(huge))
         return true;
     struct huge *oldest = huge_cache_take_oldest(UINT64_MAX); /* there was no slot */

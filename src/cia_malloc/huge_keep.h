@@ -13,6 +13,13 @@
    given back. now: of decay_clock. */
 bool huge_keep(struct huge *huge, uint64_t now);
 
+/*
+ * Joins a mapping with kept ones beside it, so that what blocks of several lengths leave serves
+ * longer ones. To the kernel they may stay several areas, which it does not grow: see reuse in
+ * huge.c. Its age becomes that of its pages on the average.
+ */
+void huge_join_neighbours(struct huge *huge);
+
 /* Puts a kept mapping that was taken back among the others, as old as it is; gives it back if there
    is no room. */
 void huge_keep_on(struct huge *huge);

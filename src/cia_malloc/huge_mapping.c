@@ -7,7 +7,7 @@
 
 #include "base/probes.h"
 
-enum { RECORDS_A_PAGE = 16 };
+enum { RECORDS_AT_ONCE = 32 };
 
 /* Written once a mapping of more than half a MiB comes or goes. */
 static atomic_size_t huge_bytes_live, huge_blocks_live;
@@ -16,46 +16,78 @@ static atomic_size_t huge_bytes_most, huge_blocks_most;
 static _Atomic uint64_t huge_made;
 
 /*
- * Unused records of mappings that were freed, on any CPU: pushed by compare-and-swap, taken whole
- * by exchange, so that there is no ABA. Records are kept for ever: a few bytes for each half MiB
- * that was ever in use at once.
+ * A stack of records, by any thread without a lock: the top's address, a multiple of 128 below 2^47,
+ * in the low 40 bits, and above it a number that goes up with each pop. So a pop that was overtaken
+ * by others, and finds the same record on top of another one, fails. Records are kept for ever, 128
+ * bytes for each half MiB that was ever in use at once: next may be read of one that is gone.
  */
-static _Atomic(struct huge *) unused_records;
+struct record_stack {
+    _Atomic uint64_t top;
+};
 
-struct huge *huge_record_take(struct subheap *heap)
+enum { RECORD_BITS = 40 };
+static_assert(ADDRESS_BITS - 7 <= (int)RECORD_BITS, "a record's address fits");
+
+static struct huge *record_of(uint64_t top)
 {
-    if (heap->huge_records == NULL) /* acquire pairs with the release in huge_record_put */
-        heap->huge_records = atomic_exchange_explicit(&unused_records, NULL, memory_order_acquire);
-    if (heap->huge_records == NULL) {
-        struct huge *fresh = page_source_map_metadata(RECORDS_A_PAGE * sizeof *fresh);
+    return (struct huge *)(uintptr_t)(top << (64 - RECORD_BITS) >> (64 - RECORD_BITS) << 7);
+}
 
-        for (int i = 0; fresh != NULL && i < RECORDS_A_PAGE; i++) {
-            fresh[i].next = heap->huge_records;
-            heap->huge_records = &fresh[i];
-        }
-    }
-    struct huge *record = heap->huge_records;
-    if (record != NULL)
-        heap->huge_records = record->next;
+static void push(struct record_stack *stack, struct huge *record)
+{
+    uint64_t top = atomic_load_explicit(&stack->top, memory_order_relaxed), pushed;
+
+    do {
+        atomic_store_explicit(&record->next, record_of(top), memory_order_relaxed);
+        pushed = top >> RECORD_BITS << RECORD_BITS | (uint64_t)(uintptr_t)record >> 7;
+        /* Release pairs with the acquire in pop: what was written to the record is seen. */
+    } while (!atomic_compare_exchange_weak_explicit(&stack->top, &top, pushed, memory_order_release,
+                                                    memory_order_relaxed));
+}
+
+static struct huge *pop(struct record_stack *stack)
+{
+    uint64_t top = atomic_load_explicit(&stack->top, memory_order_acquire), popped;
+    struct huge *record;
+
+    do {
+        record = record_of(top);
+        if (record == NULL)
+            return NULL;
+        const struct huge *next = atomic_load_explicit(&record->next, memory_order_relaxed);
+        popped = ((top >> RECORD_BITS) + 1) << RECORD_BITS | (uint64_t)(uintptr_t)next >> 7;
+    } while (!atomic_compare_exchange_weak_explicit(&stack->top, &top, popped, memory_order_acquire,
+                                                    memory_order_acquire));
     return record;
+}
+
+static struct record_stack unused_records;
+static struct record_stack refused; /* with addresses that the kernel did not take back */
+
+struct huge *huge_record_take(void)
+{
+    struct huge *record = pop(&unused_records);
+
+    if (record == NULL) {
+        char *fresh = page_source_map_metadata((RECORDS_AT_ONCE + 1) * sizeof *record);
+
+        if (fresh == NULL)
+            return NULL;
+        record = (struct huge *)(void *)(fresh + (-(uintptr_t)fresh & (sizeof *record - 1)));
+        for (int i = 1; i < RECORDS_AT_ONCE; i++)
+            push(&unused_records, &record[i]);
+    }
+    record->kind = OWNER_HUGE;
+    record->base = record->block = NULL;
+    record->mapped_bytes = record->spare_bytes = 0;
+    record->since = 0;
+    atomic_store_explicit(&record->marked, 0, memory_order_relaxed);
+    return record; /* but next, which an overtaken pop may read */
 }
 
 void huge_record_put(struct huge *record)
 {
-    struct huge *head = atomic_load_explicit(&unused_records, memory_order_relaxed);
-
-    do
-        record->next = head;
-    while (!atomic_compare_exchange_weak_explicit(&unused_records, &head, record,
-                                                  memory_order_release, memory_order_relaxed));
-}
-
-size_t huge_extent_for(size_t total)
-{
-    if (total >= CHUNK_BYTES)
-        return round_up_to_chunks(total);
-    /* What is closed behind a block costs no memory, and a power of two suits more blocks later. */
-    return harden_is_on() ? (size_t)1 << (64 - __builtin_clzll(total - 1)) : total;
+    push(&unused_records, record);
 }
 
 bool huge_map_extent(struct huge *record, size_t extent, size_t total, size_t alignment)
@@ -81,12 +113,12 @@ static void add_and_note(atomic_size_t *sum, atomic_size_t *most, size_t more)
 
 void *huge_begin(struct huge *record, size_t offset)
 {
-    record->kind = OWNER_HUGE;
     record->block = record->base + offset;
-    if (!page_source_register(record->block, record)) {
+    if (page_map_provide(record->block) == NULL) {
         huge_give_back(record);
         return NULL;
     }
+    page_map_set_huge(record->block, record);
     add_and_note(&huge_bytes_live, &huge_bytes_most, record->mapped_bytes);
     add_and_note(&huge_blocks_live, &huge_blocks_most, 1);
     atomic_fetch_add_explicit(&huge_made, 1, memory_order_relaxed);
@@ -95,7 +127,7 @@ void *huge_begin(struct huge *record, size_t offset)
 
 void huge_finish(struct huge *record)
 {
-    page_source_forget(record->block);
+    page_map_set_huge(record->block, NULL);
     atomic_fetch_sub_explicit(&huge_bytes_live, record->mapped_bytes, memory_order_relaxed);
     atomic_fetch_sub_explicit(&huge_blocks_live, 1, memory_order_relaxed);
 }
@@ -108,11 +140,44 @@ void *huge_resized(struct huge *huge, size_t total, size_t extent)
     return huge->block;
 }
 
+bool huge_grow(struct huge *huge, size_t total, size_t extent)
+{
+    size_t offset = (size_t)(huge->block - huge->base);
+    struct page_info *leaf = page_map_take_leaf();
+
+    if (leaf == NULL)
+        return false;
+    /* Before the pages move: once they have, another thread may map their place and begin a block
+       there. */
+    page_map_set_huge(huge->block, NULL);
+    char *base = page_source_grow(huge->base, huge_extent(huge), extent);
+    if (base == NULL) {
+        page_map_set_huge(huge->block, huge);
+    } else {
+        huge->base = base;
+        huge->block = base + offset;
+        (void)page_map_provide_from(huge->block, &leaf);
+        page_map_set_huge(huge->block, huge);
+        (void)huge_resized(huge, total, extent);
+    }
+    page_map_put_leaf(leaf);
+    return base != NULL;
+}
+
+void huge_unmap_refused(void)
+{
+    struct huge *record = pop(&refused);
+
+    if (record == NULL)
+        return;
+    push(page_source_unmap(record->base, huge_extent(record)) ? &unused_records : &refused, record);
+}
+
 void huge_give_back(struct huge *record)
 {
     PROBE3(memory_given_back, record->base, huge_extent(record), 1);
-    page_source_unmap(record->base, huge_extent(record));
-    huge_record_put(record);
+    push(page_source_unmap(record->base, huge_extent(record)) ? &unused_records : &refused, record);
+    huge_unmap_refused();
 }
 
 void huge_totals(size_t *bytes, size_t *blocks)

@@ -11,22 +11,24 @@
 #include "cia_malloc/subheap.h"
 
 /*
- * What page_source_owner finds for a mapping that is one block. While it has a block it is changed
- * only for that block's owner; while it is kept, by whoever takes it out of its slot.
+ * What page_map_huge finds for a mapping that is one block. While it has a block it is changed only
+ * for that block's owner; while it is kept, by whoever takes it out of its slot.
  */
 struct huge {
-    enum owner_kind kind;
-    char *base;          /* aligned to CHUNK_BYTES */
-    size_t mapped_bytes; /* the block's pages */
-    size_t spare_bytes;  /* mapped as well, behind them: for growing, and for the next block */
+    _Alignas(PAGE_MAP_RECORD_ALIGNMENT) enum owner_kind kind;
     uint8_t node;        /* the memory node that its pages are to come from */
-    char *block;         /* what malloc returned, in the first 4 MiB of the mapping */
-    uint64_t since;      /* while it is kept: since when */
+    char *base;          /* of the mapping: a page's beginning */
+    size_t mapped_bytes; /* to the end of the block's pages */
+    size_t spare_bytes;  /* mapped as well, behind them: for growing, and for the next block */
+    char *block;         /* what malloc returned */
+    uint64_t since;      /* of decay_clock: when it was last resized; while it is kept, since when */
     /* With CIA_HARDEN=1, see hardened.c: */
     _Atomic(size_t)
-        marked;        /* how much the program asked for, plus 1; 0: it does not have the block */
-    struct huge *next; /* while unused: in the sub-heap's list */
+        marked; /* how much the program asked for, plus 1; 0: it does not have the block */
+    _Atomic(struct huge *) next; /* while it is in a stack of records */
 };
+
+static_assert(sizeof(struct huge) == PAGE_MAP_RECORD_ALIGNMENT, "records side by side are aligned");
 
 static inline size_t huge_extent(const struct huge *huge)
 {
@@ -38,29 +40,15 @@ static inline size_t round_up_to_pages(size_t bytes)
     return (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
 }
 
-static inline size_t round_up_to_chunks(size_t bytes)
-{
-    return (bytes + CHUNK_BYTES - 1) & ~(size_t)(CHUNK_BYTES - 1);
-}
-
 /* Bytes that are closed behind a mapping's block, at least. */
 static inline size_t huge_guard_bytes(void)
 {
     return harden_is_on() ? PAGE_BYTES : 0;
 }
 
-/* A record without a mapping, for the holder of the sub-heap's lock; NULL when out of memory. */
-struct huge *huge_record_take(struct subheap *heap);
-
-/* By anyone, without a lock. */
+/* A record without a mapping, of all zeros but for its kind; NULL when out of memory. No lock. */
+struct huge *huge_record_take(void);
 void huge_record_put(struct huge *record);
-
-/*
- * How long to make a mapping that needs total bytes. Mappings begin at chunks. Long ones end there
- * too, so that those of neighbours are one when both are kept, and what one block leaves of a
- * longer one is one for another block.
- */
-size_t huge_extent_for(size_t total);
 
 /* Maps extent bytes, of which a block's pages end at total, on the record's node. False: ENOMEM,
    and the record has no mapping. */
@@ -76,8 +64,18 @@ void huge_finish(struct huge *record);
 /* The live block has so many bytes of its mapping now, which has so many. Returns the block. */
 void *huge_resized(struct huge *huge, size_t total, size_t extent);
 
-/* Unmaps it, and puts the record back. */
+/*
+ * Makes the live block's mapping so long, of which total are the block's. The block may move, its
+ * pages without a copy. False, nothing changed, when that cannot be done.
+ */
+bool huge_grow(struct huge *huge, size_t total, size_t extent);
+
+/*
+ * Unmaps it, and puts the record back. Where the kernel refuses (page_source_unmap) the addresses
+ * are tried again at the next such call, and by huge_unmap_refused.
+ */
 void huge_give_back(struct huge *record);
+void huge_unmap_refused(void);
 
 /* Bytes and number of all live mappings. */
 void huge_totals(size_t *bytes, size_t *blocks);

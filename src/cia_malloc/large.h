@@ -12,6 +12,7 @@
 #ifndef MPLACE_CIA_LARGE_H
 #define MPLACE_CIA_LARGE_H
 
+#include "cia_malloc/block.h"
 #include "cia_malloc/huge.h"
 
 enum {
@@ -26,5 +27,11 @@ enum {
  * NULL when out of memory; *zeroed: the block reads as zero.
  */
 void *large_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t alignment, bool *zeroed);
+
+/*
+ * Makes a block that is a run of pages at least bytes long, where it is. False when the pages behind
+ * it are not free, or its sub-heap's lock is taken, or it would be longer than a run.
+ */
+bool large_extend(const struct block *block, size_t bytes);
 
 #endif

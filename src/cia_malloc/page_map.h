@@ -12,6 +12,7 @@
 #include "cia_malloc/size_class.h"
 
 #include <assert.h>
+#include <stddef.h>
 
 /*
  * Written when a run is carved, before its first block is handed out, under the lock of the
@@ -23,21 +24,29 @@
 struct page_info {
     /* Bit l: line l of the page begins a block that may wait in a magazine. */
     uint64_t starts;
-    uint16_t magazine;  /* where that is: see magazine_offset. 0: no such blocks here */
-    uint8_t size_class; /* or CLASS_LARGE, or CLASS_NONE */
-    uint8_t unused;
-    uint16_t run_page; /* first page of the run, counted in the chunk: the spans of the run are
-                          chunk->spans[run_page] on */
     union {
         struct {
-            uint8_t first_line; /* first line of block 0 of the run, counted from run_page */
-            uint8_t run_type;   /* type of the run's first span */
+            uint16_t magazine;  /* where that is: see magazine_offset. 0: no such blocks here */
+            uint8_t size_class; /* or CLASS_LARGE, CLASS_HUGE or CLASS_NONE */
+            uint8_t unused;
+            uint16_t run_page; /* first page of the run, counted in the chunk: the spans of the run
+                                  are chunk->spans[run_page] on */
+            union {
+                struct {
+                    uint8_t first_line; /* first line of block 0 of the run, counted from run_page */
+                    uint8_t run_type;   /* type of the run's first span */
+                };
+                uint16_t tiny_cpu; /* of a page of tiny blocks: whose they are, see tiny_heap.h */
+            };
         };
-        uint16_t tiny_cpu; /* of a page of tiny blocks: whose they are, see tiny_heap.h */
+        /* Of the page where a huge block begins: its record, see page_map_set_huge. */
+        _Atomic uint64_t huge;
     };
 };
 
 static_assert(sizeof(struct page_info) == 16, "four pages a line");
+static_assert(offsetof(struct page_info, size_class) - offsetof(struct page_info, huge) == 2,
+              "page_map_huge relies on it");
 
 enum {
     PAGE_MAP_LEAF_SHIFT = 29,
@@ -81,7 +90,46 @@ static inline bool page_info_is_start(const struct page_info *info, const void *
            page_info_starts_line(info, address);
 }
 
-/* The pages of a chunk that begins there; NULL when out of memory. */
-struct page_info *page_map_provide(const void *chunk_base);
+/*
+ * The entry of the page of that address, and of those behind it up to the next multiple of 512 MiB;
+ * NULL when out of memory.
+ */
+struct page_info *page_map_provide(const void *address);
+
+/*
+ * Huge blocks (huge.h) are mappings of their own. The entry of the page where one begins leads to
+ * its record; those of its other pages are zero. Of the record's 47-bit address, a multiple of 128,
+ * 40 bits remain, and share the word with the class.
+ */
+enum { CLASS_HUGE = 0xfe, PAGE_MAP_RECORD_ALIGNMENT = 128 };
+
+/* The record of the huge block that begins in the page of the address, or NULL. */
+static inline void *page_map_huge(const void *address)
+{
+    struct page_info *info = page_map_find(address);
+
+    if (info == NULL)
+        return NULL;
+    /* Relaxed: who has the block got it after this was written. */
+    uint64_t word = atomic_load_explicit(&info->huge, memory_order_relaxed);
+    return (word >> 16 & 0xff) == CLASS_HUGE ? (void *)(uintptr_t)(word >> 24 << 7) : NULL;
+}
+
+/* record: NULL takes it away. The page's leaf must be there, see page_map_provide. */
+static inline void page_map_set_huge(const void *address, const void *record)
+{
+    uint64_t word =
+        record != NULL ? (uint64_t)(uintptr_t)record >> 7 << 24 | (uint64_t)CLASS_HUGE << 16 : 0;
+
+    atomic_store_explicit(&page_map_find(address)->huge, word, memory_order_relaxed);
+}
+
+/*
+ * For who learns the address only when it is too late to fail: a leaf in hand, NULL when out of
+ * memory; the entry of an address, which cannot fail with one in hand; and what is left of it back.
+ */
+struct page_info *page_map_take_leaf(void);
+struct page_info *page_map_provide_from(const void *address, struct page_info **leaf);
+void page_map_put_leaf(struct page_info *leaf);
 
 #endif

@@ -38,17 +38,17 @@ static void *map_anywhere(size_t bytes)
     return address;
 }
 
-void page_source_unmap(void *address, size_t bytes)
+bool page_source_unmap(void *address, size_t bytes)
 {
     int saved_errno = errno;
+    bool unmapped = munmap(address, bytes) == 0;
 
-    /* munmap can fail when it would split a mapping beyond the limit; the pages then stay ours to
-       lose, but they must not stay populated. */
-    if (munmap(address, bytes) == 0)
+    if (unmapped)
         atomic_fetch_sub_explicit(&mapped_bytes, bytes, memory_order_relaxed);
     else
         madvise(address, bytes, MADV_DONTNEED);
     errno = saved_errno;
+    return unmapped;
 }
 
 void *page_source_map(size_t bytes, size_t alignment)
@@ -241,27 +241,16 @@ void page_source_populate(void *address, size_t bytes)
         *((volatile char *)address + at) = 0;
 }
 
-bool page_source_resize(void *address, size_t old_bytes, size_t new_bytes)
+void *page_source_grow(void *address, size_t old_bytes, size_t new_bytes)
 {
     int saved_errno = errno;
-    bool resized = mremap(address, old_bytes, new_bytes, 0) != MAP_FAILED;
+    void *grown = mremap(address, old_bytes, new_bytes, MREMAP_MAYMOVE);
 
     errno = saved_errno;
-    if (resized) /* unsigned arithmetic wraps to the right sum when it shrinks */
-        atomic_fetch_add_explicit(&mapped_bytes, new_bytes - old_bytes, memory_order_relaxed);
-    return resized;
-}
-
-bool page_source_move(void *from, size_t old_bytes, void *to, size_t new_bytes)
-{
-    int saved_errno = errno;
-    bool moved =
-        mremap(from, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED;
-
-    errno = saved_errno;
-    if (moved)
-        atomic_fetch_sub_explicit(&mapped_bytes, old_bytes, memory_order_relaxed);
-    return moved;
+    if (grown == MAP_FAILED)
+        return NULL;
+    atomic_fetch_add_explicit(&mapped_bytes, new_bytes - old_bytes, memory_order_relaxed);
+    return grown;
 }
 
 static size_t metadata_mapping_bytes(size_t bytes)

@@ -55,8 +55,12 @@ size_t page_source_huge_bytes(void);
  */
 void page_source_bind(void *address, size_t bytes, uint8_t node);
 
-/* Returns whole mapped pages to the kernel; the addresses are free for others. */
-void page_source_unmap(void *address, size_t bytes);
+/*
+ * Returns whole mapped pages to the kernel; the addresses are free for others. False when they are
+ * not: the kernel refuses what would split a mapping beyond its limit of them. Then the memory is
+ * given back alone, if it can be.
+ */
+bool page_source_unmap(void *address, size_t bytes);
 
 /* Returns the memory but keeps the addresses: the pages read as zero. False if the kernel refuses.
  */
@@ -74,13 +78,11 @@ bool page_source_open(void *address, size_t bytes);
 void page_source_populate(void *address, size_t bytes);
 
 /*
- * Grows or shrinks a mapping where it stands (both sizes multiples of PAGE_BYTES). False when the
- * addresses behind it are taken.
+ * Makes a mapping longer (both sizes multiples of PAGE_BYTES), where it stands or, without a copy,
+ * somewhere else. Returns where it is then; NULL, nothing changed, when the kernel cannot. It never
+ * can where what the program did to a part (madvise, mlock, mprotect) makes it several areas.
  */
-bool page_source_resize(void *address, size_t old_bytes, size_t new_bytes);
-
-/* Moves the pages of one mapping over another of new_bytes >= old_bytes: no copy. */
-bool page_source_move(void *from, size_t old_bytes, void *to, size_t new_bytes);
+void *page_source_grow(void *address, size_t old_bytes, size_t new_bytes);
 
 /*
  * Zeroed memory for the allocator's own structures, at least line-aligned, never returned in part.

@@ -19,7 +19,6 @@
 #include "cia_malloc/page_heap.h"
 #include "cia_malloc/tiny_heap.h"
 
-struct huge;
 struct quarantine;
 
 enum {
@@ -38,7 +37,6 @@ struct subheap {
     uint32_t large_live; /* large blocks handed out */
     uint64_t large_allocations;
     uint64_t large_pages_live;
-    struct huge *huge_records; /* unused records, see huge_mapping.h */
 
     /*
      * Spans with remote frees, newest first: pushed by compare-and-swap from any thread, taken

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "cia_malloc/decay.h"
 #include "cia_malloc/huge_cache.h"
+#include "cia_malloc/huge_keep.h"
 #include "cia_malloc/large.h"
 
 #include "cia_clock.h"
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,23 +43,33 @@ START_TEST(the_shortest_mapping_that_is_long_enough_is_chosen)
     kept(&huge[1], 100 * MIB, 12 * MIB, 0);
     kept(&huge[2], 200 * MIB, 8 * MIB, 0);
     kept(&huge[3], 300 * MIB, 20 * MIB, 0);
-    ck_assert_ptr_eq(huge_cache_take(10 * MIB, 0), &huge[1]);
-    ck_assert_ptr_eq(huge_cache_take(10 * MIB, 0), &huge[3]);
-    ck_assert_ptr_eq(huge_cache_take(10 * MIB, 0), &huge[0]);
-    ck_assert_ptr_eq(huge_cache_take(10 * MIB, 0), &huge[2]); /* to grow */
-    ck_assert_ptr_null(huge_cache_take(10 * MIB, 0));
+    ck_assert_ptr_eq(huge_cache_take(10 * MIB, PAGE_BYTES, 0), &huge[1]);
+    ck_assert_ptr_eq(huge_cache_take(10 * MIB, PAGE_BYTES, 0), &huge[3]);
+    ck_assert_ptr_eq(huge_cache_take(10 * MIB, PAGE_BYTES, 0), &huge[0]);
+    ck_assert_ptr_eq(huge_cache_take(10 * MIB, PAGE_BYTES, 0), &huge[2]); /* to grow */
+    ck_assert_ptr_null(huge_cache_take(10 * MIB, PAGE_BYTES, 0));
 }
 END_TEST
 
-START_TEST(a_mapping_much_too_long_or_too_short_is_left_for_others)
+START_TEST(a_mapping_much_too_short_is_left_for_others)
+{
+    struct huge huge;
+
+    kept(&huge, 0, 1 * MIB, 0);
+    ck_assert_ptr_null(huge_cache_take(40 * MIB, PAGE_BYTES, 0));
+    ck_assert_ptr_eq(huge_cache_take(1 * MIB, PAGE_BYTES, 0), &huge);
+}
+END_TEST
+
+START_TEST(a_mapping_serves_an_alignment_if_it_has_room_for_it)
 {
     struct huge huge[2];
 
-    kept(&huge[0], 0, 40 * MIB, 0);
-    ck_assert_ptr_null(huge_cache_take(1 * MIB, 0));
-    ck_assert_ptr_eq(huge_cache_take(40 * MIB, 0), &huge[0]);
-    kept(&huge[1], 0, 1 * MIB, 0);
-    ck_assert_ptr_null(huge_cache_take(40 * MIB, 0));
+    kept(&huge[0], MIB, 8 * MIB, 0);
+    kept(&huge[1], 64 * MIB, 9 * MIB, 0);
+    ck_assert_ptr_eq(huge_cache_take(8 * MIB, 4 * MIB, 0), &huge[1]);
+    ck_assert_ptr_null(huge_cache_take(8 * MIB, 4 * MIB, 0)); /* to grow it might move */
+    ck_assert_ptr_eq(huge_cache_take(5 * MIB, 4 * MIB, 0), &huge[0]);
 }
 END_TEST
 
@@ -84,9 +96,9 @@ START_TEST(a_mapping_serves_its_own_memory_node_only)
     struct huge beside = {.base = addresses + 8 * MIB, .mapped_bytes = 8 * MIB, .node = 0};
 
     ck_assert(huge_cache_put(&huge));
-    ck_assert_ptr_null(huge_cache_take(8 * MIB, 0));
+    ck_assert_ptr_null(huge_cache_take(8 * MIB, PAGE_BYTES, 0));
     ck_assert_ptr_null(huge_cache_take_beside(&beside));
-    ck_assert_ptr_eq(huge_cache_take(8 * MIB, 1), &huge);
+    ck_assert_ptr_eq(huge_cache_take(8 * MIB, PAGE_BYTES, 1), &huge);
 }
 END_TEST
 
@@ -114,6 +126,69 @@ START_TEST(what_has_no_slot_is_refused)
     ck_assert(!huge_cache_put(&huge[HUGE_CACHE_SLOTS]));
     ck_assert_ptr_eq(huge_cache_take_oldest(UINT64_MAX), &huge[0]);
     ck_assert(huge_cache_put(&huge[HUGE_CACHE_SLOTS]));
+}
+END_TEST
+
+START_TEST(mappings_side_by_side_are_as_old_as_their_pages_on_the_average)
+{
+    struct huge *older = huge_record_take(), *newer = huge_record_take();
+
+    *older = (struct huge){.base = addresses, .mapped_bytes = 4 * MIB};
+    *newer = (struct huge){.base = addresses + 4 * MIB, .mapped_bytes = 12 * MIB, .since = 5000};
+    ck_assert(huge_cache_put(newer)); /* by another thread, which came later and was faster */
+    older->since = 1000;
+    huge_join_neighbours(older);
+    ck_assert_uint_eq(older->mapped_bytes, 16 * MIB);
+    ck_assert_uint_eq(older->since, 4000);
+}
+END_TEST
+
+static void *put_and_take(void *argument)
+{
+    static struct huge huge[EXCHANGERS + 1];
+    struct huge *mine = &huge[(uintptr_t)argument];
+
+    mine->base = addresses + (uintptr_t)argument * 100 * MIB;
+    for (int i = 0; i < 200000; i++) {
+        mine->mapped_bytes = (uintptr_t)argument * MIB;
+        while (!huge_cache_put(mine))
+            ;
+        while ((mine = huge_cache_take(MIB, PAGE_BYTES, 0)) == NULL)
+            ;
+        mine->base = addresses + (size_t)(mine - huge) * 100 * MIB;
+        argument = (void *)(mine - huge);
+    }
+    ck_assert(huge_cache_put(mine));
+    return NULL;
+}
+
+START_TEST(what_is_said_of_a_slot_is_true_of_the_mapping_that_is_in_it)
+{
+    pthread_t threads[EXCHANGERS];
+    size_t bytes = 0;
+    struct huge *huge;
+
+    start_exchangers(threads, put_and_take);
+    join_exchangers(threads);
+    size_t said = huge_cache_bytes();
+    while ((huge = huge_cache_take_oldest(UINT64_MAX)) != NULL)
+        bytes += huge->mapped_bytes;
+    ck_assert_uint_eq(said, bytes);
+}
+END_TEST
+
+/* Programs may do so with memory that is theirs; the next block must not pay for it. */
+START_TEST(a_block_from_a_mapping_of_which_the_program_closed_a_part_can_be_written)
+{
+    stay_on_cpu(sched_getcpu());
+    char *block = cia_allocate(4 * MIB);
+    char *page = block + (-(uintptr_t)block & (PAGE_BYTES - 1)) + MIB;
+
+    ck_assert_int_eq(mprotect(page, MIB, PROT_NONE), 0);
+    cia_free(block);
+    block = cia_allocate(4 * MIB);
+    memset(block, 1, 4 * MIB);
+    cia_free(block);
 }
 END_TEST
 
@@ -146,9 +221,9 @@ END_TEST
 START_TEST(a_kept_mapping_serves_several_blocks_and_is_one_again_after_them)
 {
     stay_on_cpu(sched_getcpu());
-    cia_free(memset(cia_allocate(39 * MIB), 1, 39 * MIB)); /* and a colour: 40 */
+    cia_free(memset(cia_allocate(39 * MIB), 1, 39 * MIB));
     size_t mapped = mapped_bytes(), kept = huge_cache_bytes();
-    ck_assert_uint_ge(kept, 40 * MIB);
+    ck_assert_uint_ge(kept, 39 * MIB);
     for (int round = 0; round < 10; round++) {
         void *parts[3];
 
@@ -156,10 +231,11 @@ START_TEST(a_kept_mapping_serves_several_blocks_and_is_one_again_after_them)
             parts[i] = cia_allocate((9 + i) * MIB);
         for (int i = 0; i < 3; i++)
             cia_free(parts[(i + round) % 3]);
-        ck_assert_uint_eq(huge_cache_bytes(), kept);
+        /* A colour may take a page more than the one before. */
+        ck_assert_uint_ge(huge_cache_bytes(), kept);
         cia_free(cia_allocate(39 * MIB));
-        ck_assert_uint_eq(huge_cache_bytes(), kept);
-        ck_assert_uint_eq(mapped_bytes(), mapped);
+        ck_assert_uint_le(huge_cache_bytes(), kept + MIB);
+        ck_assert_uint_le(mapped_bytes(), mapped + MIB);
     }
 }
 END_TEST
@@ -235,16 +311,13 @@ START_TEST(a_kept_mapping_goes_back_after_the_decay_time)
 
     cia_free(cia_allocate(20 * MIB));
     clock_milliseconds += DECAY_DEFAULT - 1;
-    cia_free(cia_allocate(600000)); /* a look */
-    ck_assert_uint_gt(huge_cache_bytes(), 20 * MIB);
+    cia_free(cia_allocate(100000)); /* a look */
+    ck_assert_uint_ge(huge_cache_bytes(), 20 * MIB);
     clock_milliseconds += 2;
-    huge_give_back_old(clock_milliseconds);
-    ck_assert_uint_lt(huge_cache_bytes(), 2 * MIB); /* the other one */
-    clock_milliseconds += DECAY_DEFAULT;
     huge_give_back_old(clock_milliseconds);
     ck_assert_uint_eq(huge_cache_bytes(), 0);
     ck_assert_uint_lt(mapped_bytes(),
-                      before + 6 * MIB); /* the first chunk and what belongs to it */
+                      before + 9 * MIB); /* the first chunk and what belongs to it */
 }
 END_TEST
 
@@ -457,11 +530,15 @@ int main(void)
 
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, the_shortest_mapping_that_is_long_enough_is_chosen);
-    tcase_add_test(tests, a_mapping_much_too_long_or_too_short_is_left_for_others);
+    tcase_add_test(tests, a_mapping_much_too_short_is_left_for_others);
+    tcase_add_test(tests, a_mapping_serves_an_alignment_if_it_has_room_for_it);
     tcase_add_test(tests, a_mapping_is_found_by_its_neighbours);
     tcase_add_test(tests, a_mapping_serves_its_own_memory_node_only);
     tcase_add_test(tests, the_one_kept_for_longest_goes_first_and_none_before_its_time);
     tcase_add_test(tests, what_has_no_slot_is_refused);
+    tcase_add_test(tests, mappings_side_by_side_are_as_old_as_their_pages_on_the_average);
+    tcase_add_test(tests, what_is_said_of_a_slot_is_true_of_the_mapping_that_is_in_it);
+    tcase_add_test(tests, a_block_from_a_mapping_of_which_the_program_closed_a_part_can_be_written);
     tcase_add_test(tests, blocks_that_come_and_go_map_nothing_new);
     tcase_add_test(tests, a_kept_mapping_serves_several_blocks_and_is_one_again_after_them);
     tcase_add_test(tests, blocks_from_kept_mappings_take_the_colours_in_turn);
