@@ -21,66 +21,18 @@ enum {
 
 enum { MARKS_BYTES = CHUNK_BYTES / LINE_BYTES * sizeof(uint32_t) };
 
+static size_t bytes_of(const struct chunk *chunk)
+{
+    return (size_t)chunk->mapped_pages * PAGE_BYTES;
+}
+
 static void give_back(struct chunk *chunk)
 {
     if (chunk->base != NULL)
-        page_source_unmap(chunk->base, CHUNK_BYTES);
+        page_source_unmap(chunk->base, bytes_of(chunk));
     if (chunk->marks != NULL)
         page_source_unmap(chunk->marks, MARKS_BYTES);
     page_source_unmap_metadata(chunk, sizeof *chunk);
-}
-
-/* With CIA_HARDEN=1: who writes on and on behind a block, or before it, ends where the chunk does,
-   and not in the tables of the allocator. Both pages count as taken, and belong to no run. */
-static void close_ends(struct chunk *chunk)
-{
-    chunk->used[0] |= 1;
-    chunk->used[CHUNK_WORDS - 1] |= (uint64_t)1 << 63;
-    (void)page_source_close(chunk->base, PAGE_BYTES);
-    (void)page_source_close(chunk->base + CHUNK_BYTES - PAGE_BYTES, PAGE_BYTES);
-}
-
-struct chunk *chunk_create(struct subheap *owner, uint8_t node, bool huge)
-{
-    struct chunk *chunk = page_source_map_metadata(sizeof *chunk);
-
-    if (chunk == NULL)
-        return NULL;
-    chunk->base = page_source_map(CHUNK_BYTES, CHUNK_BYTES);
-    if (harden_is_on())
-        chunk->marks = page_source_map(MARKS_BYTES, PAGE_BYTES);
-    if (chunk->base == NULL || (harden_is_on() && chunk->marks == NULL)) {
-        give_back(chunk);
-        return NULL;
-    }
-    chunk->pages = page_map_provide(chunk->base);
-    page_source_bind(chunk->base, CHUNK_BYTES, node);
-    if (huge) {
-        page_source_prefer_huge_pages(chunk->base, CHUNK_BYTES);
-        chunk->huge_halves = (1 << CHUNK_HALVES) - 1;
-    } else {
-        page_source_avoid_huge_pages(chunk->base, CHUNK_BYTES);
-    }
-    chunk->kind = OWNER_CHUNK;
-    chunk->owner = owner;
-    chunk->node = node;
-    chunk->longest_free = CHUNK_PAGES;
-    for (uint32_t page = 0; chunk->pages != NULL && page < CHUNK_PAGES; page++)
-        chunk->pages[page].size_class = CLASS_NONE;
-    if (chunk->pages == NULL || !page_source_register(chunk->base, chunk)) {
-        give_back(chunk);
-        return NULL;
-    }
-    if (chunk->marks != NULL)
-        close_ends(chunk);
-    return chunk;
-}
-
-void chunk_destroy(struct chunk *chunk)
-{
-    PROBE3(memory_given_back, chunk->base, CHUNK_BYTES, 1);
-    page_source_forget(chunk->base);
-    give_back(chunk);
 }
 
 /* The bits of word w that belong to pages [first, first + pages). */
@@ -103,11 +55,6 @@ static int last_set(const uint64_t *bits, uint32_t first, uint32_t pages)
             return (int)(w * 64 + 63 - (uint32_t)__builtin_clzll(found));
     }
     return -1;
-}
-
-static bool is_set(const uint64_t *bits, uint32_t page)
-{
-    return (bits[page / 64] >> page % 64 & 1) != 0;
 }
 
 static uint32_t count_set(const uint64_t *bits, uint32_t first, uint32_t pages)
@@ -141,6 +88,64 @@ static uint32_t next_page(const uint64_t *map, uint32_t from, bool value)
             return w * 64 + (uint32_t)__builtin_ctzll(bits);
     }
     return CHUNK_PAGES;
+}
+
+/* With CIA_HARDEN=1: who writes on and on behind a block, or before it, ends where the chunk does,
+   and not in the tables of the allocator. Both pages count as taken, and belong to no run. */
+static void close_ends(struct chunk *chunk)
+{
+    uint32_t last = chunk->mapped_pages - 1u;
+
+    chunk->used[0] |= 1;
+    chunk->used[last / 64] |= (uint64_t)1 << last % 64;
+    (void)page_source_close(chunk->base, PAGE_BYTES);
+    (void)page_source_close(chunk->base + (size_t)last * PAGE_BYTES, PAGE_BYTES);
+}
+
+struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge)
+{
+    struct chunk *chunk = page_source_map_metadata(sizeof *chunk);
+
+    if (chunk == NULL)
+        return NULL;
+    chunk->mapped_pages = (uint16_t)pages;
+    chunk->base = page_source_map(bytes_of(chunk), CHUNK_BYTES);
+    if (harden_is_on())
+        chunk->marks = page_source_map(MARKS_BYTES, PAGE_BYTES);
+    if (chunk->base == NULL || (harden_is_on() && chunk->marks == NULL)) {
+        give_back(chunk);
+        return NULL;
+    }
+    chunk->pages = page_map_provide(chunk->base);
+    page_source_bind(chunk->base, bytes_of(chunk), node);
+    if (huge && pages == CHUNK_PAGES) {
+        page_source_prefer_huge_pages(chunk->base, CHUNK_BYTES);
+        chunk->huge_halves = (1 << CHUNK_HALVES) - 1;
+    } else {
+        page_source_avoid_huge_pages(chunk->base, bytes_of(chunk));
+    }
+    chunk->kind = OWNER_CHUNK;
+    chunk->node = node;
+    chunk->longest_free = pages;
+    /* Memory behind the chunk's own may be anybody's, a huge block's too. */
+    for (uint32_t page = 0; chunk->pages != NULL && page < pages; page++)
+        chunk->pages[page].size_class = CLASS_NONE;
+    if (chunk->pages == NULL || !page_source_register(chunk->base, chunk)) {
+        give_back(chunk);
+        return NULL;
+    }
+    if (pages < CHUNK_PAGES)
+        set_range(chunk->used, pages, CHUNK_PAGES - pages, true);
+    if (chunk->marks != NULL)
+        close_ends(chunk);
+    return chunk;
+}
+
+void chunk_destroy(struct chunk *chunk)
+{
+    PROBE3(memory_given_back, chunk->base, bytes_of(chunk), 1);
+    page_source_forget(chunk->base);
+    give_back(chunk);
 }
 
 /* Takes free pages, of which so many are dirty. */
@@ -212,17 +217,34 @@ void chunk_touch(struct chunk *chunk, uint32_t first, uint32_t pages)
 
 void chunk_populate(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t ahead)
 {
+    struct pending_pages *pending = chunk->pending;
     uint32_t end = first + pages;
 
     while ((first = next_page(chunk->touched, first, false)) < end) {
         uint32_t stop = next_page(chunk->touched, first, true);
+        char *address = chunk->base + (size_t)first * PAGE_BYTES;
 
         if (stop > end + ahead)
             stop = end + ahead;
-        page_source_populate(chunk->base + (size_t)first * PAGE_BYTES,
-                             (size_t)(stop - first) * PAGE_BYTES);
+        size_t bytes = (size_t)(stop - first) * PAGE_BYTES;
+        uint32_t last = pending->count - 1;
         set_range(chunk->touched, first, stop - first, true);
+        if (pending->count > 0 &&
+            pending->range[last].address + pending->range[last].bytes == address) {
+            pending->range[last].bytes += bytes;
+        } else if (pending->count < sizeof pending->range / sizeof *pending->range) {
+            pending->range[pending->count].address = address;
+            pending->range[pending->count++].bytes = bytes;
+        } else {
+            page_source_populate(address, bytes); /* a load has one or two ranges */
+        }
     }
+}
+
+void populate_now(const struct pending_pages *pending)
+{
+    for (uint32_t i = 0; i < pending->count; i++)
+        page_source_populate(pending->range[i].address, pending->range[i].bytes);
 }
 
 static char *half_address(const struct chunk *chunk, uint32_t half)
@@ -235,86 +257,141 @@ static uint32_t used_in_half(const struct chunk *chunk, uint32_t half)
     return count_set(chunk->used, half * HALF_PAGES, HALF_PAGES);
 }
 
-bool chunk_join_full_halves(struct chunk *chunk)
+static bool has_half(uint8_t halves, uint32_t half)
+{
+    return (halves >> half & 1) != 0;
+}
+
+bool chunk_begin_join(struct chunk *chunk)
+{
+    chunk->joining = 0;
+    for (uint32_t half = 0; half < CHUNK_HALVES && chunk->mapped_pages == CHUNK_PAGES; half++) {
+        if (!has_half(chunk->huge_halves, half) && used_in_half(chunk, half) >= NEARLY_FULL_PAGES)
+            chunk->joining |= (uint8_t)(1u << half);
+    }
+    if (chunk->joining == 0)
+        return false;
+    chunk->huge_halves |= chunk->joining;
+    chunk->worker = __builtin_thread_pointer();
+    return true;
+}
+
+/* Chooses pages of a half to purge, from its end, since runs are taken from the beginning. */
+static uint32_t choose_in_half(struct chunk *chunk, uint32_t half, uint32_t most)
+{
+    uint32_t first = half * HALF_PAGES, end = first + HALF_PAGES, chosen = 0;
+
+    if (has_half(chunk->huge_halves, half)) {
+        if (used_in_half(chunk, half) == 0) { /* in one piece, as it came */
+            set_range(chunk->purging, first, HALF_PAGES, true);
+            return count_set(chunk->touched, first, HALF_PAGES);
+        }
+        /* The kernel would join again what is split, and fill in what was given back. */
+        chunk->huge_halves &= (uint8_t) ~(1u << half);
+        chunk->splitting |= (uint8_t)(1u << half);
+    }
+    for (uint32_t w = end / 64; w-- > first / 64 && chosen < most;) {
+        for (uint64_t dirty = chunk->touched[w] & ~chunk->used[w]; dirty != 0 && chosen < most;
+             chosen++) {
+            uint64_t bit = (uint64_t)1 << (63 - __builtin_clzll(dirty));
+
+            chunk->purging[w] |= bit;
+            dirty ^= bit;
+        }
+    }
+    return chosen;
+}
+
+static bool has_dirty(const struct chunk *chunk, uint32_t half)
+{
+    for (uint32_t w = half * HALF_PAGES / 64; w < (half + 1) * HALF_PAGES / 64; w++) {
+        if ((chunk->touched[w] & ~chunk->used[w]) != 0)
+            return true;
+    }
+    return false;
+}
+
+uint32_t chunk_begin_purge(struct chunk *chunk, uint32_t most)
+{
+    uint32_t chosen = 0;
+
+    chunk->splitting = chunk->joining = 0;
+    for (uint32_t half = 0; half < CHUNK_HALVES && chosen < most; half++) {
+        if (has_dirty(chunk, half))
+            chosen += choose_in_half(chunk, half, most - chosen);
+    }
+    if (chosen == 0)
+        return 0;
+    for (uint32_t w = 0; w < CHUNK_WORDS; w++) {
+        chunk->used[w] |= chunk->purging[w];
+        chunk->used_pages += (uint32_t)__builtin_popcountll(chunk->purging[w]);
+        chunk->purged[w] = 0;
+    }
+    chunk->dirty_pages -= chosen;
+    chunk->worker = __builtin_thread_pointer();
+    return chosen;
+}
+
+static void purge_chosen(struct chunk *chunk)
+{
+    uint32_t first = 0;
+
+    while ((first = next_page(chunk->purging, first, true)) < CHUNK_PAGES) {
+        uint32_t end = next_page(chunk->purging, first, false);
+        char *address = chunk->base + (size_t)first * PAGE_BYTES;
+        size_t bytes = (size_t)(end - first) * PAGE_BYTES;
+
+        if (page_source_purge(address, bytes)) {
+            PROBE3(memory_given_back, address, bytes, 0);
+            set_range(chunk->purged, first, end - first, true);
+        }
+        first = end;
+    }
+}
+
+static void join_chosen(struct chunk *chunk)
 {
     const size_t bytes = (size_t)HALF_PAGES * PAGE_BYTES;
-    bool joined = false;
 
     for (uint32_t half = 0; half < CHUNK_HALVES; half++) {
         char *address = half_address(chunk, half);
 
-        if ((chunk->huge_halves >> half & 1) != 0 ||
-            used_in_half(chunk, half) < NEARLY_FULL_PAGES ||
+        if (!has_half(chunk->joining, half) ||
             page_source_populated_pages(address, HALF_PAGES) < NEARLY_FULL_PAGES)
             continue;
-        chunk->huge_halves |= (uint8_t)(1u << half);
         page_source_prefer_huge_pages(address, bytes);
         page_source_join(address, bytes);
-        joined = true;
+        chunk->joining &= (uint8_t) ~(1u << half);
     }
-    return joined;
 }
 
-/* Gives back the dirty pages of [first, end), in which no page is used; returns how many. */
-static uint32_t purge_range(struct chunk *chunk, uint32_t first, uint32_t end)
+void chunk_do_work(struct chunk *chunk)
 {
-    uint32_t dirty = count_set(chunk->touched, first, end - first);
-
-    if (!page_source_purge(chunk->base + (size_t)first * PAGE_BYTES,
-                           (size_t)(end - first) * PAGE_BYTES))
-        return 0;
-    PROBE3(memory_given_back, chunk->base + (size_t)first * PAGE_BYTES,
-           (size_t)(end - first) * PAGE_BYTES, 0);
-    set_range(chunk->touched, first, end - first, false);
-    chunk->dirty_pages -= dirty;
-    return dirty;
-}
-
-static uint32_t purge_half(struct chunk *chunk, const uint64_t dirty[CHUNK_WORDS], uint32_t half,
-                           uint32_t most, enum chunk_split split)
-{
-    uint32_t first = half * HALF_PAGES, end = first + HALF_PAGES;
-    uint32_t purged = 0;
-
-    if ((chunk->huge_halves >> half & 1) != 0) {
-        uint32_t used = used_in_half(chunk, half);
-
-        if (used == 0)
-            return purge_range(chunk, first, end); /* in one piece, as it came */
-        if (used <= HALF_PAGES / 2) {
-            /* The kernel would join again what is split, and fill in what was given back. */
+    for (uint32_t half = 0; half < CHUNK_HALVES; half++) {
+        if (has_half(chunk->splitting, half))
             page_source_avoid_huge_pages(half_address(chunk, half),
                                          (size_t)HALF_PAGES * PAGE_BYTES);
-            chunk->huge_halves &= (uint8_t) ~(1u << half);
-        } else if (split == SPLIT_IF_HALF_FREE) {
-            return 0;
-        }
     }
-    /* From the end: runs are taken from the beginning. */
-    for (int last; purged < most && (last = last_set(dirty, first, end - first)) >= 0;) {
-        uint32_t begin = (uint32_t)last;
-
-        while (begin > first && (uint32_t)last + 1 - begin < most - purged &&
-               is_set(dirty, begin - 1))
-            begin--;
-        purged += purge_range(chunk, begin, (uint32_t)last + 1);
-        end = begin;
-        if (end == first)
-            break;
-    }
-    return purged;
+    purge_chosen(chunk);
+    join_chosen(chunk);
 }
 
-uint32_t chunk_purge(struct chunk *chunk, uint32_t most, enum chunk_split split)
+uint32_t chunk_finish_work(struct chunk *chunk)
 {
-    uint64_t dirty[CHUNK_WORDS];
-    uint32_t purged = 0;
+    uint32_t dirty = 0;
 
-    for (uint32_t w = 0; w < CHUNK_WORDS; w++)
-        dirty[w] = chunk->touched[w] & ~chunk->used[w];
-    for (uint32_t half = 0; half < CHUNK_HALVES && purged < most; half++) {
-        if (count_set(dirty, half * HALF_PAGES, HALF_PAGES) > 0)
-            purged += purge_half(chunk, dirty, half, most - purged, split);
+    if (chunk->worker == NULL)
+        return 0;
+    for (uint32_t w = 0; w < CHUNK_WORDS; w++) {
+        chunk->used[w] &= ~chunk->purging[w];
+        chunk->used_pages -= (uint32_t)__builtin_popcountll(chunk->purging[w]);
+        chunk->touched[w] &= ~chunk->purged[w];
+        dirty += (uint32_t)__builtin_popcountll(chunk->purging[w] & chunk->touched[w]);
+        chunk->purging[w] = 0;
     }
-    return purged;
+    chunk->dirty_pages += dirty;
+    chunk->longest_free = CHUNK_PAGES; /* unknown */
+    chunk->huge_halves &= (uint8_t)~chunk->joining;
+    chunk->worker = NULL;
+    return dirty;
 }

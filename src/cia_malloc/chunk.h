@@ -1,11 +1,17 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * A chunk: 4 MiB of pages that belong to one sub-heap, and, kept away from them, what is known
- * about each page. Hands out runs of pages, takes them back, and purges what lies free.
+ * A chunk: up to 4 MiB of pages that belong to one sub-heap, and, kept away from them, what is
+ * known about each page. Hands out runs of pages, takes them back, and purges what lies free.
  *
  * Everything here but the remote words is read and written under the lock of the sub-heap that owns
- * the chunk.
+ * the chunk. What asks the kernel is done without it, by the thread that chose it under the lock,
+ * once it has given the lock up:
+ *
+ *     under the lock     chunk_begin_purge, chunk_begin_join: the chunk is in work, and the pages to
+ *                        be purged count as used; chunk_populate notes ranges
+ *     without it         chunk_do_work, populate_now
+ *     under the lock     chunk_finish_work
  */
 #ifndef MPLACE_CIA_CHUNK_H
 #define MPLACE_CIA_CHUNK_H
@@ -15,6 +21,15 @@
 #include <assert.h>
 
 struct subheap;
+
+/* What is to be populated once the lock is given up. Of one sub-heap. */
+struct pending_pages {
+    uint32_t count;
+    struct {
+        char *address;
+        size_t bytes;
+    } range[32];
+};
 
 enum {
     CHUNK_PAGES = CHUNK_BYTES / PAGE_BYTES,
@@ -93,6 +108,17 @@ struct chunk {
     struct chunk *next, *previous; /* a circle of the sub-heap's chunks, see struct page_heap */
     uint8_t circle;                /* which of them */
     uint8_t huge_halves;           /* bit h: the kernel was asked for a huge page for half h */
+    uint16_t mapped_pages;         /* constant: its pages, from base on; the others count as used */
+    struct pending_pages *pending; /* constant: of the sub-heap */
+
+    /* Work without the lock. While worker is not NULL the rest belongs to that thread. */
+    void *worker;            /* the thread pointer of who does it */
+    struct chunk *work_next; /* in a list of chunks in work, or whose work is done */
+    uint8_t splitting;       /* bit h: half h is to be a huge page no more */
+    uint8_t joining;         /* bit h: half h is to become one; afterwards: did not */
+    uint64_t purging[CHUNK_WORDS];
+    uint64_t purged[CHUNK_WORDS]; /* of those, the ones that the kernel took */
+
     uint64_t used[CHUNK_WORDS];    /* in a run */
     /* A page whose bit is not set reads as zero and has no byte of any block that was ever handed
        out since: see populate.h, which sets the bits. One that is touched and not used is dirty. */
@@ -111,14 +137,14 @@ static_assert(sizeof(struct span) == LINE_BYTES, "a span's words are one line");
 static_assert(sizeof(struct span_remote) == LINE_BYTES, "remote words do not share a line");
 
 /*
- * NULL when out of memory. The chunk is registered and belongs to owner; its pages are to come from
- * the memory node. huge: the kernel is asked
- * for huge pages for it; else it is asked for none, because where it gives them to everyone a
- * program that uses a few blocks would hold 2 MiB for them.
+ * NULL when out of memory. A chunk of so many pages, at most CHUNK_PAGES, registered; its pages are
+ * to come from the memory node. huge: the kernel is asked for huge pages for it; else it is asked
+ * for none, because where it gives them to everyone a program that uses a few blocks would hold 2
+ * MiB for them. Needs no lock: the caller sets owner and pending.
  */
-struct chunk *chunk_create(struct subheap *owner, uint8_t node, bool huge);
+struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge);
 
-/* The chunk must have no used page. */
+/* The chunk must have no used page, be in no list, and have no work. Needs no lock. */
 void chunk_destroy(struct chunk *chunk);
 
 /*
@@ -143,30 +169,31 @@ uint32_t chunk_touched_pages(const struct chunk *chunk, uint32_t first, uint32_t
 void chunk_touch(struct chunk *chunk, uint32_t first, uint32_t pages);
 
 /*
- * Populates the pages of a range that were not touched, and with the last of them up to so many
- * behind the range: as far as those were not touched either.
+ * Has the pages of a range populated that were not touched, and with the last of them up to so many
+ * behind the range, as far as those were not touched either: they count as touched, and populate_now
+ * does it when the lock is given up. The caller's blocks lie there, so the run lives until then.
  */
 void chunk_populate(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t ahead);
+void populate_now(const struct pending_pages *pending);
 
 /*
- * Joins each half of the chunk that has no huge page, is nearly full of runs, and nearly all
- * populated, to a huge page: so hardly any memory is added to what is in use. True if there was
- * one.
+ * Begins to join each half of the chunk that has no huge page, and is nearly full of runs, to a huge
+ * page; the work leaves out those that are not nearly all populated, so that hardly any memory is
+ * added to what is in use. True if there is one. The chunk must not be in work.
  */
-bool chunk_join_full_halves(struct chunk *chunk);
+bool chunk_begin_join(struct chunk *chunk);
 
 /*
- * How much of a huge page must be free before it is split to give that back. Split, it costs what
- * huge pages are for; whole, it keeps what is free of it.
+ * Begins to purge at most so many dirty pages, or all of a huge page without a page in use if that is
+ * more; one with pages in use is split. Returns how many. The chunk must not be in work.
  */
-enum chunk_split { SPLIT_IF_HALF_FREE, SPLIT_ANY };
+uint32_t chunk_begin_purge(struct chunk *chunk, uint32_t most);
 
-/*
- * Purges at most so many dirty pages, or all there are if that is more; a huge page without a page
- * in use goes as a whole. Returns how many; 0 also when the kernel refuses (it does for memory that
- * is locked).
- */
-uint32_t chunk_purge(struct chunk *chunk, uint32_t most, enum chunk_split split);
+void chunk_do_work(struct chunk *chunk);
+
+/* Returns how many pages are dirty again because the kernel refused them: it does where memory is
+   locked. Of a chunk that is not in work: 0. */
+uint32_t chunk_finish_work(struct chunk *chunk);
 
 /* A span and its remote words have the same index in their chunk. */
 static inline struct span *span_of_remote(struct span_remote *remote)

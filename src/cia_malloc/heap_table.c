@@ -6,16 +6,28 @@
 #include "cia_malloc/heap_table.h"
 
 #include "base/cache_geometry.h"
+#include "base/futex.h"
 #include "base/memory_nodes.h"
 #include "base/settings.h"
+#include "base/spin.h"
 #include "cia_malloc/harden.h"
 #include "cia_malloc/tiny.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <time.h>
 
 _Atomic(struct subheap *) heap_table[ALL_HEAPS];
+
+/* How many were published. Relaxed: a bound, see may_make_spare. */
+static _Atomic uint32_t cpu_heap_count, spare_heap_count;
+
+/* The process that the table was last put in order for. */
+static _Atomic int32_t table_process;
+
+static int32_t this_process(void)
+{
+    return (int32_t)system_call_6(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
 
 static bool sequences_can_be_used(void)
 {
@@ -48,6 +60,7 @@ static void initialise_once(void)
         page_heap_read_setting();
         magazines_choose(sequences_can_be_used(), memory_node_count());
         tiny_choose(setting_switch("CIA_TINY", 0) && !harden_is_on());
+        atomic_store_explicit(&table_process, this_process(), memory_order_relaxed);
         atomic_store_explicit(&done, true, memory_order_release);
     }
 }
@@ -82,11 +95,13 @@ static struct subheap *heap_make(uint32_t number, uint8_t node)
     }
     if (!atomic_compare_exchange_strong_explicit(&heap_table[number], &expected, heap,
                                                  memory_order_acq_rel, memory_order_acquire)) {
-        if (!magazines_use_sequences())
+        if (heap->magazines != NULL && !magazines_use_sequences())
             magazines_destroy(heap->magazines);
         page_source_unmap_metadata(heap, sizeof *heap);
-        heap = expected;
+        return expected;
     }
+    atomic_fetch_add_explicit(number < CPU_HEAPS ? &cpu_heap_count : &spare_heap_count, 1,
+                              memory_order_relaxed);
     return heap;
 }
 
@@ -139,56 +154,110 @@ static uint8_t node_of(uint32_t cpu)
     return heap != NULL ? heap->pages.node : memory_node_of_cpu(cpu);
 }
 
+/* Whether this thread holds a sub-heap: it is below us, in a signal handler. */
+static bool holds_one(void)
+{
+    for (uint32_t i = 0; i < ALL_HEAPS; i++) {
+        struct subheap *heap = atomic_load_explicit(&heap_table[i], memory_order_acquire);
+
+        if (heap != NULL &&
+            atomic_load_explicit(&heap->lock, memory_order_relaxed) == subheap_self())
+            return true;
+    }
+    return false;
+}
+
+/*
+ * As many spare ones as CPUs: so memory goes with the CPUs that are used, however many threads there
+ * are. A thread that holds a sub-heap, and so must not wait for others, may have one in any case.
+ */
+static bool may_make_spare(bool must_not_wait)
+{
+    return must_not_wait || atomic_load_explicit(&spare_heap_count, memory_order_relaxed) <
+                                atomic_load_explicit(&cpu_heap_count, memory_order_relaxed);
+}
+
+/*
+ * A spare one, locked; NULL when all are taken and no more may be made. The same few first. Each is
+ * of the node of the thread that made it, and for threads of that node.
+ */
+static struct subheap *acquire_spare(uint8_t node, bool must_not_wait, bool *no_memory)
+{
+    struct subheap *heap = NULL;
+
+    *no_memory = false;
+
+    for (uint32_t i = CPU_HEAPS; heap == NULL && i < ALL_HEAPS; i++) {
+        bool exists = atomic_load_explicit(&heap_table[i], memory_order_relaxed) != NULL;
+
+        if (!exists && !may_make_spare(must_not_wait))
+            break;
+        heap = try_or_make(i, node);
+        if (heap == NULL && atomic_load_explicit(&heap_table[i], memory_order_relaxed) == NULL) {
+            *no_memory = true;
+            break;
+        }
+    }
+    return heap;
+}
+
+/* Any one that nobody holds, of this node rather than another. *exists: there is one at all. */
+static struct subheap *acquire_any(uint8_t node, bool *exists)
+{
+    struct subheap *heap = NULL;
+
+    *exists = false;
+    for (uint32_t i = 0; heap == NULL && i < 2 * ALL_HEAPS; i++) {
+        *exists |= atomic_load_explicit(&heap_table[i % ALL_HEAPS], memory_order_relaxed) != NULL;
+        heap = try_number(i % ALL_HEAPS, i < ALL_HEAPS ? node : ANY_NODE);
+    }
+    return heap;
+}
+
+static void look_whether_forked(void);
+
 struct subheap *heap_acquire_slow(void)
 {
-    /* How often to look again when every sub-heap is taken and there is no memory for another. */
-    enum { TRIES_WITHOUT_MEMORY = 1000 };
+    /* How often to look again when every sub-heap is taken and there is no memory for another: their
+       holder may be a thread that forks, and waits for a lock that this one has. */
+    enum { TRIES_WITHOUT_MEMORY = 50 };
 
-    for (uint32_t tries = 0;;) {
-        bool out_of_memory = false;
+    for (int tries = 0;;) {
         uint32_t cpu = current_cpu() % CPU_HEAPS;
         uint8_t node = node_of(cpu);
         struct subheap *heap = try_or_make(cpu, node);
+        bool exists, no_memory = false, holder = false;
 
-        /* Obstructed: the holder was preempted or stopped, or is below us in a signal handler. The
-           same few spare ones first, so that there are as few as threads were ever obstructed at
-           once. Each is of the node of the thread that made it, and for threads of that node. */
-        for (uint32_t i = CPU_HEAPS; heap == NULL && i < ALL_HEAPS; i++) {
-            heap = try_or_make(i, node);
-            out_of_memory =
-                heap == NULL && atomic_load_explicit(&heap_table[i], memory_order_relaxed) == NULL;
-            if (out_of_memory)
-                break;
+        for (int spins = 0; heap == NULL && spins < SUBHEAP_SPINS; spins++) {
+            spin_pause();
+            heap = try_number(cpu, node);
         }
-        /* Out of memory for a new sub-heap, or hundreds of threads stopped: any other will do, one
-           of this node rather than another. */
-        bool exists = false;
-        for (uint32_t i = 0; heap == NULL && i < 2 * ALL_HEAPS; i++) {
-            exists |=
-                atomic_load_explicit(&heap_table[i % ALL_HEAPS], memory_order_relaxed) != NULL;
-            heap = try_number(i % ALL_HEAPS, i < ALL_HEAPS ? node : ANY_NODE);
+        /* Obstructed: the holder was preempted or stopped, or is below us in a signal handler. */
+        if (heap == NULL) {
+            holder = holds_one();
+            heap = acquire_spare(node, holder, &no_memory);
         }
-        if (heap != NULL || !exists)
+        if (heap == NULL)
+            heap = acquire_any(node, &exists);
+        if (heap != NULL || !exists || (no_memory && ++tries == TRIES_WITHOUT_MEMORY))
             return heap;
-        /* The holder may be this very thread, below us in a signal handler: waiting would not end.
-         */
-        if (out_of_memory && ++tries == TRIES_WITHOUT_MEMORY)
-            return NULL;
-        sched_yield();
+        heap = atomic_load_explicit(&heap_table[cpu], memory_order_acquire);
+        if (holder || heap == NULL)
+            sched_yield(); /* all others are taken, by threads that go on */
+        else if (subheap_lock_soon(heap))
+            return heap;
+        look_whether_forked();
     }
 }
 
-/* True if what was tried came about within some 20 ms. */
-static bool try_patiently(bool (*attempt)(struct subheap *heap), struct subheap *heap)
+/* Tries to lock it for some 20 ms. */
+static bool lock_patiently(struct subheap *heap)
 {
-    enum { TRIES = 1000 };
-    static const struct timespec pause = {.tv_nsec = 20 * 1000};
+    enum { TRIES = 20 };
 
     for (int i = 0; i < TRIES; i++) {
-        if (attempt(heap))
+        if (subheap_lock_soon(heap))
             return true;
-        if (i % 16 == 15)
-            nanosleep(&pause, NULL); /* who is in the way may wait for this CPU */
     }
     return false;
 }
@@ -200,7 +269,9 @@ struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_o
 
         if (heap == NULL)
             continue;
-        if (try_patiently(subheap_try_lock, heap))
+        /* One that this thread holds below us will not be had by waiting. */
+        if (atomic_load_explicit(&heap->lock, memory_order_relaxed) != subheap_self() &&
+            lock_patiently(heap))
             return heap;
         ++*passed_over;
     }
@@ -227,8 +298,8 @@ static uint32_t forks_inside; /* from signal handlers while this thread holds th
 
 static bool claim_fork(void *self)
 {
-    enum { TRIES = 1000 };
-    static const struct timespec pause = {.tv_nsec = 100 * 1000};
+    enum { TRIES = 100 };
+    static const struct timespec pause = {.tv_nsec = 1000 * 1000};
 
     for (int i = 0; i < TRIES; i++) {
         void *expected = NULL;
@@ -240,7 +311,9 @@ static bool claim_fork(void *self)
             forks_inside++;
             return false;
         }
-        nanosleep(&pause, NULL); /* another thread forks: let it */
+        /* Another thread forks: let it. Raw: libc's nanosleep is a point where threads are
+           cancelled. */
+        (void)system_call_6(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
     }
     return false; /* forks without holding: the child passes by what is locked */
 }
@@ -252,9 +325,8 @@ static void before_fork(void)
 
     if (!claim_fork(__builtin_thread_pointer()))
         return;
-    while ((heap = heap_lock_next(&index, CPU_HEAPS, &passed_over)) != NULL) {
+    while ((heap = heap_lock_next(&index, CPU_HEAPS, &passed_over)) != NULL)
         held_for_fork[heap->number / 64] |= (uint64_t)1 << heap->number % 64;
-    }
 }
 
 static void release_after_fork(void)
@@ -274,6 +346,47 @@ static void release_after_fork(void)
     atomic_store_explicit(&fork_holder, NULL, memory_order_release);
 }
 
+/* Takes what is locked by threads that are not here out of the table, and takes back the work that
+   they had in hand. */
+static void put_in_order(void)
+{
+    atomic_store_explicit(&table_process, this_process(), memory_order_relaxed);
+    for (uint32_t i = 0; i < ALL_HEAPS; i++) {
+        struct subheap *heap = atomic_load_explicit(&heap_table[i], memory_order_relaxed);
+
+        if (heap == NULL)
+            continue;
+        atomic_store_explicit(&heap->sleepers, 0, memory_order_relaxed);
+        if (atomic_load_explicit(&heap->lock, memory_order_relaxed) == 0) {
+            page_heap_after_fork(&heap->pages);
+            continue;
+        }
+        atomic_store_explicit(&heap_table[i], NULL, memory_order_relaxed);
+        atomic_fetch_sub_explicit(i < CPU_HEAPS ? &cpu_heap_count : &spare_heap_count, 1,
+                                  memory_order_relaxed);
+    }
+}
+
+/*
+ * For a thread that waits in vain: _Fork runs no handlers, and neither does a raw clone, so in their
+ * child sub-heaps may be held by threads that it does not have. One that the child's own threads
+ * hold by now may leave the table as well: it is whole, and not used again.
+ */
+static void look_whether_forked(void)
+{
+    int32_t process = this_process();
+    int32_t known = atomic_load_explicit(&table_process, memory_order_relaxed);
+
+    /* The child of a vfork has another number too, but it is the parent's table. */
+    if (process == known || magazine_area == MAGAZINE_AREA_OFF ||
+        !atomic_compare_exchange_strong_explicit(&table_process, &known, process,
+                                                 memory_order_relaxed, memory_order_relaxed))
+        return;
+    magazines_after_fork();
+    atomic_store_explicit(&fork_holder, NULL, memory_order_relaxed);
+    put_in_order();
+}
+
 static void after_fork_in_child(void)
 {
     bool mine =
@@ -289,12 +402,7 @@ static void after_fork_in_child(void)
     for (uint32_t i = 0; i < CPU_HEAPS / 64; i++)
         held_for_fork[i] = 0;
     atomic_store_explicit(&fork_holder, NULL, memory_order_relaxed);
-    for (uint32_t i = 0; i < ALL_HEAPS; i++) {
-        struct subheap *heap = atomic_load_explicit(&heap_table[i], memory_order_relaxed);
-
-        if (heap != NULL && atomic_load_explicit(&heap->lock, memory_order_relaxed) != 0)
-            atomic_store_explicit(&heap_table[i], NULL, memory_order_relaxed);
-    }
+    put_in_order();
 }
 
 void heap_table_register_fork(void)

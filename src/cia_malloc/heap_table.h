@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: MIT
  *
  * Which sub-heap does this thread use now? One a CPU, made when a thread first allocates there, and
- * some spare ones for threads that find theirs taken.
+ * as many spare ones at most for threads that find theirs taken. When all are taken a thread waits:
+ * it spins, then sleeps for the one of its CPU. So a thread that is stopped while it holds a
+ * sub-heap delays others, for that one alone: they go on with whatever other one they can get.
  */
 #ifndef MPLACE_CIA_HEAP_TABLE_H
 #define MPLACE_CIA_HEAP_TABLE_H
@@ -11,7 +13,9 @@
 #include "cia_malloc/subheap.h"
 
 enum {
-    SPARE_HEAPS = 256, /* so many threads may be stopped in mid-call before one must wait */
+    /* No more than there are CPUs in use, but for signal handlers that allocate above a thread in
+       the allocator. */
+    SPARE_HEAPS = 256,
     ALL_HEAPS = CPU_HEAPS + SPARE_HEAPS,
 };
 

@@ -41,6 +41,8 @@ static struct subheap *next_in_turn(uint32_t *count)
     return next;
 }
 
+enum { PURGE_PAGES_MOST = (64 << 20) / PAGE_BYTES }; /* at a look: ten milliseconds */
+
 static bool is_idle(const struct page_heap *pages, uint64_t now, uint64_t decay_time)
 {
     return pages->changed_at + decay_time <= now && pages->trimmed_at != pages->changed_at;
@@ -57,7 +59,7 @@ static bool look_after(struct subheap *heap, uint64_t now, uint64_t decay_time)
         atomic_load_explicit(&heap->tiny.inbox, memory_order_relaxed) != 0)
         heap->pages.trimmed_at = 0; /* a run that is kept for the next malloc may be idle by that */
     subheap_drain(heap);
-    page_heap_decay(&heap->pages, now);
+    page_heap_decay(&heap->pages, now, PURGE_PAGES_MOST);
     idle = is_idle(&heap->pages, now, decay_time);
     subheap_unlock(heap);
     return idle;

@@ -45,7 +45,7 @@ static void *run_allocate(struct subheap *heap, size_t bytes, size_t alignment, 
     request.preferred_residue = request.residue;
 
     bool taken = page_heap_take(&heap->pages, &request, &run);
-    if (!taken && subheap_trim_for_want(heap))
+    if (!taken && subheap_gather_pages(heap))
         taken = page_heap_take(&heap->pages, &request, &run);
     if (!taken && alignment <= LINE_BYTES) {
         /* A hole that a block of this length left may be a page too short for this colour. */

@@ -17,6 +17,9 @@ enum {
     DIRTY_PAGES_LEAST = 8192,
     /* Pages purged in one call: 4 MiB take the kernel some hundred microseconds. */
     PURGE_PAGES_MOST = CHUNK_PAGES,
+    /* The first chunk of a sub-heap, and others where there is no memory for more: a program under a
+       narrow limit of its address space, or one that locks all of it, may have no 4 MiB. */
+    SMALL_CHUNK_PAGES = (256 << 10) / PAGE_BYTES,
 
     /*
      * Full halves of chunks are joined to huge pages when so much is in use in the process, and so
@@ -50,11 +53,12 @@ void page_heap_read_setting(void)
                           memory_order_relaxed);
 }
 
-void page_heap_initialise(struct page_heap *heap, struct subheap *owner)
+void page_heap_initialise(struct page_heap *heap, struct subheap *owner,
+                          const struct page_heap_lock *lock)
 {
     heap->owner = owner;
+    heap->lock = lock;
     heap->node = MEMORY_NODE_UNKNOWN;
-    heap->purge_at = DIRTY_PAGES_LEAST;
 }
 
 size_t page_heap_used_bytes(void)
@@ -105,9 +109,9 @@ static void take_out(struct page_heap *heap, struct chunk *chunk)
 /* The circle that a chunk should be in, which is where it is while it is between two of them. */
 static enum chunk_circle circle_for(const struct chunk *chunk)
 {
-    uint32_t room = CHUNK_PAGES - chunk->used_pages;
+    uint32_t room = chunk->mapped_pages - chunk->used_pages;
 
-    if (room == CHUNK_PAGES)
+    if (chunk->used_pages == 0)
         return CHUNKS_EMPTY;
     if (room < ROOM_PAGES)
         return CHUNKS_FULL;
@@ -184,6 +188,14 @@ static bool wants_to_join(const struct page_heap *heap)
             page_heap_used_bytes() >= JOIN_BYTES_LEAST && page_source_huge_pages_are_given());
 }
 
+/* The chunk is in work until page_heap_take_in. */
+static void add_work(struct page_heap *heap, struct chunk *chunk)
+{
+    chunk->work_next = heap->work.chunks;
+    heap->work.chunks = chunk;
+    heap->chunks_in_work++;
+}
+
 /* One chunk a call: a half takes the kernel a millisecond. */
 static void join_one_more(struct page_heap *heap)
 {
@@ -191,12 +203,83 @@ static void join_one_more(struct page_heap *heap)
         struct chunk *chunk = heap->circle[i];
 
         for (bool around = chunk == NULL; !around; around = chunk == heap->circle[i]) {
-            if (chunk_join_full_halves(chunk))
+            if (chunk->worker == NULL && chunk_begin_join(chunk)) {
+                add_work(heap, chunk);
                 return;
+            }
             chunk = chunk->next;
         }
     }
     heap->joining = false;
+}
+
+void page_heap_take_work(struct page_heap *heap, struct page_work *work)
+{
+    *work = heap->work;
+    heap->work.chunks = heap->work.doomed = NULL;
+    heap->work.populate.count = 0;
+}
+
+void page_work_do(struct page_heap *heap, struct page_work *work)
+{
+    struct chunk *next;
+
+    populate_now(&work->populate);
+    for (struct chunk *chunk = work->doomed; chunk != NULL; chunk = next) {
+        next = chunk->work_next;
+        chunk_destroy(chunk);
+    }
+    for (struct chunk *chunk = work->chunks; chunk != NULL; chunk = next) {
+        struct chunk *head = atomic_load_explicit(&heap->done, memory_order_relaxed);
+
+        next = chunk->work_next;
+        chunk_do_work(chunk);
+        do
+            chunk->work_next = head;
+        while (!atomic_compare_exchange_weak_explicit(&heap->done, &head, chunk,
+                                                      memory_order_release, memory_order_relaxed));
+    }
+}
+
+static void finish(struct page_heap *heap, struct chunk *chunk)
+{
+    uint32_t refused = chunk_finish_work(chunk);
+
+    heap->chunks_in_work--;
+    heap->dirty_pages += refused;
+    heap->refused_pages = refused > 0 ? heap->dirty_pages : 0;
+    move_to_its_circle(heap, chunk);
+}
+
+void page_heap_take_in(struct page_heap *heap)
+{
+    if (atomic_load_explicit(&heap->done, memory_order_relaxed) == NULL)
+        return;
+    struct chunk *chunk = atomic_exchange_explicit(&heap->done, NULL, memory_order_acquire), *next;
+    for (; chunk != NULL; chunk = next) {
+        next = chunk->work_next;
+        finish(heap, chunk);
+    }
+}
+
+void page_heap_after_fork(struct page_heap *heap)
+{
+    page_heap_take_in(heap);
+    for (uint32_t i = 0; i < CHUNK_CIRCLES && heap->chunks_in_work > 0; i++) {
+        struct chunk *begin = heap->circle[i], *chunk = begin;
+        uint32_t count = 0;
+
+        for (bool around = chunk == NULL; !around; around = chunk == begin, count++)
+            chunk = chunk->next;
+        for (chunk = begin; count > 0; count--) {
+            struct chunk *next = chunk->next;
+
+            /* This thread's own goes on, below the signal handler that forked. */
+            if (chunk->worker != NULL && chunk->worker != __builtin_thread_pointer())
+                finish(heap, chunk);
+            chunk = next;
+        }
+    }
 }
 
 /*
@@ -215,31 +298,55 @@ bool page_heap_may_trim(const struct page_heap *heap)
     return !decay_is_recent(heap->vain_at);
 }
 
+/* The least that serves the request at any residue. */
+static uint32_t small_chunk_pages(const struct page_request *request)
+{
+    uint32_t least = request->pages + request->preferred_modulus + 2; /* hardened: its ends */
+
+    return least <= SMALL_CHUNK_PAGES ? SMALL_CHUNK_PAGES : CHUNK_PAGES;
+}
+
 static bool take_from_new_chunk(struct page_heap *heap, const struct page_request *request,
                                 struct page_run *run)
 {
-    struct chunk *chunk;
-
     if (decay_is_recent(atomic_load_explicit(&refused_at, memory_order_relaxed)))
         return false;
-    chunk = chunk_create(heap->owner, heap->node, wants_huge_chunks(heap));
+    bool huge = wants_huge_chunks(heap);
+    uint32_t small = small_chunk_pages(request);
+    uint32_t pages = heap->chunk_count == 0 && !huge ? small : CHUNK_PAGES;
+
+    heap->lock->give_up(heap->owner);
+    struct chunk *chunk = chunk_create(pages, heap->node, huge);
+    if (chunk == NULL && small < pages)
+        chunk = chunk_create(small, heap->node, false);
+    heap->lock->take(heap->owner);
     if (chunk == NULL) {
         atomic_store_explicit(&refused_at, decay_clock(), memory_order_relaxed);
         return false;
     }
+    chunk->owner = heap->owner;
+    chunk->pending = &heap->work.populate;
     insert(heap, chunk, CHUNKS_EMPTY);
     heap->chunk_count++;
     heap->joining = wants_to_join(heap); /* by now the chunks before it are full, and populated */
     return take_from_chunk(heap, chunk, request, true, run);
 }
 
+/* For the paths that allocate and free: a little at a time. */
+static void decay_some(struct page_heap *heap)
+{
+    heap->changed_at = decay_clock();
+    page_heap_decay(heap, heap->changed_at, PURGE_PAGES_MOST);
+}
+
 bool page_heap_take(struct page_heap *heap, const struct page_request *request,
                     struct page_run *run)
 {
+    page_heap_take_in(heap);
     bool taken = take_from_circle(heap, CHUNKS_ROOMY, CHUNK_PROBES, request, true, run) ||
                  (request->preferred_modulus != request->modulus &&
                   take_from_circle(heap, CHUNKS_ROOMY, CHUNK_PROBES, request, false, run)) ||
-                 take_from_circle(heap, CHUNKS_EMPTY, 1, request, true, run) ||
+                 take_from_circle(heap, CHUNKS_EMPTY, CHUNK_PROBES, request, true, run) ||
                  take_from_new_chunk(heap, request, run) ||
                  /* No more chunks are to be had: look at all of them. */
                  take_from_circle(heap, CHUNKS_ROOMY, heap->chunk_count, request, false, run) ||
@@ -248,8 +355,7 @@ bool page_heap_take(struct page_heap *heap, const struct page_request *request,
     publish(heap);
     if (heap->joining)
         join_one_more(heap);
-    heap->changed_at = decay_clock();
-    page_heap_decay(heap, heap->changed_at);
+    decay_some(heap);
     return taken;
 }
 
@@ -267,114 +373,114 @@ bool page_heap_extend(struct page_heap *heap, struct chunk *chunk, uint32_t end,
     return true;
 }
 
-static void destroy(struct page_heap *heap, struct chunk *chunk)
+static void doom(struct page_heap *heap, struct chunk *chunk)
 {
     take_out(heap, chunk);
     heap->chunk_count--;
     heap->dirty_pages -= chunk->dirty_pages;
-    chunk_destroy(chunk);
+    chunk->work_next = heap->work.doomed;
+    heap->work.doomed = chunk;
 }
 
-/* Empty chunks, the one that has been so for longest first; one chunk stays. */
-static uint32_t destroy_empty(struct page_heap *heap, uint32_t most)
+/* Empty chunks, the one that has been so for longest first, but so many chunks stay. */
+static uint32_t doom_empty(struct page_heap *heap, uint32_t most, uint32_t stay)
 {
     uint32_t pages = 0;
 
-    while (heap->circle[CHUNKS_EMPTY] != NULL && heap->chunk_count > 1) {
+    while (heap->circle[CHUNKS_EMPTY] != NULL && heap->chunk_count > stay) {
         struct chunk *oldest = heap->circle[CHUNKS_EMPTY]->previous;
 
-        if (oldest->dirty_pages > most - pages)
+        if (oldest->dirty_pages > most - pages || oldest->worker != NULL)
             break;
         pages += oldest->dirty_pages;
-        destroy(heap, oldest);
+        doom(heap, oldest);
     }
     return pages;
 }
 
 /* From its end: what came last is taken first. */
-static uint32_t purge_circle(struct page_heap *heap, enum chunk_circle circle, uint32_t most,
-                             enum chunk_split split)
+static uint32_t purge_circle(struct page_heap *heap, enum chunk_circle circle, uint32_t most)
 {
-    struct chunk *first = heap->circle[circle];
-    struct chunk *chunk = first;
-    uint32_t purged = 0;
+    struct chunk *chunk = heap->circle[circle];
+    uint32_t count = 0, purged = 0;
 
-    while (chunk != NULL && purged < most) {
+    for (bool around = chunk == NULL; !around; around = chunk == heap->circle[circle], count++)
+        chunk = chunk->next;
+    if (count > 0)
         chunk = chunk->previous;
-        if (chunk->dirty_pages > 0)
-            purged += chunk_purge(chunk, most - purged, split);
-        if (chunk == first)
-            break;
+    for (; count > 0 && purged < most; count--) {
+        struct chunk *next = chunk->previous;
+
+        if (chunk->dirty_pages > 0 && chunk->worker == NULL) {
+            uint32_t chosen = chunk_begin_purge(chunk, most - purged);
+
+            purged += chosen;
+            heap->dirty_pages -= chosen;
+            add_work(heap, chunk);
+            move_to_its_circle(heap, chunk);
+        }
+        chunk = next;
     }
-    heap->dirty_pages -= purged;
     return purged;
 }
 
-static uint32_t purge(struct page_heap *heap, uint32_t most, enum chunk_split split)
+static uint32_t purge(struct page_heap *heap, uint32_t most, uint32_t stay)
 {
     static const enum chunk_circle order[] = {CHUNKS_EMPTY, CHUNKS_ROOMY, CHUNKS_FULL};
-    uint32_t purged = destroy_empty(heap, most);
+    uint32_t purged = doom_empty(heap, most, stay);
 
-    if (heap->circle[CHUNKS_EMPTY] != NULL && heap->chunk_count > 1)
-        return purged; /* less than the next chunk: wait until all of that is due */
-    /* The last chunk stays although it is empty, but its pages need not. */
-    for (size_t i = 0; i < CHUNK_CIRCLES && purged < most; i++)
-        purged += purge_circle(heap, order[i], most - purged, split);
-    return purged;
-}
-
-uint32_t page_heap_purge(struct page_heap *heap)
-{
-    uint32_t purged = purge(heap, UINT32_MAX, SPLIT_ANY);
-
+    /* As long as there is an empty chunk that may go: wait until all of it is due. The last chunk
+       stays although it is empty, but its pages need not. */
+    bool waits = heap->circle[CHUNKS_EMPTY] != NULL && heap->chunk_count > stay;
+    for (size_t i = 0; i < CHUNK_CIRCLES && purged < most && !waits; i++)
+        purged += purge_circle(heap, order[i], most - purged);
     decay_gave_back(&heap->decay, purged);
     return purged;
 }
 
-/* So many pages, but a bounded number a call. Returns whether any went. */
-static bool purge_some(struct page_heap *heap, uint32_t pages)
+uint32_t page_heap_purge(struct page_heap *heap, bool last_too)
 {
-    uint32_t purged =
-        purge(heap, pages < PURGE_PAGES_MOST ? pages : PURGE_PAGES_MOST, SPLIT_IF_HALF_FREE);
-
-    decay_gave_back(&heap->decay, purged);
-    return purged > 0;
+    page_heap_take_in(heap);
+    return purge(heap, UINT32_MAX, last_too ? 0 : 1);
 }
 
-void page_heap_decay(struct page_heap *heap, uint64_t now)
+void page_heap_decay(struct page_heap *heap, uint64_t now, uint32_t most)
 {
+    page_heap_take_in(heap);
     uint32_t due = decay_due(&heap->decay, now, heap->dirty_pages);
 
-    /* None go: an empty chunk is not due as a whole yet, the program has locked its memory, or what
-       is free is part of huge pages that stay whole. Do not insist. */
-    if (due > 0 && !purge_some(heap, due))
+    /* None go: an empty chunk is not due as a whole yet, or all is in work, or the program has
+       locked its memory. Do not insist. */
+    if (due > 0 && purge(heap, due < most ? due : most, 1) == 0)
         decay_postpone(&heap->decay);
 }
 
-/* Keeps the dirty pages within bounds that hold at any time. */
+/* Keeps the dirty pages within bounds that hold at any time. Where the kernel refused to take them it
+   is asked again when there are twice as many. */
 static void keep_within_bounds(struct page_heap *heap)
 {
-    if (heap->dirty_pages <= heap->purge_at || heap->dirty_pages <= heap->used_pages / 8)
-        return;
-    if (purge_some(heap, PURGE_PAGES_MOST))
-        heap->purge_at = DIRTY_PAGES_LEAST;
-    else
-        heap->purge_at = 2 * heap->dirty_pages; /* do not insist, as in page_heap_decay */
+    uint32_t bound = heap->used_pages / 8;
+
+    if (bound < DIRTY_PAGES_LEAST)
+        bound = DIRTY_PAGES_LEAST;
+    if (bound < 2 * heap->refused_pages)
+        bound = 2 * heap->refused_pages;
+    if (heap->dirty_pages > bound)
+        (void)purge(heap, PURGE_PAGES_MOST, 1);
 }
 
 void page_heap_return(struct page_heap *heap, struct chunk *chunk, uint32_t page, uint32_t pages)
 {
+    decay_some(heap); /* what was there before these is older */
     uint32_t dirty_before = chunk->dirty_pages;
 
-    heap->changed_at = decay_clock();
-    page_heap_decay(heap, heap->changed_at); /* what was there before these is older */
     chunk_return_pages(chunk, page, pages);
     heap->used_pages -= pages;
     heap->dirty_pages += chunk->dirty_pages - dirty_before;
     publish(heap);
     move_to_its_circle(heap, chunk);
     if (decay_milliseconds() == DECAY_AT_ONCE)
-        page_heap_decay(heap, heap->changed_at);
+        page_heap_decay(heap, heap->changed_at, UINT32_MAX);
     else if (decay_milliseconds() != DECAY_NEVER)
         keep_within_bounds(heap);
 }

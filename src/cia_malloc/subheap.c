@@ -6,8 +6,10 @@
  */
 #include "cia_malloc/subheap.h"
 
+#include "base/futex.h"
 #include "base/probes.h"
 #include "base/report.h"
+#include "base/spin.h"
 
 #include <stdlib.h>
 
@@ -27,6 +29,63 @@ void subheap_initialise(uint32_t l2_sets)
     l2_pages = pages < 1 ? 1 : pages > 64 ? 64 : pages;
 }
 
+static void drain_full(struct subheap *heap)
+{
+    if (!subheap_try_lock(heap))
+        return;
+    subheap_drain(heap);
+    subheap_unlock(heap);
+}
+
+bool subheap_lock_soon(struct subheap *heap)
+{
+    static const struct timespec pause = {.tv_nsec = SUBHEAP_SLEEP_NS};
+
+    for (int spins = 0; spins < SUBHEAP_SPINS; spins++) {
+        if (subheap_try_lock(heap))
+            return true;
+        spin_pause();
+    }
+    atomic_fetch_add_explicit(&heap->sleepers, 1, memory_order_relaxed);
+    uint32_t holder = atomic_load_explicit(&heap->lock, memory_order_relaxed);
+    /* Returns at once if the holder has changed meanwhile. */
+    if (holder != 0)
+        (void)futex_call((int *)(void *)&heap->lock, FUTEX_WAIT_PRIVATE, (int)holder, &pause, 0);
+    atomic_fetch_sub_explicit(&heap->sleepers, 1, memory_order_relaxed);
+    return subheap_try_lock(heap);
+}
+
+void subheap_lock(struct subheap *heap)
+{
+    while (!subheap_lock_soon(heap))
+        ;
+}
+
+void subheap_wake_sleeper(struct subheap *heap)
+{
+    futex_wake_one((int *)(void *)&heap->lock);
+}
+
+void subheap_unlock_and_work(struct subheap *heap)
+{
+    struct page_work work;
+    struct subheap *full = heap->full_inbox;
+
+    heap->full_inbox = NULL;
+    page_heap_take_work(&heap->pages, &work);
+    subheap_release(heap);
+    page_work_do(&heap->pages, &work);
+    /* If another has the lock, chunks wait for whoever next asks for pages. */
+    if (work.chunks != NULL && subheap_try_lock(heap)) {
+        page_heap_take_in(&heap->pages);
+        subheap_release(heap);
+    }
+    if (full != NULL)
+        drain_full(full);
+}
+
+static const struct page_heap_lock lock_of_pages = {.give_up = subheap_unlock, .take = subheap_lock};
+
 struct subheap *subheap_create(uint32_t number, uint8_t node)
 {
     struct subheap *heap = page_source_map_metadata(sizeof *heap);
@@ -34,7 +93,7 @@ struct subheap *subheap_create(uint32_t number, uint8_t node)
     if (heap == NULL)
         return NULL;
     heap->number = number;
-    page_heap_initialise(&heap->pages, heap);
+    page_heap_initialise(&heap->pages, heap, &lock_of_pages);
     heap->pages.node = node;
     tiny_heap_initialise(&heap->tiny, &heap->pages, number);
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
@@ -81,7 +140,7 @@ bool subheap_find(struct subheap *heap, unsigned size_class)
     if (!add_run(heap, class_heap)) {
         if (class_heap_find(class_heap, true))
             return true;
-        if (!subheap_trim_for_want(heap) || !add_run(heap, class_heap))
+        if (!subheap_gather_pages(heap) || !add_run(heap, class_heap))
             return false;
     }
     return class_heap_find(class_heap, true);
@@ -181,14 +240,15 @@ void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bits
                                                   memory_order_relaxed));
 }
 
-void subheap_freed_remotely(struct subheap *heap, size_t bytes)
+void subheap_freed_remotely(struct subheap *heap, size_t bytes, struct subheap *held)
 {
-    if (atomic_fetch_add_explicit(&heap->inbox_bytes, bytes, memory_order_relaxed) >=
-            INBOX_BYTES_GREATEST &&
-        subheap_try_lock(heap)) {
-        subheap_drain(heap);
-        subheap_unlock(heap);
-    }
+    if (atomic_fetch_add_explicit(&heap->inbox_bytes, bytes, memory_order_relaxed) <
+        INBOX_BYTES_GREATEST)
+        return;
+    if (held != NULL)
+        held->full_inbox = heap;
+    else
+        drain_full(heap);
 }
 
 static void release_idle_runs(struct chunk *chunk)
@@ -196,7 +256,7 @@ static void release_idle_runs(struct chunk *chunk)
     struct subheap *heap = chunk->owner;
     uint32_t page = 0;
 
-    while (page < CHUNK_PAGES) {
+    while (page < chunk->mapped_pages) {
         unsigned size_class = chunk->pages[page].size_class;
         uint32_t pages = 1;
 
@@ -204,39 +264,39 @@ static void release_idle_runs(struct chunk *chunk)
             pages = chunk->spans[page].run_pages;
         if (size_class < SIZE_CLASS_COUNT &&
             class_heap_run_is_idle(&heap->classes[size_class], chunk, page)) {
-            bool last = chunk->used_pages == pages && heap->pages.chunk_count > 1;
-
             release_run(heap, &heap->classes[size_class], chunk, page);
-            if (last)
-                return; /* the chunk is gone */
         }
         page += pages;
     }
 }
 
-bool subheap_trim(struct subheap *heap)
+static void gather(struct subheap *heap)
 {
-    size_t mapped_before = page_source_mapped_bytes();
-    uint32_t purged;
-
     subheap_drain(heap);
     tiny_heap_trim(&heap->tiny);
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
         class_heap_retire_current(&heap->classes[i]);
-
     page_heap_visit(&heap->pages, release_idle_runs);
-    purged = page_heap_purge(&heap->pages);
-    return purged > 0 || page_source_mapped_bytes() < mapped_before;
 }
 
-bool subheap_trim_for_want(struct subheap *heap)
+bool subheap_trim(struct subheap *heap)
+{
+    uint32_t chunks_before = heap->pages.chunk_count;
+    uint32_t purged;
+
+    gather(heap);
+    /* A sub-heap of a CPU has one chunk at least, unless it was never used; a spare one need not. */
+    purged = page_heap_purge(&heap->pages, heap->magazines == NULL);
+    return purged > 0 || heap->pages.chunk_count < chunks_before;
+}
+
+bool subheap_gather_pages(struct subheap *heap)
 {
     if (!page_heap_may_trim(&heap->pages))
         return false;
-    /* Pages that are free but in use by no class count too: idle runs are pages for any class. */
     uint32_t used_before = heap->pages.used_pages;
 
-    subheap_trim(heap);
+    gather(heap);
     heap->pages.vain_at = heap->pages.used_pages < used_before ? 0 : decay_clock();
     return true;
 }

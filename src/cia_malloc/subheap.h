@@ -1,15 +1,16 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * A sub-heap: the class heaps and chunks of one CPU, behind one lock that is only ever tried.
+ * A sub-heap: the class heaps and chunks of one CPU, behind one lock.
  *
  * Who may do what:
  *   the holder of the lock        everything, the magazines too where there are no sequences
  *   anyone, without it            read constants, and push freed blocks: subheap_free_remote
  *
- * A thread that finds the lock taken goes elsewhere: malloc to another sub-heap (subheap_acquire in
- * heap_table.h), free to the remote words. So a thread that is preempted, stopped, or interrupted
- * by a signal while it holds a sub-heap delays nobody, and a signal handler may allocate and free.
+ * A thread that finds the lock taken goes elsewhere if it can: malloc to another sub-heap
+ * (heap_acquire in heap_table.h), free to the remote words. It waits only when it holds no lock, or
+ * holds one below a signal handler and waits for another. The kernel is not asked for anything under
+ * the lock, so it is held for microseconds, unless its holder is preempted or stopped.
  */
 #ifndef MPLACE_CIA_SUBHEAP_H
 #define MPLACE_CIA_SUBHEAP_H
@@ -28,10 +29,13 @@ enum {
 
 struct subheap {
     /*
-     * 0 free, 1 held. Taken by exchange (acquire), released by a store (release): the holder sees
-     * all that the holder before it wrote.
+     * 0: free, else subheap_self() of the holder. Taken by compare-and-swap (acquire), released by a
+     * store (release): the holder sees all that the holder before it wrote. sleepers: threads that
+     * sleep for it. The store and the look at sleepers may be turned round by the processor: then a
+     * sleeper is not woken, and looks itself after SUBHEAP_SLEEP_NS.
      */
     _Alignas(LINE_BYTES) _Atomic uint32_t lock;
+    _Atomic uint32_t sleepers;
     uint32_t number; /* constant: its place in the heap table */
     struct page_heap pages;
     uint32_t large_live; /* large blocks handed out */
@@ -49,6 +53,8 @@ struct subheap {
     struct class_heap classes[SIZE_CLASS_COUNT];
     struct tiny_heap tiny;
 
+    struct subheap *full_inbox; /* one that has waited for the end of the holder's work, or NULL */
+
     /* NULL for a spare sub-heap. Constant. What is in them is not under the lock if magazines are
        worked on by sequences, see magazine.h. */
     struct magazines *magazines;
@@ -61,24 +67,60 @@ struct subheap {
 /* NULL when out of memory. Its blocks are to lie on the memory node: heap->pages.node. */
 struct subheap *subheap_create(uint32_t number, uint8_t node);
 
+/* The calling thread, never 0. Threads 256 GiB of address space apart may have the same: who finds
+   its own number may be wrong, who finds another one is right. */
+static inline uint32_t subheap_self(void)
+{
+    return (uint32_t)((uintptr_t)__builtin_thread_pointer() >> 6) | 1;
+}
+
 static inline bool subheap_try_lock(struct subheap *heap)
 {
+    uint32_t expected = 0;
+
     /* Pairs with the release in subheap_unlock. The plain read first: a failing exchange would take
        the line away from the holder. */
     return atomic_load_explicit(&heap->lock, memory_order_relaxed) == 0 &&
-           atomic_exchange_explicit(&heap->lock, 1, memory_order_acquire) == 0;
+           atomic_compare_exchange_strong_explicit(&heap->lock, &expected, subheap_self(),
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+
+enum {
+    SUBHEAP_SPINS = 200,        /* longer than the lock is held by a thread that runs */
+    SUBHEAP_SLEEP_NS = 1000000, /* at most, before the sleeper looks again */
+};
+
+/* Takes the lock if it can be had by spinning, or by sleeping once. Not for the holder. */
+bool subheap_lock_soon(struct subheap *heap);
+
+/* Waits for the lock. Not for its holder, nor in a signal handler above it. */
+void subheap_lock(struct subheap *heap);
+
+void subheap_wake_sleeper(struct subheap *heap);
+
+/* Gives up the lock while there is work that waits for it, and does that. */
+void subheap_unlock_and_work(struct subheap *heap);
+
+static inline void subheap_release(struct subheap *heap)
+{
+    atomic_store_explicit(&heap->lock, 0, memory_order_release);
+    if (__builtin_expect(atomic_load_explicit(&heap->sleepers, memory_order_relaxed) != 0, 0))
+        subheap_wake_sleeper(heap);
 }
 
 static inline void subheap_unlock(struct subheap *heap)
 {
-    atomic_store_explicit(&heap->lock, 0, memory_order_release);
+    if (__builtin_expect(page_heap_has_work(&heap->pages) || heap->full_inbox != NULL, 0))
+        subheap_unlock_and_work(heap);
+    else
+        subheap_release(heap);
 }
 
 /* The functions below want the lock held. */
 
 /*
  * Makes the class heap have a block to hand out where it has none: drains the inbox, looks further,
- * takes new memory. False when out of memory.
+ * takes new memory, for which the lock may be given up and taken again. False when out of memory.
  */
 bool subheap_find(struct subheap *heap, unsigned size_class);
 
@@ -133,16 +175,16 @@ static inline void subheap_free_local(struct subheap *heap, struct span *span, u
 void subheap_drain(struct subheap *heap);
 
 /*
- * Gives everything back that is not in use: idle runs, dirty pages, empty chunks. True if any
- * memory went back to the kernel.
+ * Chooses everything to be given back that is not in use: idle runs, dirty pages, empty chunks; it
+ * goes when the lock is given up. True if there was any.
  */
 bool subheap_trim(struct subheap *heap);
 
 /*
- * The same where a class finds no memory: other classes may hold idle pages. False, and nothing
+ * Where a class finds no memory: makes idle runs of other classes pages for any. False, and nothing
  * done, when that was tried a few milliseconds ago and brought none.
  */
-bool subheap_trim_for_want(struct subheap *heap);
+bool subheap_gather_pages(struct subheap *heap);
 
 /*
  * Without the lock: gives blocks of a span back to the sub-heap that owns the chunk. Lock-free: one
@@ -152,10 +194,11 @@ bool subheap_trim_for_want(struct subheap *heap);
 void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bits);
 
 /*
- * After some of those, without the lock: how many bytes they were, all of this sub-heap. The owner
- * may never come back to its CPU: whoever fills an inbox empties it.
+ * After some of those: how many bytes they were, all of this sub-heap. The owner may never come back
+ * to its CPU: whoever fills an inbox empties it; the holder of another sub-heap's lock, held, when it
+ * gives that up.
  */
-void subheap_freed_remotely(struct subheap *heap, size_t bytes);
+void subheap_freed_remotely(struct subheap *heap, size_t bytes, struct subheap *held);
 
 /* Once, before the first sub-heap: how far runs go through the L2 before they repeat. Idempotent.
  */

@@ -46,7 +46,7 @@ static void send(struct subheap *held, const struct batch *batch)
     }
     subheap_free_remote(batch->chunk, batch->span, batch->bits);
     /* The chunk may be gone by now, if these were its last blocks; its owner is for ever. */
-    subheap_freed_remotely(owner, batch->bytes);
+    subheap_freed_remotely(owner, batch->bytes, held);
 }
 
 static void send_block(struct subheap *held, const struct block *block)

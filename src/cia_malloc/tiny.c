@@ -92,7 +92,7 @@ static void send(struct subheap *held, const struct tiny_place *blocks, size_t b
         subheap_unlock(owner);
     } else {
         tiny_heap_free_remote(&owner->tiny, blocks);
-        subheap_freed_remotely(owner, bytes);
+        subheap_freed_remotely(owner, bytes, held);
     }
 }
 

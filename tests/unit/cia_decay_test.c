@@ -227,7 +227,7 @@ START_TEST(a_call_gives_no_more_than_4_MiB_back)
     clock_milliseconds += 2 * TIME;
     for (uint32_t before = heap->pages.dirty_pages; before > 0;) {
         ck_assert(subheap_try_lock(heap));
-        page_heap_decay(&heap->pages, clock_milliseconds);
+        page_heap_decay(&heap->pages, clock_milliseconds, CHUNK_PAGES);
         subheap_unlock(heap);
         ck_assert_uint_lt(heap->pages.dirty_pages, before);
         ck_assert_uint_le(before - heap->pages.dirty_pages, CHUNK_PAGES);

@@ -235,7 +235,7 @@ START_TEST(a_kept_mapping_serves_several_blocks_and_is_one_again_after_them)
         ck_assert_uint_ge(huge_cache_bytes(), kept);
         cia_free(cia_allocate(39 * MIB));
         ck_assert_uint_le(huge_cache_bytes(), kept + MIB);
-        ck_assert_uint_le(mapped_bytes(), mapped + MIB);
+        ck_assert_uint_le(mapped_bytes(), mapped + CHUNK_BYTES);
     }
 }
 END_TEST
@@ -334,7 +334,8 @@ END_TEST
 
 START_TEST(trim_gives_all_kept_mappings_back_at_once)
 {
-    cia_free(cia_allocate(1));
+    cia_free(cia_allocate(20 * MIB)); /* and a leaf of the page map for its addresses */
+    cia_trim();
     size_t before = mapped_bytes();
     cia_free(cia_allocate(20 * MIB));
     cia_free(cia_allocate(30 * MIB));
