@@ -195,7 +195,8 @@ echo "$program: $load for $seconds s under $(basename -- "$library")"
 SECONDS=0
 MPLACE_STATS_LIVE=1 LD_PRELOAD=$preload "${command[@]}" >"$scratch/out" 2>&1 </dev/null &
 process=$!
-window=0 printed=-60
+# The window that sets the standard is the first one behind the warm-up in which a sample could be taken.
+window=0 standard_window=0 printed=-60
 # Until it has become the program.
 until [[ $(readlink "/proc/$process/exe") == */malloc_bench ]] || ! kill -0 "$process" 2>/dev/null; do sleep 0.02; done
 while sample; do
@@ -204,6 +205,7 @@ while sample; do
         check_window
         window=$((elapsed / warm_up))
         least=
+        [[ $standard_window != 0 ]] || standard_window=$window
     fi
     for name in "${watched[@]}"; do
         value=${now[$name]}
@@ -212,8 +214,8 @@ while sample; do
         if ((value > limit[$name])); then
             violated "$name" "$value" "${limit[$name]}" "of this load at any time"
         fi
-        if ((window == 1 && value > ${standard[$name]:-0})); then standard[$name]=$value; fi
-        if ((window > 1)); then
+        if ((window > 0 && window == standard_window && value > ${standard[$name]:-0})); then standard[$name]=$value; fi
+        if ((standard_window > 0 && window > standard_window)); then
             bound=$((${standard[$name]:-value} * 11 / 10 + spare[$name]))
             if ((value > bound)); then
                 violated "$name" "$value" "$bound" "1.1 of ${standard[$name]}${unit[$name]} in the first $warm_up s after the warm-up, and ${spare[$name]}"
@@ -236,6 +238,6 @@ if [[ $status != 0 ]]; then
     echo "$program: $load: failed after $elapsed s: the load ended with exit status $status"
     exit 1
 fi
-((window >= 2)) || { echo "$program: $load: failed: it ended after $elapsed s, before anything could be compared"; exit 1; }
+((standard_window > 0 && window > standard_window)) || { echo "$program: $load: failed: it ended after $elapsed s, before anything could be compared"; exit 1; }
 describe "$elapsed"
 echo "$program: $load: flat for $elapsed s: resident memory ${most[resident]:-0} MiB, address space ${most[space]:-0} MiB, mappings ${most[mappings]:-0}, sub-heaps ${most[subheaps]:--} at most"

@@ -10,7 +10,7 @@ benchmark=$1 build=$2 claim=$3
 # shellcheck source-path=SCRIPTDIR source=benchmark_common.bash
 source "$(dirname -- "$0")/benchmark_common.bash"
 
-short=(--library none --seconds 4 --warm-up 1 --interval 0.2)
+short=(--library none --seconds 6 --warm-up 2 --interval 0.2)
 
 verdict() { tail -n 1 "$scratch/out"; }
 
@@ -46,7 +46,7 @@ growth_after_the_warm_up_is_a_violation()
     run "$build" many-threads --size 4 "${short[@]}" --seconds 30 --library "$build/tests/plugins/malloc_leak.so" \
         --limit resident=100000 --limit space=100000
     expect "exit status" 1 "$status"
-    [[ $(verdict) == *': violated after '*' in the first 1 s after the warm-up, and '*')' ]] || fail "$(verdict)"
+    [[ $(verdict) == *': violated after '*' in the first 2 s after the warm-up, and '*')' ]] || fail "$(verdict)"
     [[ $(wc -l <"$scratch/out") -le 5 ]] || fail "it went on: $(cat "$scratch/out")"
 }
 
