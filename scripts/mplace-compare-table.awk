@@ -35,12 +35,12 @@ function best(figure, job, of,    i, n, list, value, least)
 # One of the two tables: a row a job, a column an allocator, and the ratio to the best of the peers.
 function print_table(title, figure, of, is_time,    i, j, least)
 {
-    printf "%s\n%-18s %8s %3s", title, "workload", "size", "thr"
+    printf "%s\n%-21s %8s %4s", title, "workload", "size", "thr"
     for (i = 1; i <= name_count; i++)
         printf " %10.10s", name[i]
     printf " %7s  %s\n", "ratio", "to"
     for (j = 1; j <= job_count; j++) {
-        printf "%-18.18s %8s %3s", job_workload[j], job_size[j], job_threads[j]
+        printf "%-21.21s %8s %4s", job_workload[j], job_size[j], job_threads[j]
         for (i = 1; i <= name_count; i++) {
             if (figure[j, name[i]] + 0 == 0)
                 printf " %10s", "failed"

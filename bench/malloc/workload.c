@@ -8,8 +8,13 @@
 
 #include "content.h"
 #include "harness/pages.h"
+#include "watch.h"
 
 #include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 static pthread_barrier_t barrier;
@@ -21,6 +26,10 @@ static struct {
     size_t count, element_size;
 } own_pages[PAGES_MOST];
 static size_t own_pages_count;
+static uint64_t resident_bytes;
+
+static double job_start; /* written before the first barrier, read behind it */
+static atomic_uint_fast64_t operations_done;
 
 static struct member {
     const struct job *job;
@@ -44,6 +53,8 @@ static void *work(void *argument)
 
     if (workload->begin != NULL)
         workload->begin(member->job, member->number);
+    if (member->number == 0)
+        job_start = now();
     pthread_barrier_wait(&barrier);
     member->start = now();
     workload->run(member->job, member->number);
@@ -54,12 +65,54 @@ static void *work(void *argument)
     return NULL;
 }
 
-double workload_measure(const struct job *job)
+double workload_progress(const struct job *job, uint64_t operations)
+{
+    if (job->seconds > 0)
+        return (now() - job_start) / (double)job->seconds;
+    return (double)operations / (double)job->operations;
+}
+
+bool workload_goes_on(const struct job *job, uint64_t operations)
+{
+    return workload_progress(job, operations) < 1;
+}
+
+void workload_did(uint64_t operations)
+{
+    atomic_fetch_add_explicit(&operations_done, operations, memory_order_relaxed);
+}
+
+void workload_gather(const struct job *job)
+{
+    if (job->threads > 1)
+        pthread_barrier_wait(&barrier);
+}
+
+void workload_moment(const struct job *job, unsigned thread, const char *format, ...)
+{
+    workload_gather(job);
+    if (thread == 0) {
+        char moment[MOMENT_LENGTH];
+        va_list arguments;
+
+        va_start(arguments, format);
+        vsnprintf(moment, sizeof moment, format, arguments);
+        va_end(arguments);
+        watch_moment("%s", moment);
+    }
+    workload_gather(job);
+}
+
+struct result workload_measure(const struct job *job)
 {
     double start, stop;
+    uint64_t done;
 
+    atomic_store(&operations_done, 0);
     if (job->workload->prepare != NULL)
         job->workload->prepare(job);
+    watch_own_bytes(resident_bytes);
+    watch_moment("begun");
     if (pthread_barrier_init(&barrier, NULL, job->threads) != 0)
         content_give_up("there is no barrier for so many threads");
     for (unsigned t = 0; t < job->threads; t++)
@@ -82,7 +135,13 @@ double workload_measure(const struct job *job)
     for (; own_pages_count > 0; own_pages_count--)
         pages_unmap(own_pages[own_pages_count - 1].pages, own_pages[own_pages_count - 1].count,
                     own_pages[own_pages_count - 1].element_size);
-    return stop - start;
+    done = atomic_load(&operations_done);
+    struct result result = {.seconds = stop - start,
+                            .own_bytes = resident_bytes,
+                            .operations = done > 0 ? (done + job->threads - 1) / job->threads
+                                                   : job->operations};
+    resident_bytes = 0;
+    return result;
 }
 
 void workload_follow(void *(*body)(void *), void *argument)
@@ -103,5 +162,15 @@ void *workload_pages(size_t count, size_t element_size)
     own_pages[own_pages_count].pages = pages;
     own_pages[own_pages_count].count = count;
     own_pages[own_pages_count++].element_size = element_size;
+    return pages;
+}
+
+void *workload_resident_pages(size_t count, size_t element_size)
+{
+    size_t bytes = count * element_size;
+    void *pages = workload_pages(count, element_size);
+
+    memset(pages, 0, bytes);
+    resident_bytes += bytes;
     return pages;
 }

@@ -14,16 +14,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { THREADS_MOST = 256, WORKLOAD_SIZES_MOST = 2 };
+enum { THREADS_MOST = 2048, WORKLOAD_SIZES_MOST = 3 };
 
 struct workload;
 
-/* One run: all that a workload may know. The work is fixed by it, never by time. */
+/* One run: all that a workload may know. The work is fixed by it and never by time, except where
+ * seconds says how long. */
 struct job {
     const struct workload *workload;
     uint64_t operations; /* of each thread */
     uint64_t size;       /* 0 where the workload has sizes of its own */
     uint64_t seed;
+    uint64_t seconds; /* 0: the operations are the work */
     unsigned threads;
 };
 
@@ -37,6 +39,9 @@ struct workload {
     uint64_t operations_step;          /* they are done in so many at a time */
     size_t size_least, size_greatest;  /* 0: --size does not apply */
     size_t sizes[WORKLOAD_SIZES_MOST]; /* run one after the other without --size; 0 ends them */
+    bool over_time;       /* of memory over time: not among "all", and --seconds applies */
+    bool size_is_threads; /* --size, and not --threads, says how many there are */
+    uint64_t seconds;     /* by default */
     void (*prepare)(const struct job *job); /* by the first thread, before there are others */
     workload_part *begin;                   /* these two by every thread, not measured */
     workload_part *run;                     /* by every thread, measured */
@@ -47,8 +52,30 @@ struct workload {
 extern const struct workload workloads[];
 extern const size_t workload_count;
 
-/* Runs the job's threads; the seconds from the first one's start of run to the last one's end. */
-double workload_measure(const struct job *job);
+struct result {
+    double seconds;      /* from the first thread's start of run to the last one's end */
+    uint64_t operations; /* of each thread */
+    uint64_t own_bytes;  /* of workload_resident_pages */
+};
+
+/* Runs the job's threads. */
+struct result workload_measure(const struct job *job);
+
+/* For run, where --seconds applies: the part of the work that is done after so many operations, and
+ * whether some is left. */
+double workload_progress(const struct job *job, uint64_t operations);
+bool workload_goes_on(const struct job *job, uint64_t operations);
+
+/* Tells how many operations a thread did, where that is not job->operations. */
+void workload_did(uint64_t operations);
+
+/* Waits for all threads of the job. */
+void workload_gather(const struct job *job);
+
+/* For all threads: the first one names the moment to whoever watches the process (watch.h), and the
+ * others do nothing meanwhile. */
+void workload_moment(const struct job *job, unsigned thread, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Runs a thread of a workload's own to its end, from within one of its threads. */
 void workload_follow(void *(*body)(void *), void *argument);
@@ -56,6 +83,9 @@ void workload_follow(void *(*body)(void *), void *argument);
 /* Zeroed pages for a workload's own tables, never from the allocator under study; given back at
  * the end of workload_measure. */
 void *workload_pages(size_t count, size_t element_size);
+
+/* The same, resident from the start, so that who watches the process can leave them out. */
+void *workload_resident_pages(size_t count, size_t element_size);
 
 /* A generator's state for one thread of the job. */
 static inline uint64_t workload_random(const struct job *job, unsigned thread)

@@ -2,11 +2,15 @@
  * SPDX-License-Identifier: MIT
  *
  * The table of all workloads. The numbers of operations make a run take about half a second where
- * malloc is fast.
+ * malloc is fast; those of memory over time take longer and run only when they are named.
  */
 #include "churn.h"
+#include "crowd.h"
 #include "large.h"
+#include "peak.h"
+#include "phases.h"
 #include "placement.h"
+#include "resize.h"
 #include "server.h"
 #include "sharing.h"
 #include "simple.h"
@@ -147,6 +151,65 @@ const struct workload workloads[] = {
      .begin = hot_begin,
      .run = hot_run,
      .end = hot_end},
+    {.name = "peak-and-free/traffic",
+     .pattern = "a peak of 400 MB of small blocks is freed; 100,000 blocks a second come and go",
+     .operations = 1,
+     .operations_step = 1,
+     .size_least = 1,
+     .size_greatest = 100000,
+     .sizes = {PEAK_MEGABYTES},
+     .over_time = true,
+     .seconds = PEAK_SECONDS,
+     .prepare = peak_prepare,
+     .run = peak_run,
+     .end = peak_traffic_end,
+     .release = peak_release},
+    {.name = "peak-and-free/silence",
+     .pattern = "the same with one block each 250 ms",
+     .operations = 1,
+     .operations_step = 1,
+     .size_least = 1,
+     .size_greatest = 100000,
+     .sizes = {PEAK_MEGABYTES},
+     .over_time = true,
+     .seconds = PEAK_SECONDS,
+     .prepare = peak_prepare,
+     .run = peak_run,
+     .end = peak_silence_end,
+     .release = peak_release},
+    {.name = "phases",
+     .pattern = "300 MB of live blocks are all replaced by blocks of other sizes, phase by phase",
+     .operations = PHASES,
+     .operations_step = 1,
+     .size_least = 1,
+     .size_greatest = 100000,
+     .sizes = {PHASES_MEGABYTES},
+     .over_time = true,
+     .prepare = phases_prepare,
+     .run = phases_run,
+     .end = phases_end},
+    {.name = "many-threads",
+     .pattern = "100, 400 and 1500 threads replace 100 blocks each and hand some on",
+     .operations = 5000,
+     .operations_step = 1,
+     .size_least = 1,
+     .size_greatest = THREADS_MOST,
+     .sizes = {100, 400, 1500},
+     .over_time = true,
+     .size_is_threads = true,
+     .prepare = crowd_prepare,
+     .begin = crowd_begin,
+     .run = crowd_run,
+     .end = crowd_end,
+     .release = crowd_release},
+    {.name = "huge-resize",
+     .pattern = "20 blocks of 5 to 25 MB are resized, few of their pages used",
+     .operations = 4000,
+     .operations_step = 1,
+     .over_time = true,
+     .prepare = resize_prepare,
+     .run = resize_run,
+     .end = resize_end},
 };
 
 const size_t workload_count = sizeof workloads / sizeof *workloads;

@@ -6,6 +6,9 @@ mplace_test_plugins(malloc_twice malloc_count)
 foreach(claim
         every_workload_runs_to_its_end_under_glibc
         every_workload_runs_to_its_end_under_cia
+        every_workload_of_memory_over_time_runs_to_its_end_under_glibc
+        every_workload_of_memory_over_time_runs_to_its_end_under_cia
+        samples_are_of_the_blocks_at_that_moment
         a_row_has_as_many_fields_as_the_header
         the_loaded_allocator_is_named
         a_list_tells_what_would_run

@@ -32,7 +32,7 @@ every_workload_runs_to_its_end()
         expect "exit status with $threads threads" 0 "$status"
         expect "complaints with $threads threads" "" "$(cat "$scratch/err")"
         "$benchmark" --shorten 100 --list >"$scratch/list"
-        expect "rows with $threads threads" "$(sed 's/ 0 / - /' "$scratch/list")" \
+        expect "rows with $threads threads" "$(cut -d' ' -f1-3 "$scratch/list" | sed 's/ 0 / - /')" \
             "$(awk -F, -v malloc="$2" -v threads="$threads" '
                 $1 == malloc && NF == 9 && $4 == threads && $7 > 0 && $8 > 0 && $9 > 0 {
                     print $2, $3 == "" ? "-" : $3, $5
@@ -43,6 +43,66 @@ every_workload_runs_to_its_end()
 
 every_workload_runs_to_its_end_under_glibc() { every_workload_runs_to_its_end "" glibc; }
 every_workload_runs_to_its_end_under_cia() { every_workload_runs_to_its_end "$libraries/libcia_malloc.so" cia; }
+
+# At small sizes; huge-resize by itself, because its sizes are fixed.
+every_workload_of_memory_over_time_runs_to_its_end()
+{
+    local threads
+    for threads in 1 3; do
+        LD_PRELOAD=$1 run --workload peak-and-free,phases,many-threads --size 2 --seconds 1 --threads $threads --csv
+        expect "exit status with $threads threads" 0 "$status"
+        expect "complaints with $threads threads" "" "$(cat "$scratch/err")"
+        expect "rows with $threads threads" \
+            "peak-and-free/traffic $threads;peak-and-free/silence $threads;phases $threads;many-threads 2" \
+            "$(awk -F, -v malloc="$2" '$1 == malloc && NF == 9 && $5 > 0 && $7 > 0 && $9 > 0 {print $2, $4}' \
+                "$scratch/out" | paste -sd';')"
+        LD_PRELOAD=$1 run --workload huge-resize --operations 60 --threads $threads --csv
+        expect "exit status of huge-resize with $threads threads" 0 "$status"
+        expect "rows of huge-resize" "huge-resize,,$threads,60" "$(cut -d, -f2-5 "$scratch/out")"
+    done
+}
+
+every_workload_of_memory_over_time_runs_to_its_end_under_glibc()
+{
+    every_workload_of_memory_over_time_runs_to_its_end "" glibc
+}
+
+every_workload_of_memory_over_time_runs_to_its_end_under_cia()
+{
+    every_workload_of_memory_over_time_runs_to_its_end "$libraries/libcia_malloc.so" cia
+}
+
+# The resident memory at a moment: resident MOMENT
+resident() { awk -F, -v moment="$1" '$2 == "peak-and-free" && $8 == moment {print $9}' "$scratch/memory.csv"; }
+
+samples_are_of_the_blocks_at_that_moment()
+{
+    local file=$scratch/memory.csv
+    run --workload peak-and-free/silence --size 50 --seconds 1 --memory "$file" --csv
+    expect "exit status" 0 "$status"
+    expect header malloc,workload,variant,size,threads,seed,second,moment,resident_kib,virtual_kib,mappings \
+        "$(head -n 1 "$file")"
+    expect "samples that are not whole" "" "$(tail -n +2 "$file" | awk -F, 'NF != 11')"
+    (($(resident begun) < 4000)) || fail "$(resident begun) KiB before the first block"
+    (($(resident built) > 48800 && $(resident built) < 56000)) || fail "$(resident built) KiB at the peak"
+    (($(resident peak) >= $(resident built) - 600)) || fail "the peak is $(resident peak) KiB"
+    (($(resident trimmed) < 8000)) || fail "$(resident trimmed) KiB after malloc_trim"
+
+    # A second run goes behind the first one's samples. The row's peak is that of the samples: both leave
+    # the benchmark's tables out.
+    run --workload phases --size 1 --operations 2 --memory "$file" --csv
+    expect "headers" 1 "$(grep -c '^malloc,' "$file")"
+    expect "moments" "begun;phase 1: 32-128;phase 2: 200-1000;freed;peak" \
+        "$(awk -F, '$2 == "phases" && $8 != "" {print $8}' "$file" | paste -sd';')"
+    (($(cut -d, -f9 "$scratch/out") < 8000)) || fail "the peak of 1 MB is $(cut -d, -f9 "$scratch/out") KiB"
+
+    run --workload larson --operations 1000 --memory -
+    expect "exit status" 0 "$status"
+    grep -q ' MiB resident .* mappings  peak$' "$scratch/out" || fail "no sample: $(cat "$scratch/out")"
+    run --workload phases --memory /nowhere/file
+    expect "exit status" 2 "$status"
+    one_line "/nowhere/file cannot be written"
+}
 
 a_row_has_as_many_fields_as_the_header()
 {
@@ -63,9 +123,13 @@ the_loaded_allocator_is_named()
 a_list_tells_what_would_run()
 {
     run --list --workload batch,realloc --operations 2999
-    expect "the list" $'batch 64 2000\nbatch 500 2000\nrealloc 0 2999' "$(cat "$scratch/out")"
+    expect "the list" $'batch 64 2000 1\nbatch 500 2000 1\nrealloc 0 2999 1' "$(cat "$scratch/out")"
+    run --list --workload peak-and-free,many-threads --threads 2
+    expect "memory over time" "peak-and-free/traffic 400 1 2 over-time;peak-and-free/silence 400 1 2 over-time;\
+many-threads 100 5000 100 over-time;many-threads 400 5000 400 over-time;many-threads 1500 5000 1500 over-time" \
+        "$(paste -sd';' "$scratch/out")"
     run --list --workload batch --size 100 --shorten 1000000000
-    expect "one size, the fewest operations" "batch 100 1000" "$(cat "$scratch/out")"
+    expect "one size, the fewest operations" "batch 100 1000 1" "$(cat "$scratch/out")"
 }
 
 the_seed_decides_what_is_asked_for()
@@ -123,11 +187,15 @@ a_block_given_out_twice_is_one_line_and_exit_1()
 {
     local workload options
     for workload in batch larson producer-consumer thread-churn trace-cc1 trace-python alloc-test sh6 sh8 realloc \
-        malloc-large cache-scratch walk-buffers hot-l1 hot-l2; do
+        malloc-large cache-scratch walk-buffers hot-l1 hot-l2 peak-and-free/silence phases many-threads \
+        huge-resize; do
         options=(--workload "$workload")
         case $workload in
         batch) options+=(--size 64 --operations 10000) ;;
-        malloc-large) options+=(--operations 100) ;;
+        malloc-large | huge-resize) options+=(--operations 100) ;;
+        peak-and-free/silence) options+=(--size 10 --seconds 1) ;;
+        phases) options+=(--size 10 --operations 4) ;;
+        many-threads) options+=(--size 20) ;;
         cache-scratch) options+=(--operations 1 --threads 20) ;;
         walk-buffers) options+=(--operations 128000 --size 65536) ;;
         *) options+=(--operations 100000) ;;
@@ -153,7 +221,7 @@ every_bad_argument_is_one_line_and_exit_2()
 {
     local options
     for options in '--workload nothing' '--workload pair,' '--workload ,pair' '--workload pai' '--threads 0' \
-        '--threads 257' '--workload pair --size 0' '--workload pair --size 1048577' '--workload larson --size 64' \
+        '--workload larson --seconds 1' '--workload phases --seconds 0' '--threads 2049' '--workload pair --size 0' '--workload pair --size 1048577' '--workload larson --size 64' \
         '--workload pair,larson --size 64' '--operations 0' '--shorten 0' '--rounds 0' '--seed x' '--nonsense' \
         '--workload all,pair' '--size'; do
         read -ra arguments <<<"$options"

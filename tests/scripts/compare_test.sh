@@ -54,7 +54,7 @@ while [[ $# -gt 0 ]]; do
 done
 here=$(dirname -- "$0")/../..
 if [[ ${list-} == yes ]]; then
-    cut -d' ' -f1 "$here/figures" | awk '!seen[$1]++ {print $1, 0, 10}'
+    cut -d' ' -f1 "$here/figures" | awk -v threads="$threads" '!seen[$1]++ {print $1, 0, 10, threads}'
     exit
 fi
 case $LD_PRELOAD in
@@ -95,6 +95,39 @@ END
     expect "means of memory" "all 0.50 2.00 2.00 2" "$(table_row all 2)"
     expect "what is slow" "1.50 slow, 1 thread;1.50 slow, 2 threads" \
         "$(sed -n '/is slower than/,$p' out | tail -n +2 | sed 's/^ *//; s/  */ /g' | paste -sd';')"
+}
+
+memory_columns=round,malloc,workload,variant,size,threads,second,moment,resident_kib,virtual_kib,mappings
+
+memory_over_time_is_sampled_and_shown_at_its_moments()
+{
+    run "$mplace" compare --malloc glibc,cia --subject cia --workload peak-and-free,phases,many-threads --size 3 \
+        --seconds 1 --rounds 2 --memory memory.csv --csv rows.csv
+    expect "exit status" 0 "$status"
+    expect "complaints" "" "$(cat err)"
+    expect "header" "$memory_columns" "$(head -n 1 memory.csv)"
+    expect "samples that are not whole" "" \
+        "$(tail -n +2 memory.csv | awk -F, 'NF != 11 || !($7 >= 0 && $9 > 0 && $10 > 0 && $11 > 0)')"
+    # Each run has a last sample, and the workload with threads of its own runs once for all --threads.
+    expect "runs" "many-threads,,3,3 4;peak-and-free,silence,3,1 4;peak-and-free,traffic,3,1 4;phases,,3,1 4" \
+        "$(awk -F, -v OFS=, '$8 == "peak" {print $3, $4, $5, $6}' memory.csv | sort | uniq -c |
+            awk '{print $2, $1}' | paste -sd';')"
+    expect "moments of a peak" "begun;built;freed;after 0.333 s;after 1 s;trimmed;peak" \
+        "$(awk -F, '$1 == 1 && $2 == "cia" && $4 == "traffic" && $8 != "" {print $8}' memory.csv | paste -sd';')"
+    expect "lines of the most" 4 "$(grep -cE '^  the most +[0-9.]+ +[0-9.]+ +[0-9.]+  glibc$' out)"
+    expect "a peak of 3 MB" "" "$(awk -F, '$8 == "built" && !($9 > 3000 && $9 < 12000)' memory.csv)"
+    expect "rows of time" 16 "$(tail -n +2 rows.csv | wc -l)"
+}
+
+memory_over_time_runs_only_on_request()
+{
+    expect "among all" "" \
+        "$("$build_folder/bin/malloc_bench" --list | grep -E 'peak-and-free|phases|many-threads|huge-resize' || true)"
+    run "$mplace" compare --malloc glibc,cia --workload huge-resize --shorten 200 --csv rows.csv
+    expect "exit status" 0 "$status"
+    expect "rounds and threads without being asked" "3 1" \
+        "$(tail -n +2 rows.csv | awk -F, '{if ($1 > most) most = $1; threads = $5} END {print most, threads}')"
+    expect "its last moment" 1 "$(grep -c '^  100 % resized ' out)"
 }
 
 libjemalloc()
@@ -168,6 +201,8 @@ an_existing_result_is_never_overwritten()
     echo mine >result.csv
     run "$mplace" compare --malloc glibc,cia --rounds 1 --csv result.csv -- true
     expect_refusal "result.csv exists"
+    run "$mplace" compare --malloc glibc,cia --rounds 1 --memory result.csv
+    expect_refusal "result.csv exists"
     expect "the file" mine "$(cat result.csv)"
 }
 
@@ -190,6 +225,9 @@ every_bad_option_is_one_line_and_exit_2()
 --malloc glibc,cia --subject rand|not among the allocators
 --malloc glibc,cia --workload nothing|unknown workload 'nothing'
 --malloc glibc,cia --workload larson --size 64|--size does not apply
+--malloc glibc,cia --workload larson --seconds 1|--seconds does not apply
+--malloc glibc,cia --workload larson --memory x.csv|for workloads of memory over time
+--malloc glibc,cia --workload phases --seconds 0|--seconds 0 is not allowed
 --malloc glibc,cia --threads 0|--threads '0'
 --malloc glibc,cia --threads 1,,2|empty entry
 --malloc glibc,cia --rounds 0|--rounds '0'
