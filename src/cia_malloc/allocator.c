@@ -193,6 +193,13 @@ static void *reallocate_hardened(void *block, size_t bytes)
     return moved;
 }
 
+/* For a thread that may have slept since its last call: a program may have no other slow paths. */
+static inline void look_at_the_clock(void)
+{
+    if (magazines_use_sequences() && !magazine_has_announced(magazine_area))
+        supply_housekeeping();
+}
+
 void *cia_allocate_slow(size_t bytes)
 {
     bool zeroed;
@@ -205,6 +212,7 @@ void *cia_allocate_slow(size_t bytes)
         return block;
     }
     PROBE1(malloc_slow_path, bytes);
+    look_at_the_clock();
     if (__builtin_expect(tiny_is_on() && bytes <= LINE_BYTES, 0) &&
         ((block = tiny_pop(bytes)) != NULL ||
          (bytes <= TINY_LARGEST && (block = tiny_allocate(bytes)) != NULL)))
@@ -235,7 +243,7 @@ static void *allocate_quietly(size_t bytes, bool *zeroed)
 {
     uintptr_t popped = 0;
 
-    if (bytes <= MAGAZINE_LARGEST && magazine_area_is_usable(magazine_area))
+    if (bytes <= MAGAZINE_LARGEST && magazine_has_announced(magazine_area))
         popped = magazine_pop(magazine_area, magazine_offset_of(bytes));
     if (__builtin_expect(popped == 0, 0))
         return allocate(bytes, zeroed);
@@ -302,6 +310,8 @@ void cia_free_slow(void *address)
     if (__builtin_expect(address == NULL, 0))
         return;
     PROBE1(free_slow_path, address);
+    if (!harden_is_on())
+        look_at_the_clock();
     if (harden_is_on()) {
         hardened_free(address);
         return;
@@ -311,20 +321,15 @@ void cia_free_slow(void *address)
         return;
     }
     if (__builtin_expect(page_info_is_start(info, address), 1)) {
-        ptrdiff_t area = magazine_area;
-
         if (!magazines_use_sequences()) {
             if (supply_push_under_lock(info, address))
                 return;
         } else {
-            /* The fast path tried the level, if the area was known: a thread that only frees comes
-               by here first. */
-            if (__builtin_expect(area == MAGAZINE_AREA_UNKNOWN, 0)) {
-                area = magazine_area_here();
-                if (magazine_area_is_usable(area) && magazine_push(area, info->magazine, address))
-                    return;
-            }
-            if (magazine_area_is_usable(area) && supply_put_elsewhere(area, info, address))
+            ptrdiff_t area = magazine_area_here();
+
+            /* The fast path did not try the level: nothing was announced. */
+            if (magazine_area_is_usable(area) && (magazine_push(area, info->magazine, address) ||
+                                                  supply_put_elsewhere(area, info, address)))
                 return;
         }
     }

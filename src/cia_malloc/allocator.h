@@ -29,7 +29,7 @@ static inline void *cia_allocate(size_t bytes)
 {
     ptrdiff_t area = magazine_area;
 
-    if (__builtin_expect(!magazine_area_is_usable(area), 0))
+    if (__builtin_expect(!magazine_has_announced(area), 0))
         return cia_allocate_slow(bytes);
     if (__builtin_expect(bytes <= MAGAZINE_LARGEST, 1)) {
         uint32_t offset = magazine_offset_of(bytes);
@@ -59,7 +59,7 @@ static inline __attribute__((always_inline)) void cia_free(void *block)
 {
     ptrdiff_t area = magazine_area;
 
-    if (__builtin_expect(!magazine_area_is_usable(area), 0)) {
+    if (__builtin_expect(!magazine_has_announced(area), 0)) {
         cia_free_slow(block);
         return;
     }

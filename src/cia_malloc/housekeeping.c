@@ -74,29 +74,45 @@ static void trim(struct subheap *heap)
     subheap_unlock(heap);
 }
 
-bool housekeeping_tick(void (*look_at_magazines)(struct subheap *heap))
+/* One sub-heap. */
+static void keep_house(struct subheap *heap, uint64_t now, int32_t decay_time,
+                       void (*look_at_magazines)(struct subheap *heap, uint64_t now))
+{
+    if (heap->magazines != NULL && look_at_magazines != NULL)
+        look_at_magazines(heap, now);
+    if (decay_time != DECAY_NEVER && look_after(heap, now, (uint64_t)decay_time))
+        trim(heap);
+}
+
+bool housekeeping_tick(void (*look_at_magazines)(struct subheap *heap, uint64_t now))
 {
     int32_t decay_time = decay_milliseconds();
-    uint64_t now, due = atomic_load_explicit(&next_time, memory_order_relaxed);
+    uint64_t now = decay_clock(), due = atomic_load_explicit(&next_time, memory_order_relaxed);
+    uint64_t step = (uint64_t)(decay_time == DECAY_NEVER ? DECAY_DEFAULT : decay_time) / DECAY_STEPS;
     uint32_t count;
 
-    if (decay_time == DECAY_NEVER || (now = decay_clock()) < due)
+    if (now < due)
         return false;
     /* The others come too late; should the thread that wins be slow, they come in time again. */
-    if (!atomic_compare_exchange_strong_explicit(&next_time, &due,
-                                                 now + (uint64_t)decay_time / DECAY_STEPS + 1,
+    if (!atomic_compare_exchange_strong_explicit(&next_time, &due, now + step + 1,
                                                  memory_order_relaxed, memory_order_relaxed))
         return false;
     struct subheap *heap = next_in_turn(&count);
-
+    if (heap == NULL)
+        return true;
     /* Each of them has its turn as often as time makes a step. */
-    if (count > 1)
-        atomic_store_explicit(&next_time, now + (uint64_t)decay_time / DECAY_STEPS / count + 1,
-                              memory_order_relaxed);
-    if (heap != NULL && heap->magazines != NULL && look_at_magazines != NULL)
-        look_at_magazines(heap);
-    if (heap != NULL && look_after(heap, now, (uint64_t)decay_time))
-        trim(heap);
-    huge_give_back_old(now);
+    uint64_t each = step / count + 1;
+    uint64_t turns = due == 0 ? 1 : 1 + (now - due) / each;
+
+    atomic_store_explicit(&next_time, now + each, memory_order_relaxed);
+    for (turns = turns < count ? turns : count; heap != NULL && turns > 0; turns--) {
+        keep_house(heap, now, decay_time, look_at_magazines);
+        if (turns > 1)
+            heap = next_in_turn(&count);
+    }
+    if (decay_time != DECAY_NEVER) {
+        huge_give_back_old(now);
+        huge_unmap_refused();
+    }
     return true;
 }

@@ -13,7 +13,18 @@
 #include <unistd.h>
 
 atomic_bool magazine_sequences;
-_Thread_local ptrdiff_t magazine_area;
+_Thread_local ptrdiff_t magazine_thread_area;
+
+/*
+ * Until the process's first call has run, an offset where each thread has zero: before that nothing
+ * of ours can have been. It is a word of the thread's control block that glibc reserves for
+ * transactional memory (tcbhead_t.__private_tm[2]) and that nobody uses: libitm takes the first two.
+ */
+enum { UNUSED_WORD = 96 };
+_Alignas(LINE_BYTES) ptrdiff_t magazine_area = UNUSED_WORD - 8;
+
+/* Announced here: nothing, ever. */
+static __attribute__((tls_model("initial-exec"))) _Thread_local uint64_t no_area[2];
 _Atomic(struct magazine_region *) magazine_to_take[CPU_HEAPS], magazine_to_put[CPU_HEAPS];
 
 static unsigned region_count;
@@ -93,6 +104,10 @@ void magazines_choose(bool sequences, unsigned nodes)
     }
     /* Release: a thread that finds this finds the tables. */
     atomic_store_explicit(&magazine_sequences, sequences, memory_order_release);
+    __atomic_store_n(&magazine_area,
+                     sequences ? __rseq_offset
+                               : (const char *)no_area - (const char *)__builtin_thread_pointer(),
+                     __ATOMIC_RELEASE);
 }
 
 struct magazines *magazines_create(unsigned node)
@@ -127,14 +142,44 @@ static void touch(void *store, size_t bytes)
     *((volatile char *)store + bytes - 1) = 0;
 }
 
+/* So many blocks more of the class, if all may hold so much more. */
+static bool reserve(struct magazines *magazines, unsigned size_class, uint32_t blocks)
+{
+    uint64_t bytes = magazines->ceiling_bytes + (uint64_t)blocks * bytes_of(size_class);
+
+    if (bytes > MAGAZINES_BYTES)
+        return false;
+    magazines->ceiling_bytes = bytes;
+    return true;
+}
+
+bool magazine_may_rise(struct magazines *magazines, unsigned size_class)
+{
+    const struct magazine *magazine = &magazines->own[size_class];
+    uint32_t ceiling = atomic_load_explicit(&magazine->ceiling, memory_order_relaxed);
+
+    return ceiling + MAGAZINE_CEILING_STEP <= magazine->ceiling_most &&
+           reserve(magazines, size_class, MAGAZINE_CEILING_STEP);
+}
+
+/* A magazine's first ceiling. */
+static uint32_t first_ceiling(struct magazines *magazines, unsigned size_class)
+{
+    uint32_t most = ceiling_of(size_class), least = 2 * load_of(size_class);
+    uint32_t wanted = most < MAGAZINE_FIRST_CEILING ? most : MAGAZINE_FIRST_CEILING;
+
+    if (reserve(magazines, size_class, wanted))
+        return wanted;
+    magazines->ceiling_bytes += (uint64_t)least * bytes_of(size_class);
+    return least;
+}
+
 void magazine_open(struct magazines *magazines, unsigned size_class)
 {
     struct magazine *magazine = &magazines->own[size_class];
-    uint32_t most = ceiling_of(size_class);
-    union magazine_bounds bounds = {
-        .ceiling = (uint16_t)(most < MAGAZINE_FIRST_CEILING ? most : MAGAZINE_FIRST_CEILING)};
+    union magazine_bounds bounds = {.ceiling = (uint16_t)first_ceiling(magazines, size_class)};
 
-    magazine->ceiling_most = most;
+    magazine->ceiling_most = ceiling_of(size_class);
     magazine->load = load_of(size_class);
     magazine->store = (void *)((char *)magazines + store_offset_of(size_class));
     touch(magazine->store, store_bytes_of(size_class));
@@ -144,10 +189,10 @@ void magazine_open(struct magazines *magazines, unsigned size_class)
 
 ptrdiff_t magazine_area_here(void)
 {
-    if (magazine_area == MAGAZINE_AREA_UNKNOWN &&
+    if (magazine_thread_area == MAGAZINE_AREA_UNKNOWN &&
         atomic_load_explicit(&magazine_sequences, memory_order_acquire))
-        magazine_area = rseq_cpu() >= 0 ? __rseq_offset : MAGAZINE_AREA_OFF;
-    return magazine_area;
+        magazine_thread_area = rseq_cpu() >= 0 ? __rseq_offset : MAGAZINE_AREA_OFF;
+    return magazine_thread_area;
 }
 
 /* Acquire: the places are as new as the count or newer. */
@@ -178,19 +223,21 @@ uint64_t magazine_served(const struct magazine *magazine)
     return atomic_load_explicit(&magazine->top, memory_order_relaxed) >> MAGAZINE_TOP_BITS;
 }
 
-bool magazine_look(struct magazines *magazines, unsigned size_class, uint32_t looks)
+void magazine_begin_anew(struct magazines *magazines, unsigned size_class)
 {
-    const struct magazine *magazine = &magazines->own[size_class];
-    struct magazine_note *note = &magazines->note[size_class];
-    uint64_t stamp = atomic_load_explicit(&magazine->top, memory_order_relaxed);
-    uint32_t seen = atomic_load_explicit(&note->looks, memory_order_relaxed);
+    struct magazine *magazine = &magazines->own[size_class];
+    uint64_t served = magazine_served(magazine);
+    union magazine_bounds bounds = {.word = 0};
+    uint32_t ceiling = atomic_load_explicit(&magazine->ceiling, memory_order_relaxed);
 
-    if (atomic_load_explicit(&note->stamp, memory_order_relaxed) != stamp) {
-        atomic_store_explicit(&note->stamp, stamp, memory_order_relaxed);
-        seen = 0;
-    }
-    atomic_store_explicit(&note->looks, seen + 1, memory_order_relaxed);
-    return seen >= looks && magazine_waiting(magazine) > 0;
+    if (ceiling == 0 || magazine_waiting(magazine) != 0)
+        return;
+    magazines->ceiling_bytes -= (uint64_t)ceiling * bytes_of(size_class);
+    magazines->uses[size_class] = 0;
+    if (served != magazines->served[size_class])
+        bounds.ceiling = (uint16_t)first_ceiling(magazines, size_class);
+    magazines->served[size_class] = served;
+    atomic_store_explicit(&magazine->bounds, bounds.word, memory_order_release);
 }
 
 struct magazines *magazines_publish(uint32_t cpu, struct magazines *magazines)

@@ -68,6 +68,9 @@ enum {
        thousand blocks of nine lines are 563 KiB; short ones come and go in thousands. */
     MAGAZINE_STACK_MOST = 4096,
     MAGAZINE_STACK_BYTES = 768 << 10,
+    /* What all of a CPU may hold together. A magazine gets less than it asks for when that is used
+       up, but two loads in any case, until they are next emptied. */
+    MAGAZINES_BYTES = 4 << 20,
     MAGAZINE_FIRST_CEILING = 4 * MAGAZINE_COLOURS,
     MAGAZINE_CEILING_STEP = 2 * MAGAZINE_COLOURS,
     /* Blocks of a load: half of the colours, for frees to find room for the others; fewer where
@@ -135,12 +138,6 @@ struct magazine_region {
     struct magazine of_class[ALL_MAGAZINES];
 };
 
-/* What housekeeping saw of a magazine: relaxed, nothing depends on it but when it is emptied. */
-struct magazine_note {
-    _Atomic uint64_t stamp; /* changes with every malloc or free that it serves */
-    _Atomic uint32_t looks; /* at which it was the same */
-};
-
 /*
  * Those of one CPU. It has a region for each node, so that free() finds by what the page says, and
  * without a question, either the CPU's magazine of the class, or, for a block of another node, one
@@ -148,8 +145,10 @@ struct magazine_note {
  */
 struct magazines {
     struct magazine *own; /* by class: in the region of the CPU's node; constant */
-    struct magazine_note note[ALL_MAGAZINES];
-    uint32_t uses[ALL_MAGAZINES];    /* until there is a ceiling; under the sub-heap's lock */
+    _Atomic uint64_t flushed_at;     /* when they were last emptied, of decay_clock; 0: never */
+    uint64_t served[ALL_MAGAZINES];  /* by then; for whoever empties them */
+    uint64_t ceiling_bytes;          /* of all ceilings, see MAGAZINES_BYTES; under the sub-heap's lock */
+    uint32_t uses[ALL_MAGAZINES];    /* until there is a ceiling; likewise */
     struct magazine_region region[]; /* by node; behind them the stores, populated when used */
 };
 
@@ -251,11 +250,31 @@ static inline bool magazines_use_sequences(void)
  * not when its area was not registered, and in the child of a vfork, see vfork.c.
  */
 enum { MAGAZINE_AREA_UNKNOWN = 0, MAGAZINE_AREA_OFF = 1 };
-extern __attribute__((tls_model("initial-exec"))) _Thread_local ptrdiff_t magazine_area;
+extern __attribute__((tls_model("initial-exec"))) _Thread_local ptrdiff_t magazine_thread_area;
 
 static inline bool magazine_area_is_usable(ptrdiff_t area)
 {
     return (size_t)area > MAGAZINE_AREA_OFF;
+}
+
+/*
+ * What the fast paths go by, in place of that: the offset of every thread's rseq area; where there
+ * are no sequences, of 16 bytes of zeros. Written before the first sub-heap is published.
+ *
+ * In the area a thread announces each sequence, and the kernel clears what it finds announced when
+ * the thread was preempted, slept, or took a signal meanwhile. So a fast path that finds nothing
+ * announced is that of a thread that may not use sequences, or has not yet, or may have slept: the
+ * slow path tells them apart, and looks at the clock for housekeeping in the last case. That costs
+ * the fast paths what the look at a variable of the thread's own would.
+ */
+extern ptrdiff_t magazine_area;
+
+static inline __attribute__((always_inline)) bool magazine_has_announced(ptrdiff_t area)
+{
+    bool has;
+
+    __asm__ volatile("cmpq $0, %%fs:8(%[area])" : "=@ccne"(has) : [area] "r"(area) : "memory");
+    return has;
 }
 
 /* The same, found out first if it is unknown. */
@@ -300,8 +319,15 @@ static inline bool magazine_use(struct magazines *magazines, unsigned size_class
     return true;
 }
 
-/* Whether blocks wait that nobody took, and none came, at the last so many looks. */
-bool magazine_look(struct magazines *magazines, unsigned size_class, uint32_t looks);
+/* For the holder of the sub-heap's lock: whether the class may hold a step more, for
+   magazine_raise_ceiling. */
+bool magazine_may_rise(struct magazines *magazines, unsigned size_class);
+
+/*
+ * For who has the magazine alone, empty, and the lock: it begins anew. A class that served nothing
+ * since it last did has no magazine any more.
+ */
+void magazine_begin_anew(struct magazines *magazines, unsigned size_class);
 
 /* How many blocks wait, and how many mallocs were served: of any CPU's, roughly if it is at work.
  */

@@ -37,6 +37,7 @@ struct subheap {
     _Alignas(LINE_BYTES) _Atomic uint32_t lock;
     _Atomic uint32_t sleepers;
     uint32_t number; /* constant: its place in the heap table */
+    uint32_t uses;   /* of magazines under the lock */
     struct page_heap pages;
     uint32_t large_live; /* large blocks handed out */
     uint64_t large_allocations;

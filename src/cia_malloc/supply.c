@@ -177,8 +177,11 @@ static __attribute__((noinline)) uintptr_t supply_under_lock(unsigned size_class
         uint32_t count = load_from(heap, size_class, most, blocks);
         block = count > 0 ? (uintptr_t)blocks[0] : 0;
         if (count > 1) {
-            (void)magazine_load_held(grip.held, blocks + 1, count - 1);
-            magazine_raise_ceiling_held(grip.held);
+            /* Refused where a handler above this lock put blocks there. */
+            if (!magazine_load_held(grip.held, blocks + 1, count - 1))
+                unload(heap, blocks + 1, count - 1);
+            if (magazine_may_rise(heap->magazines, size_class))
+                magazine_raise_ceiling_held(grip.held);
         }
     }
     subheap_unlock(heap);
@@ -193,12 +196,14 @@ static uintptr_t supply_by_sequences(ptrdiff_t area, unsigned size_class)
     char *blocks[MAGAZINE_LOAD_MOST];
     uint32_t count, most = 1;
     struct subheap *heap = heap_acquire();
+    bool may_rise;
 
     if (__builtin_expect(heap == NULL, 0))
         return 0;
     if (heap->magazines != NULL && magazine_use(heap->magazines, size_class))
         most = (uint32_t)heap->magazines->own[size_class].load;
     count = load_from(heap, size_class, most, blocks);
+    may_rise = most > 1 && magazine_may_rise(heap->magazines, size_class);
     subheap_unlock(heap);
     if (count == 0)
         return 0;
@@ -207,10 +212,10 @@ static uintptr_t supply_by_sequences(ptrdiff_t area, unsigned size_class)
     if (count > 1 &&
         !magazine_load(area, magazine_offset(size_class, heap->pages.node), blocks + 1, count - 1))
         unload_here(blocks + 1, count - 1);
-    if (most > 1) {
+    if (may_rise)
         magazine_raise_ceiling(area, magazine_offset(size_class, 0));
+    if (most > 1)
         supply_housekeeping();
-    }
     return (uintptr_t)blocks[0];
 }
 
@@ -296,6 +301,10 @@ static inline struct subheap *heap_here(void)
     return __builtin_expect(heap != NULL, 1) && heap->magazines != NULL ? heap : NULL;
 }
 
+/* Under locks a thread that slept cannot be told from one that did not: the clock is looked at once
+   in so many mallocs. */
+enum { USES_BEFORE_A_LOOK = 32 };
+
 /* In both, what is constant is read before the exchange, which the loads after it wait for. */
 uintptr_t supply_pop_under_lock(unsigned size_class)
 {
@@ -307,7 +316,10 @@ uintptr_t supply_pop_under_lock(unsigned size_class)
     if (__builtin_expect(!subheap_try_lock(heap), 0))
         return 0;
     uintptr_t block = magazine_pop_held(magazine);
+    bool look = ++heap->uses % USES_BEFORE_A_LOOK == 0;
     subheap_unlock(heap);
+    if (__builtin_expect(look, 0))
+        supply_housekeeping();
     return block;
 }
 
@@ -372,32 +384,47 @@ static void empty_held(struct magazines *magazines, unsigned index, struct subhe
     empty_magazine(&grip, index, held);
 }
 
-/* Of one sub-heap's CPU: what waits in classes that were not used for a decay time. */
-static void unload_idle(struct subheap *heap)
+/*
+ * The magazines of one sub-heap's CPU, emptied once in a decay time, whether they are used or not: a
+ * run of which one block waits in a magazine does not go back. A class at a time under the lock, to
+ * which most of the blocks belong. now: of decay_clock.
+ */
+static void flush(struct subheap *heap, uint64_t now)
 {
     struct magazines *magazines = heap->magazines;
     struct magazines_withdrawn withdrawn;
-    uint64_t idle = 0;
     bool by_sequences = magazines_use_sequences();
 
-    for (unsigned i = 0; i < ALL_MAGAZINES; i++)
-        idle |= (uint64_t)magazine_look(magazines, i, DECAY_STEPS) << i;
-    if (idle == 0)
+    if (by_sequences && !magazines_withdraw(&withdrawn))
         return;
-    if (by_sequences ? !magazines_withdraw(&withdrawn) : !subheap_try_lock(heap))
-        return;
-    /* One that was used since it was looked at is emptied all the same. */
-    for (; idle != 0; idle &= idle - 1)
-        empty_held(magazines, (unsigned)__builtin_ctzll(idle), by_sequences ? NULL : heap);
+    for (unsigned i = 0; i < ALL_MAGAZINES; i++) {
+        if (!subheap_lock_soon(heap))
+            break; /* the next time */
+        empty_held(magazines, i, heap);
+        magazine_begin_anew(magazines, i);
+        subheap_unlock(heap);
+    }
+    atomic_store_explicit(&magazines->flushed_at, now, memory_order_relaxed);
     if (by_sequences)
         magazines_return(&withdrawn);
-    else
-        subheap_unlock(heap);
+}
+
+static void flush_if_due(struct subheap *heap, uint64_t now)
+{
+    enum { LEAST_MS = 100 };
+    int32_t time = decay_milliseconds();
+    uint64_t period = time == DECAY_NEVER ? DECAY_DEFAULT : time < LEAST_MS ? LEAST_MS : time;
+    uint64_t flushed_at = atomic_load_explicit(&heap->magazines->flushed_at, memory_order_relaxed);
+
+    if (flushed_at == 0)
+        atomic_store_explicit(&heap->magazines->flushed_at, now, memory_order_relaxed);
+    else if (now - flushed_at >= period)
+        flush(heap, now);
 }
 
 void supply_housekeeping(void)
 {
-    housekeeping_tick(unload_idle);
+    housekeeping_tick(flush_if_due);
 }
 
 static void empty_all(struct magazines *magazines, struct subheap *held)

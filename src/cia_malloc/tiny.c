@@ -162,6 +162,7 @@ static __attribute__((noinline)) uintptr_t supply(unsigned tiny, ptrdiff_t area)
         }
     }
     count = tiny_heap_take(&heap->tiny, tiny, blocks, most);
+    bool may_rise = magazine != NULL && magazine_may_rise(heap->magazines, TINY_MAGAZINES + tiny);
     heap->tiny.classes[tiny].allocations += count > 0;
     if (magazines_use_sequences()) {
         subheap_unlock(heap);
@@ -172,14 +173,14 @@ static __attribute__((noinline)) uintptr_t supply(unsigned tiny, ptrdiff_t area)
             count--;
         if (count > 1)
             send_all(NULL, tiny, blocks + 1, count - 1);
-        if (most > 1)
+        if (may_rise)
             magazine_raise_ceiling(area, offset_of(tiny));
     } else {
         while (count > 1 && push_held(magazine, blocks[count - 1]))
             count--;
         if (count > 1)
             send_all(heap, tiny, blocks + 1, count - 1);
-        if (magazine != NULL)
+        if (may_rise)
             magazine_raise_ceiling_held(magazine);
         subheap_unlock(heap);
     }
@@ -189,7 +190,7 @@ static __attribute__((noinline)) uintptr_t supply(unsigned tiny, ptrdiff_t area)
 
 void *tiny_pop(size_t bytes)
 {
-    ptrdiff_t area = magazine_area;
+    ptrdiff_t area = magazine_area_here();
     uint32_t offset = bytes <= TINY_LARGEST ? offset_of(bytes > TINY_LEAST) : magazine_offset(0, 0);
 
     if (__builtin_expect(!magazine_area_is_usable(area), 0))
@@ -295,7 +296,7 @@ static __attribute__((noinline)) void free_elsewhere(const struct page_info *inf
 
 void tiny_free(const struct page_info *info, void *block)
 {
-    ptrdiff_t area = magazine_area;
+    ptrdiff_t area = magazine_area_here();
 
     check_start(info, block);
     if (__builtin_expect(*tiny_mark(block) == TINY_FREE_MARK, 0))

@@ -24,9 +24,13 @@ pid_t vfork(void)
 {
     __asm__("endbr64\n\t"
             "popq %rdi\n\t"
-            "movq magazine_area@gottpoff(%rip), %rdx\n\t"
+            "movq magazine_thread_area@gottpoff(%rip), %rdx\n\t"
             "movq %fs:(%rdx), %rsi\n\t"
-            "movq $1, %fs:(%rdx)\n\t" /* MAGAZINE_AREA_OFF, before a signal can come in the child */
+            /* MAGAZINE_AREA_OFF, before a signal can come in the child; and nothing announced, so
+               that the fast paths look there. */
+            "movq $1, %fs:(%rdx)\n\t"
+            "movq magazine_area(%rip), %rax\n\t"
+            "movq $0, %fs:8(%rax)\n\t"
             "movl $58, %eax\n\t"      /* SYS_vfork */
             "syscall\n\t"
             "pushq %rdi\n\t"
