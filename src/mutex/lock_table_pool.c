@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * See lock_table_pool.h. Uses mmap and tgkill, nothing else.
+ * See lock_table_pool.h. The calling thread may hold a mutex of the program's: no function of
+ * libc's is called, for another library may replace it by one that locks.
  *
  * The owner word is the thread's kernel id and, above it, a number that goes up with each change of
  * owner. The kernel may give an ended thread's id to a new one: when the new thread and a third one
@@ -9,10 +10,11 @@
  */
 #include "mutex/lock_table_pool.h"
 
+#include "base/pages.h"
+#include "base/system_call.h"
+
 #include <errno.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include <sys/types.h>
 
 /*
  * Tables looked at before a new one is mapped. With n tables for a lives of threads the chance that
@@ -38,16 +40,21 @@ static uint64_t owner_word(uint64_t previous, int thread)
  */
 static pid_t owning_process;
 
+static pid_t process_id(void)
+{
+    return (pid_t)system_call(SYS_getpid, 0, NULL, 0);
+}
+
 void lock_tables_belong_here(void)
 {
-    __atomic_store_n(&owning_process, getpid(), __ATOMIC_RELAXED);
+    __atomic_store_n(&owning_process, process_id(), __ATOMIC_RELAXED);
 }
 
 static bool thread_has_ended(int thread)
 {
     return thread <= 0 ||
-           (tgkill(__atomic_load_n(&owning_process, __ATOMIC_RELAXED), thread, 0) != 0 &&
-            errno == ESRCH);
+           system_call_6(SYS_tgkill, __atomic_load_n(&owning_process, __ATOMIC_RELAXED), thread, 0,
+                         0, 0, 0) == -ESRCH;
 }
 
 /* Acquire: what the ended thread's taker reads is what that thread last wrote, for its end, seen
@@ -86,10 +93,9 @@ static struct lock_table *find_left_behind(int thread)
 
 static struct lock_table *map_new(int thread)
 {
-    struct lock_table *table =
-        mmap(NULL, sizeof *table, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct lock_table *table = pages_map(sizeof *table, 0);
 
-    if (table == MAP_FAILED)
+    if (table == NULL)
         return NULL;
     table->owner = owner_word(0, thread);
     table->next = __atomic_load_n(&newest, __ATOMIC_RELAXED);
@@ -114,14 +120,12 @@ static void make_usable(struct lock_table *table, uint32_t epoch)
 
 struct lock_table *lock_table_claim(int thread, uint32_t epoch)
 {
-    int saved_errno = errno;
     struct lock_table *table = find_left_behind(thread);
 
     if (table == NULL)
         table = map_new(thread);
     if (table != NULL)
         make_usable(table, epoch);
-    errno = saved_errno;
     return table;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "mutex/statistics.h"
 
+#include "base/clock.h"
 #include "mplace.h"
 #include "mutex/lock_ranking.h"
 #include "mutex/lock_table_pool.h"
@@ -89,13 +90,13 @@ void statistics_wait_begins(pthread_mutex_t *mutex)
     if (table == NULL || table->wait_lock == mutex)
         return;
     table->wait_lock = mutex;
-    table->wait_since = lock_clock_ns();
+    table->wait_since = clock_monotonic_ns();
 }
 
 static __attribute__((noinline)) void end_wait(struct lock_table *table, struct lock_row *row)
 {
     table->wait_lock = NULL;
-    lock_row_add_wait(row, lock_clock_ns() - table->wait_since);
+    lock_row_add_wait(row, clock_monotonic_ns() - table->wait_since);
 }
 
 void statistics_gave_up(pthread_mutex_t *mutex, const void *caller)
@@ -212,7 +213,7 @@ void statistics_attempt(pthread_mutex_t *mutex, const void *caller)
         return;
     table->notes.outermost_caller = caller;
     table->notes.outermost_wait_ns =
-        table->wait_lock == mutex ? lock_clock_ns() - table->wait_since : 0;
+        table->wait_lock == mutex ? clock_monotonic_ns() - table->wait_since : 0;
     table->notes.outermost = mutex;
 }
 
