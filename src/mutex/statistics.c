@@ -36,6 +36,18 @@ static inline bool is_current(const struct lock_table *table)
     return table != NULL && table->epoch == epoch_now();
 }
 
+/* A signal handler that forks before thread_table is set leaves the child a table that is claimed
+ * for its parent's thread; one that forks later puts it right itself. */
+static void claim_first_table(uint32_t epoch)
+{
+    int thread = thread_id();
+
+    thread_table = lock_table_claim(thread, epoch);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (thread_table != NULL && thread_id() != thread)
+        lock_table_keep_in_child(thread_table, thread_id());
+}
+
 static __attribute__((noinline, cold)) struct lock_table *claim_table(void)
 {
     uint32_t epoch = epoch_now();
@@ -47,7 +59,7 @@ static __attribute__((noinline, cold)) struct lock_table *claim_table(void)
     preparing = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (thread_table == NULL)
-        thread_table = lock_table_claim(thread_id(), epoch);
+        claim_first_table(epoch);
     else
         lock_table_clear(thread_table, epoch);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
