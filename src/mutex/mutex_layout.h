@@ -37,9 +37,13 @@ static_assert(offsetof(pthread_mutex_t, __data.__elision) == 22, "glibc ABI");
 enum word_state { WORD_FREE = 0, WORD_HELD = 1, WORD_HELD_WITH_SLEEPERS = 2 };
 
 /*
- * The low nine bits of __kind choose the room: these four are ours. Everything else in them (16
- * robust, 32 priority-inheriting, 64 priority-protected, 128 process-shared, 255 destroyed, 256
- * elided by libc itself) is libc's.
+ * The low eight bits of __kind say whose a mutex is: these four are ours. Everything else in them
+ * (16 robust, 32 priority-inheriting, 64 priority-protected, 128 process-shared, 255 destroyed) is
+ * libc's.
+ *
+ * Bit 256 says that libc elides the mutex. Where elision is switched on in libc, its condition
+ * waits set it in a normal mutex of ours as they take it again (which they do by the word). It
+ * means nothing here: left to libc from then on, the mutex would keep the user that we counted.
  */
 enum mutex_type {
     TYPE_NORMAL = PTHREAD_MUTEX_TIMED_NP,
@@ -49,7 +53,7 @@ enum mutex_type {
 };
 
 enum {
-    KIND_TYPE_MASK = 0x1ff,
+    KIND_TYPE_MASK = 0xff,
     /*
      * Set by PTHREAD_MUTEX_NORMAL chosen explicitly: locking it twice must deadlock, which a
      * flat-nested transaction would not do. libc sets it in C11's mutexes too, although C11 asks
