@@ -73,7 +73,8 @@ static inline int *mutex_word(pthread_mutex_t *mutex)
     return &mutex->__data.__lock;
 }
 
-/* Relaxed: __kind changes only where POSIX forbids any other use of the mutex at that time. */
+/* Relaxed: but for the bit that means nothing here, __kind changes only where POSIX forbids any
+ * other use of the mutex at that time. */
 static inline unsigned mutex_kind(const pthread_mutex_t *mutex)
 {
     return (unsigned)__atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED);
