@@ -41,9 +41,9 @@ enum word_state { WORD_FREE = 0, WORD_HELD = 1, WORD_HELD_WITH_SLEEPERS = 2 };
  * (16 robust, 32 priority-inheriting, 64 priority-protected, 128 process-shared, 255 destroyed) is
  * libc's.
  *
- * Bit 256 says that libc elides the mutex. Where elision is switched on in libc, its condition
- * waits set it in a normal mutex of ours as they take it again (which they do by the word). It
- * means nothing here: left to libc from then on, the mutex would keep the user that we counted.
+ * KIND_ELIDED_BY_LIBC changes nothing: where elision is switched on in libc, its condition waits
+ * set that bit in a normal mutex of ours as they take it again, which they do by the word. Left to
+ * libc from then on, the mutex would keep the user that we counted.
  */
 enum mutex_type {
     TYPE_NORMAL = PTHREAD_MUTEX_TIMED_NP,
@@ -60,6 +60,7 @@ enum {
      * for no deadlock: there the entry point says that it does not count.
      */
     KIND_NO_ELISION = 512,
+    KIND_ELIDED_BY_LIBC = 256, /* what libc locks is in the word alone: no owner, no user */
     KIND_DESTROYED = -1,
 };
 
