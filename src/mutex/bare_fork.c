@@ -31,7 +31,7 @@ __attribute__((visibility("default"))) pid_t _Fork(void)
     }
     pid_t child = next_fork();
     if (child == 0) {
-        thread_id_after_fork();
+        thread_id_after_bare_fork();
         statistics_restart_in_child();
     }
     return child;

@@ -182,7 +182,8 @@ int front_destroy(pthread_mutex_t *mutex)
 {
     /* A transaction cannot tell whether this thread holds the mutex elided. */
     lock_core_leave_transaction();
-    if (mutex->__data.__nusers != 0)
+    bool users_count = (mutex_kind(mutex) & KIND_ELIDED_BY_LIBC) == 0;
+    if (users_count ? mutex->__data.__nusers != 0 : !mutex_is_free(mutex))
         return EBUSY;
     __atomic_store_n(&mutex->__data.__kind, KIND_DESTROYED, __ATOMIC_RELAXED);
     return 0;

@@ -5,11 +5,10 @@
  */
 #include "mutex/lock_ranking.h"
 
+#include "base/pages.h"
 #include "mutex/lock_table_pool.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* Rows of the table that count; 0 when it belongs to another epoch. Acquire: with it, all that the
  * owner wrote before it stored the epoch and the number. */
@@ -47,22 +46,18 @@ struct merge {
 
 static bool merge_open(struct merge *merge, size_t rows)
 {
-    int saved_errno = errno;
-
     merge->size = 64;
     while (merge->size < 4 * rows)
         merge->size *= 2;
     merge->room = merge->size / 2;
     merge->locks = 0;
-    merge->slots = mmap(NULL, merge->size * sizeof *merge->slots, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    errno = saved_errno;
-    return merge->slots != MAP_FAILED;
+    merge->slots = pages_map(merge->size * sizeof *merge->slots, MAP_NORESERVE);
+    return merge->slots != NULL;
 }
 
 static void merge_close(struct merge *merge)
 {
-    (void)munmap(merge->slots, merge->size * sizeof *merge->slots);
+    pages_unmap(merge->slots, merge->size * sizeof *merge->slots);
 }
 
 /* False: no room left. */

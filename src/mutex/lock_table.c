@@ -5,8 +5,9 @@
  */
 #include "mutex/lock_table.h"
 
+#include "base/clock.h"
+
 #include <string.h>
-#include <time.h>
 
 enum {
     /* Rows that compete when one has to go. */
@@ -107,14 +108,6 @@ static unsigned drop_one(struct lock_table *table)
     return victim;
 }
 
-uint64_t lock_clock_ns(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static struct lock_row *make_row(struct lock_table *table, const void *lock, const void *caller)
 {
     if (table->busy)
@@ -132,7 +125,7 @@ static struct lock_row *make_row(struct lock_table *table, const void *lock, con
     uint16_t *bucket = &table->buckets[lock_table_bucket(lock)];
 
     __atomic_store_n(&row->first_caller, caller, __ATOMIC_RELEASE);
-    store(&row->first_seen, lock_clock_ns());
+    store(&row->first_seen, clock_monotonic_ns());
     store_lock(row, lock, __ATOMIC_RELEASE);
     row->next = *bucket;
     *bucket = (uint16_t)at;

@@ -151,10 +151,6 @@ static inline void lock_row_add(struct lock_row *row, enum lock_counter counter,
     lock_table_add(&row->counts[counter], amount);
 }
 
-/* CLOCK_MONOTONIC; about 30 ns. A system call under some clock sources: not inside a transaction.
- */
-uint64_t lock_clock_ns(void);
-
 void lock_row_add_wait(struct lock_row *row, uint64_t nanoseconds);
 
 static inline uint64_t lock_row_acquisitions(const struct lock_row *row)

@@ -16,7 +16,8 @@
 
 /*
  * The threads of the calling process own the tables: when counting begins, and in the child of
- * fork. Not left to the first claim, which may come from a child of vfork.
+ * fork. Not left to the first claim, which may come from a child of vfork. In the child of a raw
+ * clone nobody says so: it takes over none of its parent's tables.
  */
 void lock_tables_belong_here(void);
 

@@ -37,9 +37,13 @@ static_assert(offsetof(pthread_mutex_t, __data.__elision) == 22, "glibc ABI");
 enum word_state { WORD_FREE = 0, WORD_HELD = 1, WORD_HELD_WITH_SLEEPERS = 2 };
 
 /*
- * The low nine bits of __kind choose the room: these four are ours. Everything else in them (16
- * robust, 32 priority-inheriting, 64 priority-protected, 128 process-shared, 255 destroyed, 256
- * elided by libc itself) is libc's.
+ * The low eight bits of __kind say whose a mutex is: these four are ours. Everything else in them
+ * (16 robust, 32 priority-inheriting, 64 priority-protected, 128 process-shared, 255 destroyed) is
+ * libc's.
+ *
+ * KIND_ELIDED_BY_LIBC changes nothing: where elision is switched on in libc, its condition waits
+ * set that bit in a normal mutex of ours as they take it again, which they do by the word. Left to
+ * libc from then on, the mutex would keep the user that we counted.
  */
 enum mutex_type {
     TYPE_NORMAL = PTHREAD_MUTEX_TIMED_NP,
@@ -49,13 +53,14 @@ enum mutex_type {
 };
 
 enum {
-    KIND_TYPE_MASK = 0x1ff,
+    KIND_TYPE_MASK = 0xff,
     /*
      * Set by PTHREAD_MUTEX_NORMAL chosen explicitly: locking it twice must deadlock, which a
      * flat-nested transaction would not do. libc sets it in C11's mutexes too, although C11 asks
      * for no deadlock: there the entry point says that it does not count.
      */
     KIND_NO_ELISION = 512,
+    KIND_ELIDED_BY_LIBC = 256, /* what libc locks is in the word alone: no owner, no user */
     KIND_DESTROYED = -1,
 };
 
@@ -69,7 +74,8 @@ static inline int *mutex_word(pthread_mutex_t *mutex)
     return &mutex->__data.__lock;
 }
 
-/* Relaxed: __kind changes only where POSIX forbids any other use of the mutex at that time. */
+/* Relaxed: but for the bit that means nothing here, __kind changes only where POSIX forbids any
+ * other use of the mutex at that time. */
 static inline unsigned mutex_kind(const pthread_mutex_t *mutex)
 {
     return (unsigned)__atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED);

@@ -5,6 +5,7 @@
  */
 #include "mutex/statistics.h"
 
+#include "base/clock.h"
 #include "mplace.h"
 #include "mutex/lock_ranking.h"
 #include "mutex/lock_table_pool.h"
@@ -35,6 +36,18 @@ static inline bool is_current(const struct lock_table *table)
     return table != NULL && table->epoch == epoch_now();
 }
 
+/* A signal handler that forks before thread_table is set leaves the child a table that is claimed
+ * for its parent's thread; one that forks later puts it right itself. */
+static void claim_first_table(uint32_t epoch)
+{
+    int thread = thread_id();
+
+    thread_table = lock_table_claim(thread, epoch);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (thread_table != NULL && thread_id() != thread)
+        lock_table_keep_in_child(thread_table, thread_id());
+}
+
 static __attribute__((noinline, cold)) struct lock_table *claim_table(void)
 {
     uint32_t epoch = epoch_now();
@@ -46,7 +59,7 @@ static __attribute__((noinline, cold)) struct lock_table *claim_table(void)
     preparing = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (thread_table == NULL)
-        thread_table = lock_table_claim(thread_id(), epoch);
+        claim_first_table(epoch);
     else
         lock_table_clear(thread_table, epoch);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -89,13 +102,13 @@ void statistics_wait_begins(pthread_mutex_t *mutex)
     if (table == NULL || table->wait_lock == mutex)
         return;
     table->wait_lock = mutex;
-    table->wait_since = lock_clock_ns();
+    table->wait_since = clock_monotonic_ns();
 }
 
 static __attribute__((noinline)) void end_wait(struct lock_table *table, struct lock_row *row)
 {
     table->wait_lock = NULL;
-    lock_row_add_wait(row, lock_clock_ns() - table->wait_since);
+    lock_row_add_wait(row, clock_monotonic_ns() - table->wait_since);
 }
 
 void statistics_gave_up(pthread_mutex_t *mutex, const void *caller)
@@ -212,7 +225,7 @@ void statistics_attempt(pthread_mutex_t *mutex, const void *caller)
         return;
     table->notes.outermost_caller = caller;
     table->notes.outermost_wait_ns =
-        table->wait_lock == mutex ? lock_clock_ns() - table->wait_since : 0;
+        table->wait_lock == mutex ? clock_monotonic_ns() - table->wait_since : 0;
     table->notes.outermost = mutex;
 }
 

@@ -34,4 +34,7 @@ static inline void thread_id_forget(void)
 void thread_id_before_fork(void);
 void thread_id_after_fork(void);
 
+/* In the child of _Fork, which calls no handler. */
+void thread_id_after_bare_fork(void);
+
 #endif

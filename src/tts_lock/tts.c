@@ -10,6 +10,7 @@
  */
 #include "tts_lock/tts.h"
 
+#include "base/clock.h"
 #include "base/futex.h"
 #include "base/probes.h"
 #include "base/settings.h"
@@ -130,7 +131,7 @@ static bool has_passed(clockid_t clock, const struct timespec *deadline)
 {
     struct timespec now;
 
-    (void)clock_gettime(clock, &now);
+    clock_read(clock, &now);
     return now.tv_sec > deadline->tv_sec ||
            (now.tv_sec == deadline->tv_sec && now.tv_nsec >= deadline->tv_nsec);
 }

@@ -33,17 +33,22 @@ const char *elision_policy_name(void)
 }
 
 /*
- * The lock's memory is a hint that threads read and write without order: a lost update costs one
- * attempt too many or too few, and each value is a valid one.
+ * The lock's memory is a hint that threads read and write without order, and each value is a valid
+ * one. It is changed only from what it was judged by: a thread that comes late must not write back
+ * thousands of skips that a commit has cleared meanwhile. Its own update is lost then, which costs
+ * one attempt too many or too few.
  */
 static uint16_t recall(pthread_mutex_t *mutex)
 {
     return (uint16_t)__atomic_load_n(&mutex->__data.__elision, __ATOMIC_RELAXED);
 }
 
-static void remember(pthread_mutex_t *mutex, uint16_t memory)
+static void remember(pthread_mutex_t *mutex, uint16_t before, uint16_t after)
 {
-    __atomic_store_n(&mutex->__data.__elision, (short)memory, __ATOMIC_RELAXED);
+    short expected = (short)before;
+
+    (void)__atomic_compare_exchange_n(&mutex->__data.__elision, &expected, (short)after, false,
+                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 /*
@@ -56,7 +61,7 @@ static void remember(pthread_mutex_t *mutex, uint16_t memory)
 static void forgive(pthread_mutex_t *mutex)
 {
     if (elision_policy == POLICY_ADAPTIVE && recall(mutex) != MEMORY_CLEAR)
-        remember(mutex, MEMORY_CLEAR);
+        __atomic_store_n(&mutex->__data.__elision, MEMORY_CLEAR, __ATOMIC_RELAXED);
 }
 
 /* Each abort has one cause. Nesting tells where it happened and not why, so it comes last. */
@@ -134,9 +139,11 @@ bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience, const
     if (patience == ELISION_NEVER_WAIT && !mutex_is_free(mutex))
         return false; /* before the memory: polling a held lock must not write to its line */
 
+    /* Who has a deadline, or will not wait, cannot retry conflicts without bound. */
+    enum retry_policy policy = patience == ELISION_NEVER_WAIT ? POLICY_ADAPTIVE : elision_policy;
     uint16_t memory = recall(mutex);
     if (elision_policy == POLICY_ADAPTIVE && memory_skips_left(memory) != 0) {
-        remember(mutex, memory_after_skip(memory));
+        remember(mutex, memory, memory_after_skip(memory));
         return false;
     }
 
@@ -173,7 +180,7 @@ bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience, const
             if (patience == ELISION_MAY_WAIT)
                 statistics_wait_begins(mutex);
         }
-        switch (retry_policy_after_abort(elision_policy, status, failures)) {
+        switch (retry_policy_after_abort(policy, status, failures)) {
         case RETRY_ONCE_FREE:
             break;
         case RETRY_AFTER_BACK_OFF:
@@ -181,7 +188,7 @@ bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience, const
             break;
         case TAKE_AND_REMEMBER:
             if (elision_policy == POLICY_ADAPTIVE)
-                remember(mutex, memory_after_failure(memory));
+                remember(mutex, memory, memory_after_failure(memory));
             return false;
         case TAKE_THIS_TIME:
             return false;

@@ -12,7 +12,8 @@
 enum retry_policy {
     /*
      * The paper's: whatever retrying can cure is retried without bound, anything else takes the
-     * lock. Nothing is remembered from one acquisition to the next.
+     * lock. Nothing is remembered from one acquisition to the next. Not for trylock and timed
+     * locks, which retry as the adaptive policy does.
      */
     POLICY_PAPER,
     /*

@@ -92,6 +92,9 @@ life_test(libraries_that_allocate_and_lock_come_and_go_in_many_threads preload 1
 life_test(libraries_come_and_go_in_many_threads_for_long soak 1200 life_libraries 5000 ${life_edges})
 life_test(a_library_bound_deeply_shares_blocks_and_mutexes_with_its_program preload 120 life_deepbind
           $<TARGET_FILE:life_deepbind_plugin> life_edge.so)
+life_run(a_library_bound_deeply_shares_blocks_and_mutexes_with_its_program.ttstle+cia preload 120
+         $<TARGET_FILE:ttstle_lock>:$<TARGET_FILE:cia_malloc> "" life_deepbind
+         $<TARGET_FILE:life_deepbind_plugin> life_edge.so)
 life_test(a_program_with_an_allocator_of_its_own_keeps_to_it preload 60 life_own_allocator)
 life_run(a_program_may_load_our_libraries_itself_and_unload_them preload 60 "" "" life_opened
          $<TARGET_FILE:cia_malloc> $<TARGET_FILE:rand_malloc> $<TARGET_FILE:tts_lock>

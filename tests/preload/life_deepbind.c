@@ -10,6 +10,7 @@
 #include "expect.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -18,6 +19,7 @@ enum { THREADS = 4, TIMES = 20000 };
 static char *(*plugin_copy)(const char *);
 static void (*plugin_free)(char *);
 static void (*plugin_count)(pthread_mutex_t *, long *, long);
+static int (*plugin_try)(pthread_mutex_t *);
 static void *(*plugin_open)(const char *, int);
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static long count;
@@ -35,6 +37,7 @@ static void bind(void *library)
     *(void **)&plugin_copy = symbol(library, "plugin_copy");
     *(void **)&plugin_free = symbol(library, "plugin_free");
     *(void **)&plugin_count = symbol(library, "plugin_count");
+    *(void **)&plugin_try = symbol(library, "plugin_try");
     *(void **)&plugin_open = symbol(library, "plugin_open");
 }
 
@@ -79,6 +82,18 @@ static void a_mutex_excludes_both_sides(void)
     EXPECT(count == (long)THREADS * TIMES);
 }
 
+/* Elided or not, and whoever tries. What the section sees is judged after it. */
+static void a_mutex_that_the_program_holds_is_busy_to_the_library(void)
+{
+    for (int i = 0; i < 20; i++) {
+        EXPECT(pthread_mutex_lock(&mutex) == 0);
+        int tried = plugin_try(&mutex);
+        EXPECT(pthread_mutex_unlock(&mutex) == 0);
+        EXPECT(tried == EBUSY);
+        EXPECT(plugin_try(&mutex) == 0);
+    }
+}
+
 static void names_are_looked_for_along_the_callers_run_path(const char *name)
 {
     EXPECT(dlopen(name, RTLD_NOW) == NULL);
@@ -118,6 +133,7 @@ int main(int argument_count, char **arguments)
         EXPECT(library != NULL);
         bind(library);
         blocks_may_be_freed_on_either_side();
+        a_mutex_that_the_program_holds_is_busy_to_the_library();
         a_mutex_excludes_both_sides();
         names_are_looked_for_along_the_callers_run_path(arguments[2]);
         EXPECT(dlclose(library) == 0);

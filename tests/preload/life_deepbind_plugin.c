@@ -12,6 +12,7 @@
 char *plugin_copy(const char *text);
 void plugin_free(char *text);
 void plugin_count(pthread_mutex_t *mutex, long *count, long times);
+int plugin_try(pthread_mutex_t *mutex);
 void *plugin_open(const char *name, int mode);
 
 static char *kept;
@@ -52,6 +53,16 @@ void plugin_count(pthread_mutex_t *mutex, long *count, long times)
         ++*count;
         pthread_mutex_unlock(mutex);
     }
+}
+
+/* What it gets it gives back. */
+int plugin_try(pthread_mutex_t *mutex)
+{
+    int error = pthread_mutex_trylock(mutex);
+
+    if (error == 0)
+        pthread_mutex_unlock(mutex);
+    return error;
 }
 
 void *plugin_open(const char *name, int mode)

@@ -56,7 +56,7 @@ foreach(library tts ttstle)
 endforeach()
 
 set(lock_exports mplace_lock_htm mplace_lock_name mplace_lock_statistics mplace_lock_statistics_reset
-                 _Fork)
+                 _Fork dlopen dlmopen)
 foreach(function init destroy lock trylock unlock)
     list(APPEND lock_exports pthread_mutex_${function} __pthread_mutex_${function})
 endforeach()

@@ -2,10 +2,12 @@
  * SPDX-License-Identifier: MIT
  *
  * Children made without fork: _Fork, whose child has an id of its own and runs no handler of
- * pthread_atfork, and vfork, whose child runs in its parent's memory, thread-local storage
- * included. Whether the owner is right is asked of libc: a condition wait on a mutex that checks.
+ * pthread_atfork, vfork, whose child runs in its parent's memory, thread-local storage included,
+ * and either fork in a signal handler. Whether the owner is right is asked of libc: a condition
+ * wait on a mutex that checks.
  */
 #include "lock_check.h"
+#include "single_step.h"
 
 #include <sys/wait.h>
 
@@ -85,12 +87,57 @@ static void a_child_of_bare_fork_does_not_own_what_its_parent_holds(void)
 }
 #endif
 
+static long step, fork_at;
+static pid_t (*fork_by)(void);
+static pid_t handlers_child;
+
+static bool fork_once(void)
+{
+    if (step++ < fork_at)
+        return true;
+    handlers_child = fork_by();
+    return false;
+}
+
+static void *lock_while_a_handler_forks(void *argument)
+{
+    handlers_child = -1;
+    single_step_on();
+    pthread_mutex_lock(&mutex);
+    single_step_off();
+    pthread_mutex_unlock(&mutex);
+    if (handlers_child == 0) {
+        check_that_libc_agrees_who_owns(&checking);
+        check_that_libc_agrees_who_owns(&recursive);
+        _exit(0);
+    }
+    if (handlers_child > 0)
+        await(handlers_child);
+    return argument;
+}
+
+/* In a thread that has locked nothing, at each instruction of its first lock in turn. */
+static void
+a_child_that_a_handler_forks_during_a_threads_first_lock_owns_what_it_locks(pid_t (*function)(void))
+{
+    fork_by = function;
+    single_step_with(fork_once);
+    fork_at = step = 0;
+    do {
+        step = 0;
+        elsewhere(lock_while_a_handler_forks, NULL);
+    } while (step > fork_at++);
+    CHECK(fork_at > 3);
+}
+
 int main(void)
 {
     a_vfork_child_that_locks_first_leaves_no_id_behind();
 #if __GLIBC_PREREQ(2, 34)
     a_child_of_bare_fork_owns_what_it_locks();
     a_child_of_bare_fork_does_not_own_what_its_parent_holds();
+    a_child_that_a_handler_forks_during_a_threads_first_lock_owns_what_it_locks(_Fork);
 #endif
+    a_child_that_a_handler_forks_during_a_threads_first_lock_owns_what_it_locks(fork);
     return 0;
 }

@@ -190,6 +190,30 @@ static void check_wait_in_a_nested_section(void)
     CHECK_EQUAL(pthread_mutex_unlock(&outer), 0);
 }
 
+static void *take_and_give_back(void *mutex)
+{
+    CHECK_EQUAL(pthread_mutex_lock(mutex), 0);
+    CHECK_EQUAL(pthread_mutex_unlock(mutex), 0);
+    return NULL;
+}
+
+/* libc takes the mutex for a waiter by its own means, and may mark it as one that it elides. */
+static void check_life_after_waits(pthread_mutex_t mutex)
+{
+    static const struct timespec long_ago = {.tv_sec = 1};
+
+    for (int waits = 0; waits < 3; waits++) {
+        CHECK_EQUAL(pthread_mutex_lock(&mutex), 0);
+        CHECK_EQUAL(pthread_cond_timedwait(&turn, &mutex, &long_ago), ETIMEDOUT);
+        CHECK_EQUAL(pthread_mutex_unlock(&mutex), 0);
+        elsewhere(take_and_give_back, &mutex);
+        CHECK_EQUAL(pthread_mutex_trylock(&mutex), 0);
+        CHECK_EQUAL(pthread_mutex_destroy(&mutex), EBUSY);
+        CHECK_EQUAL(pthread_mutex_unlock(&mutex), 0);
+    }
+    CHECK_EQUAL(pthread_mutex_destroy(&mutex), 0);
+}
+
 int main(void)
 {
     static const int types[] = {PTHREAD_MUTEX_DEFAULT, PTHREAD_MUTEX_NORMAL,
@@ -201,6 +225,11 @@ int main(void)
         check_queue(types[i], false);
         check_queue(types[i], true);
     }
+    /* By initialisers: a type that is asked for is one that libc does not elide. */
+    check_life_after_waits((pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER);
+    check_life_after_waits((pthread_mutex_t)PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP);
+    check_life_after_waits((pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP);
+    check_life_after_waits((pthread_mutex_t)PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP);
     check_barrier();
     check_wait_in_a_nested_section();
     return 0;

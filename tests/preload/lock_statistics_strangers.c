@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Counting where a thread's table is easily taken for another's: children of vfork and of fork, and
- * a signal handler that locks and resets at any instruction of a lock. Without a library nothing is
- * counted, and what is left is that nothing hangs.
+ * Counting where a thread's table is easily taken for another's: children of vfork, of a raw clone
+ * and of fork, and a signal handler that locks and resets at any instruction of a lock. Without a
+ * library nothing is counted, and what is left is that nothing hangs.
  */
 #include "lock_check.h"
 #include "single_step.h"
@@ -12,6 +12,7 @@
 
 #include <dlfcn.h>
 #include <sched.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum { LOCKS = 300, PAIRS = 200000 };
@@ -116,6 +117,47 @@ static void a_vfork_child_takes_over_no_live_threads_table(void)
     CHECK_EQUAL(counted(expected), expected);
 }
 
+/* Counts in its main thread and in another one; the parent's id is nobody's then. */
+static void count_in_two_threads_of_an_orphan(long parent, int report)
+{
+    const char done = 1;
+    long before, expected;
+
+    while (syscall(SYS_getppid) == parent)
+        sched_yield();
+    before = counted(0);
+    expected = before + 2 * (PAIRS + 1);
+    pthread_t other = start_thread(lock_often, mutexes[0]);
+    (void)lock_often(mutexes[1]);
+    end_thread(other);
+    CHECK_EQUAL(counted(expected), expected);
+    CHECK_EQUAL(write(report, &done, 1), 1);
+    _exit(0);
+}
+
+static void threads_of_a_raw_clones_child_keep_their_tables_when_the_parent_is_gone(void)
+{
+    int report[2];
+    char done = 0;
+
+    CHECK_EQUAL(pipe(report), 0);
+    CHECK_EQUAL(pthread_barrier_init(&barrier, NULL, 2), 0);
+    pid_t parent = fork();
+    if (parent == 0) {
+        long id = syscall(SYS_getpid);
+
+        start_counting();
+        lock_once(&mutexes[1][0]);
+        if (syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) == 0)
+            count_in_two_threads_of_an_orphan(id, report[1]);
+        _exit(0);
+    }
+    await(parent);
+    CHECK_EQUAL(close(report[1]), 0);
+    CHECK_EQUAL(read(report[0], &done, 1), 1);
+    CHECK_EQUAL(done, 1);
+}
+
 static void *lock_first(void *argument)
 {
     lock_once(&first);
@@ -176,6 +218,7 @@ int main(void)
     void (*const claims[])(void) = {
         a_vfork_child_that_counts_first_leaves_the_threads_their_tables,
         a_vfork_child_takes_over_no_live_threads_table,
+        threads_of_a_raw_clones_child_keep_their_tables_when_the_parent_is_gone,
         threads_of_a_child_keep_their_tables_though_its_first_thread_has_none,
         a_handler_may_reset_and_lock_at_any_instruction_of_a_lock,
     };

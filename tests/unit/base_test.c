@@ -4,6 +4,7 @@
  * What base promises: settings with their complaint, report text, cache geometry, random, CPU.
  */
 #include "base/cache_geometry.h"
+#include "base/clock.h"
 #include "base/current_cpu.h"
 #include "base/exit_report.h"
 #include "base/random.h"
@@ -14,10 +15,14 @@
 
 #include <check.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Runs between two calls: what went to standard error in the meantime. */
@@ -331,6 +336,53 @@ START_TEST(random_numbers_repeat_with_their_seed_and_stay_below_the_bound)
 }
 END_TEST
 
+START_TEST(the_clocks_are_libcs)
+{
+    static const clockid_t clocks[] = {CLOCK_MONOTONIC, CLOCK_REALTIME};
+
+    for (int i = 0; i < 2; i++) {
+        struct timespec times[3];
+
+        clock_gettime(clocks[i], &times[0]);
+        clock_read(clocks[i], &times[1]);
+        clock_gettime(clocks[i], &times[2]);
+        for (int j = 0; j < 2; j++)
+            ck_assert(times[j].tv_sec < times[j + 1].tv_sec ||
+                      (times[j].tv_sec == times[j + 1].tv_sec &&
+                       times[j].tv_nsec <= times[j + 1].tv_nsec));
+    }
+}
+END_TEST
+
+/* In a process that may call the kernel for nothing but its end: how it ends. */
+static int status_without_the_kernel(int (*read)(clockid_t, struct timespec *))
+{
+    struct timespec now;
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        if (read(CLOCK_MONOTONIC, &now) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0)
+            _exit(2);
+        syscall(SYS_exit, read(CLOCK_MONOTONIC, &now));
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static int read_ours(clockid_t clock, struct timespec *now)
+{
+    clock_read(clock, now);
+    return 0;
+}
+
+START_TEST(where_libc_reads_the_clock_without_the_kernel_so_do_we)
+{
+    if (status_without_the_kernel(clock_gettime) == 0)
+        ck_assert_int_eq(status_without_the_kernel(read_ours), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("base");
@@ -354,6 +406,8 @@ int main(void)
     tcase_add_test(tests, the_geometry_agrees_with_the_kernel);
     tcase_add_test(tests, the_current_cpu_is_the_pinned_one);
     tcase_add_test(tests, random_numbers_repeat_with_their_seed_and_stay_below_the_bound);
+    tcase_add_test(tests, the_clocks_are_libcs);
+    tcase_add_test(tests, where_libc_reads_the_clock_without_the_kernel_so_do_we);
     suite_add_tcase(suite, tests);
 
     return run_suite(suite);

@@ -5,6 +5,7 @@
  */
 #include "mutex_elision_fixture.h"
 
+#include "../preload/single_step.h"
 #include "run_suite.h"
 
 static unsigned memory_of(const pthread_mutex_t *mutex)
@@ -171,6 +172,67 @@ START_TEST(a_nested_lock_is_elided_whatever_its_memory_says)
 }
 END_TEST
 
+static void somebody_commits_after_many_failures(void)
+{
+    a.__data.__elision = MEMORY_CLEAR;
+}
+
+START_TEST(a_failure_does_not_write_over_the_commit_that_another_thread_made_meanwhile)
+{
+    give_memory(&a, 100);
+    while (memory_skips_left((uint16_t)memory_of(&a)) != 0)
+        a.__data.__elision--;
+    FAKE_SCRIPT({.status = HTM_CAPACITY, .meanwhile = somebody_commits_after_many_failures});
+    ck_assert_int_eq(pthread_mutex_lock(&a), 0);
+    check_held_physically(&a);
+    ck_assert_uint_eq(memory_of(&a), MEMORY_CLEAR);
+    ck_assert_int_eq(pthread_mutex_unlock(&a), 0);
+}
+END_TEST
+
+#ifndef __SANITIZE_THREAD__ /* its runtime keeps signals back */
+static long steps_done, commit_at;
+
+/* The other thread's commit is one store, whenever it comes. */
+static bool commit_once(void)
+{
+    if (steps_done++ < commit_at)
+        return true;
+    somebody_commits_after_many_failures();
+    return false;
+}
+
+static void step_from_here(void)
+{
+    fake.when_asked = NULL;
+    single_step_on();
+}
+
+/* What comes before the question for a transaction does not look at the memory. */
+START_TEST(an_acquisition_left_out_does_not_write_over_a_commit_whenever_that_comes)
+{
+    single_step_with(commit_once);
+    commit_at = -1;
+    do {
+        commit_at++;
+        steps_done = 0;
+        fake_script(NULL, 0);
+        fake.when_asked = step_from_here;
+        give_memory(&a, 100);
+        int error = pthread_mutex_lock(&a);
+        single_step_off();
+        ck_assert_int_eq(error, 0);
+        if (steps_done > commit_at)
+            ck_assert_uint_eq(memory_of(&a), MEMORY_CLEAR);
+        else
+            ck_assert_uint_eq(memory_skips_left((uint16_t)memory_of(&a)), MEMORY_SKIP_MASK - 1);
+        ck_assert_int_eq(pthread_mutex_unlock(&a), 0);
+    } while (steps_done > commit_at);
+    ck_assert_int_gt(commit_at, 20);
+}
+END_TEST
+#endif
+
 START_TEST(paper_neither_heeds_nor_fills_the_memory)
 {
     elision_policy = POLICY_PAPER;
@@ -206,6 +268,11 @@ int main(void)
     tcase_add_test(tests,
                    adaptive_takes_a_lock_that_is_always_busy_and_does_not_hold_it_against_it);
     tcase_add_test(tests, a_nested_lock_is_elided_whatever_its_memory_says);
+    tcase_add_test(tests,
+                   a_failure_does_not_write_over_the_commit_that_another_thread_made_meanwhile);
+#ifndef __SANITIZE_THREAD__
+    tcase_add_test(tests, an_acquisition_left_out_does_not_write_over_a_commit_whenever_that_comes);
+#endif
     tcase_add_test(tests, paper_neither_heeds_nor_fills_the_memory);
     suite_add_tcase(suite, tests);
 

@@ -87,6 +87,38 @@ START_TEST(under_paper_a_conflict_is_retried_a_thousand_times_and_then_commits)
 }
 END_TEST
 
+static int try_it(void)
+{
+    return pthread_mutex_trylock(&a);
+}
+
+static int lock_until(void)
+{
+    return pthread_mutex_timedlock(&a, &long_ago);
+}
+
+static int lock_until_by_clock(void)
+{
+    return pthread_mutex_clocklock(&a, CLOCK_MONOTONIC, &long_ago);
+}
+
+/* Their callers gave a time, or none: what another thread does must not make it longer. */
+static int (*const hurried[])(void) = {try_it, lock_until, lock_until_by_clock};
+
+START_TEST(trylock_and_timed_locks_give_conflicts_up_after_a_few_under_either_policy)
+{
+    for (int policy = POLICY_PAPER; policy <= POLICY_ADAPTIVE; policy++) {
+        elision_policy = (enum retry_policy)policy;
+        FAKE_SCRIPT({.status = HTM_CONFLICT | HTM_RETRY, .times = 1000000});
+        ck_assert_int_eq(hurried[_i](), 0);
+        ck_assert_uint_le(fake.begins, 8);
+        check_held_physically(&a);
+        ck_assert_int_eq(pthread_mutex_unlock(&a), 0);
+        ck_assert_uint_eq(memory_level((uint16_t)a.__data.__elision), policy == POLICY_ADAPTIVE);
+    }
+}
+END_TEST
+
 static const unsigned incurable[] = {
     0,
     HTM_CAPACITY,
@@ -264,6 +296,9 @@ int main(void)
     tcase_add_test(tests, types_whose_rules_a_transaction_would_break_are_never_elided);
     tcase_add_test(tests, without_usable_rtm_no_rtm_instruction_runs);
     tcase_add_test(tests, under_paper_a_conflict_is_retried_a_thousand_times_and_then_commits);
+    tcase_add_loop_test(tests,
+                        trylock_and_timed_locks_give_conflicts_up_after_a_few_under_either_policy,
+                        0, sizeof hurried / sizeof hurried[0]);
     tcase_add_loop_test(
         tests, under_paper_what_retrying_cannot_cure_takes_the_lock_and_is_forgotten, 0, INCURABLE);
     tcase_add_loop_test(tests, every_abort_leads_where_the_policy_says, POLICY_PAPER,

@@ -84,6 +84,8 @@ void htm_end(void)
 bool htm_active(void)
 {
     ck_assert_msg(htm_usable, "XTEST on a processor without RTM");
+    if (fake.when_asked != NULL)
+        fake.when_asked();
     return fake.depth > 0;
 }
 

@@ -56,6 +56,7 @@ struct fake_record {
     unsigned pauses;         /* where mutex_fake_pause.h is in use */
     unsigned held_at_begin;  /* outermost begins at which *watched was not 0 */
     const int *watched;
+    void (*when_asked)(void); /* run at the end of htm_active; NULL for none */
 };
 extern struct fake_record fake;
 

@@ -15,6 +15,7 @@
 #include "tts_lock/tts.h"
 #include "ttstle_lock/elision.h"
 
+#include "../preload/single_step.h"
 #include "run_suite.h"
 
 #include <check.h>
@@ -310,6 +311,72 @@ START_TEST(threads_of_a_child_share_no_table_though_its_first_thread_has_none)
 }
 END_TEST
 
+#ifndef __SANITIZE_THREAD__ /* its runtime keeps signals back */
+static long step, fork_at;
+static pid_t handlers_child;
+
+/* What the handlers of fork do in the child is called by hand: nobody has registered them here. */
+static bool fork_once(void)
+{
+    if (step++ < fork_at)
+        return true;
+    handlers_child = fork();
+    if (handlers_child == 0) {
+        thread_id_after_fork();
+        statistics_restart_in_child();
+    }
+    return false;
+}
+
+static bool is_a_tables_owner(int thread)
+{
+    for (const struct lock_table *table = lock_table_first(); table != NULL;
+         table = lock_table_after(table)) {
+        if ((int)(uint32_t)table->owner == thread)
+            return true;
+    }
+    return false;
+}
+
+/* The exit status of the child that the handler forks; 0 if it came to none. */
+static void *count_first_while_a_handler_forks(void *argument)
+{
+    int thread = gettid(), status = 0;
+
+    handlers_child = -1;
+    single_step_on();
+    statistics_acquired(&a, argument, false);
+    single_step_off();
+    if (handlers_child == 0) {
+        statistics_acquired(&a, argument, false);
+        _exit(is_a_tables_owner(thread) ? 2 : is_a_tables_owner(gettid()) ? 0 : 3);
+    }
+    if (handlers_child > 0)
+        (void)waitpid(handlers_child, &status, 0);
+    return (void *)(long)status;
+}
+
+START_TEST(a_table_that_is_claimed_while_a_handler_forks_is_the_childs_threads_there)
+{
+    static const long stride = 7; /* instructions: a child for each would take its time */
+
+    single_step_with(fork_once);
+    fork_at = -stride;
+    do {
+        pthread_t thread;
+        void *status;
+
+        fork_at += stride;
+        step = 0;
+        ck_assert_int_eq(pthread_create(&thread, NULL, count_first_while_a_handler_forks, NULL), 0);
+        ck_assert_int_eq(pthread_join(thread, &status), 0);
+        ck_assert_int_eq((long)status, 0);
+    } while (step > fork_at);
+    ck_assert_int_gt(fork_at, 100);
+}
+END_TEST
+#endif
+
 int main(void)
 {
     Suite *suite = suite_create("mutex statistics of elision");
@@ -328,6 +395,11 @@ int main(void)
     tcase_add_test(tests, a_thread_without_a_table_gets_none_inside_a_transaction);
     tcase_add_test(tests, a_reset_restarts_the_locks_too);
     tcase_add_test(tests, threads_of_a_child_share_no_table_though_its_first_thread_has_none);
+#ifndef __SANITIZE_THREAD__
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests,
+                   a_table_that_is_claimed_while_a_handler_forks_is_the_childs_threads_there);
+#endif
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

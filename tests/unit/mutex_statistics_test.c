@@ -15,10 +15,13 @@
 #include <check.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -297,6 +300,95 @@ START_TEST(in_a_child_the_forking_threads_table_is_kept_from_the_others)
 }
 END_TEST
 
+#ifndef __SANITIZE_THREAD__ /* whose runtime knows no child of a raw clone */
+static pid_t clone_child(unsigned long flags)
+{
+    return (pid_t)syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0);
+}
+
+/* In the child of a raw clone: a new thread's table is not the caller's, and serves a later one. */
+static int claim_in_two_threads_in_turn(const struct lock_table *mine)
+{
+    void *tables[2];
+
+    for (int i = 0; i < 2; i++) {
+        pthread_t thread;
+
+        if (pthread_create(&thread, NULL, claim_any, NULL) != 0 ||
+            pthread_join(thread, &tables[i]) != 0)
+            return 2;
+        if (tables[i] == mine)
+            return 3;
+    }
+    return tables[0] == tables[1] ? 0 : 4;
+}
+
+START_TEST(a_raw_clones_child_takes_over_no_living_threads_table_once_its_parent_is_gone)
+{
+    struct lock_table *mine = lock_table_claim(gettid(), EPOCH);
+    int report[2];
+    char outcome = 1;
+
+    ck_assert_int_eq(pipe(report), 0);
+    pid_t parent = fork();
+    if (parent == 0) {
+        lock_tables_belong_here();
+        lock_table_keep_in_child(mine, gettid());
+        pid_t middle = (pid_t)syscall(SYS_getpid);
+        if (clone_child(0) != 0)
+            _exit(0);
+        while (syscall(SYS_getppid) == middle)
+            usleep(1000);
+        outcome = (char)claim_in_two_threads_in_turn(mine);
+        (void)!write(report[1], &outcome, 1);
+        _exit(0);
+    }
+    close(report[1]);
+    ck_assert_int_eq(waitpid(parent, NULL, 0), parent);
+    ck_assert_int_eq(read(report[0], &outcome, 1), 1);
+    ck_assert_int_eq(outcome, 0);
+}
+END_TEST
+
+/* Both processes are number 1, and the threads with the table have different numbers. */
+static void *clone_another_first_process(void *argument)
+{
+    struct lock_table *mine = lock_table_claim(gettid(), EPOCH);
+    int status = 1;
+
+    pid_t child = clone_child(CLONE_NEWPID);
+    if (child == 0)
+        _exit(claim_in_two_threads_in_turn(mine));
+    if (child > 0)
+        (void)waitpid(child, &status, 0);
+    *(int *)argument = status;
+    return NULL;
+}
+
+START_TEST(a_raw_clones_child_that_sees_no_other_process_takes_over_no_living_threads_table)
+{
+    struct lock_table *mine = lock_table_claim(gettid(), EPOCH);
+    int status;
+
+    pid_t child = clone_child(CLONE_NEWUSER | CLONE_NEWPID);
+    if (child < 0)
+        return; /* the kernel allows nobody a name space of its own */
+    if (child == 0) {
+        pthread_t thread;
+        int outcome = claim_in_two_threads_in_turn(mine);
+
+        if (outcome == 0 &&
+            (pthread_create(&thread, NULL, clone_another_first_process, &outcome) != 0 ||
+             pthread_join(thread, NULL) != 0))
+            outcome = 5;
+        _exit(outcome != 0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+#endif
+
 #ifndef __SANITIZE_THREAD__ /* which makes vfork a fork, and then nothing is shared */
 static struct lock_table *claimed_in_child;
 
@@ -522,6 +614,10 @@ int main(void)
     tcase_add_test(pool, claiming_keeps_errno);
     tcase_add_checked_fixture(pool, lock_tables_belong_here, NULL);
 #ifndef __SANITIZE_THREAD__
+    tcase_add_test(pool,
+                   a_raw_clones_child_takes_over_no_living_threads_table_once_its_parent_is_gone);
+    tcase_add_test(
+        pool, a_raw_clones_child_that_sees_no_other_process_takes_over_no_living_threads_table);
     tcase_add_test(pool, a_vfork_child_takes_over_no_living_threads_table);
     tcase_add_test(pool, a_vfork_child_that_claims_first_leaves_living_threads_their_tables);
 #endif

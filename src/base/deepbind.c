@@ -1,13 +1,16 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * dlopen and dlmopen, without RTLD_DEEPBIND. A library that is opened with it finds the C library's
- * malloc and free before ours, and frees by them what strdup, or the program, has from us: the
- * process ends at that free. PHP opens its extensions so. What is lost is what the flag was given
- * for: names that the library shares with the program are the program's.
+ * dlopen and dlmopen, without RTLD_DEEPBIND, for the preload libraries that compile this file. A
+ * library that is opened with it, as PHP opens its extensions, finds the C library's functions
+ * before ours. It frees by libc's free what strdup, or the program, has from our malloc: the
+ * process ends there. And libc's trylock gives it a mutex that the calling thread holds elided.
+ * What is lost is what the flag was given for: names that the library shares with the program are
+ * the program's.
  *
  * The dynamic linker takes run paths and the namespace from the object that it returns to: so these
- * jump there, and leave no frame of ours.
+ * jump there, and leave no frame of ours. Several of our libraries in a row each take the flag out
+ * and jump to the next.
  */
 #include "base/real_symbol.h"
 

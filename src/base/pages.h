@@ -1,0 +1,29 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Pages from the kernel, for code that may hold a lock of the program: another library may stand
+ * before libc's mmap and lock or allocate there. errno stays as it is.
+ */
+#ifndef MPLACE_BASE_PAGES_H
+#define MPLACE_BASE_PAGES_H
+
+#include "base/system_call.h"
+
+#include <stddef.h>
+#include <sys/mman.h>
+
+/* Fresh zeroed private pages; flags are added to MAP_PRIVATE and MAP_ANONYMOUS. NULL: no memory. */
+static inline void *pages_map(size_t bytes, int flags)
+{
+    long result = system_call_6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+
+    return result < 0 && result > -4096 ? NULL : (void *)result;
+}
+
+static inline void pages_unmap(void *pages, size_t bytes)
+{
+    (void)system_call_6(SYS_munmap, (long)pages, (long)bytes, 0, 0, 0, 0);
+}
+
+#endif
