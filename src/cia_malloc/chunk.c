@@ -385,7 +385,7 @@ uint32_t chunk_finish_work(struct chunk *chunk)
     for (uint32_t w = 0; w < CHUNK_WORDS; w++) {
         chunk->used[w] &= ~chunk->purging[w];
         chunk->used_pages -= (uint32_t)__builtin_popcountll(chunk->purging[w]);
-        chunk->touched[w] &= ~chunk->purged[w];
+        chunk->touched[w] &= ~(chunk->purged[w] & chunk->purging[w]); /* none were, of a join */
         dirty += (uint32_t)__builtin_popcountll(chunk->purging[w] & chunk->touched[w]);
         chunk->purging[w] = 0;
     }

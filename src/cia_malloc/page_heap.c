@@ -416,7 +416,8 @@ static uint32_t purge_circle(struct page_heap *heap, enum chunk_circle circle, u
 
             purged += chosen;
             heap->dirty_pages -= chosen;
-            add_work(heap, chunk);
+            if (chosen > 0)
+                add_work(heap, chunk);
             move_to_its_circle(heap, chunk);
         }
         chunk = next;
