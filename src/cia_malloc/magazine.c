@@ -155,11 +155,14 @@ static bool reserve(struct magazines *magazines, unsigned size_class, uint32_t b
 
 bool magazine_may_rise(struct magazines *magazines, unsigned size_class)
 {
-    const struct magazine *magazine = &magazines->own[size_class];
+    struct magazine *magazine = &magazines->own[size_class];
     uint32_t ceiling = atomic_load_explicit(&magazine->ceiling, memory_order_relaxed);
 
-    return ceiling + MAGAZINE_CEILING_STEP <= magazine->ceiling_most &&
-           reserve(magazines, size_class, MAGAZINE_CEILING_STEP);
+    if (!atomic_load_explicit(&magazine->overflowed, memory_order_relaxed) ||
+        ceiling + MAGAZINE_CEILING_STEP > magazine->ceiling_most)
+        return false;
+    atomic_store_explicit(&magazine->overflowed, false, memory_order_relaxed);
+    return reserve(magazines, size_class, MAGAZINE_CEILING_STEP);
 }
 
 /* A magazine's first ceiling. */

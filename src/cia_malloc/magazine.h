@@ -111,9 +111,10 @@ struct magazine {
     /* Blocks in the stack, in the low MAGAZINE_TOP_BITS; above them, mallocs served. */
     _Alignas(LINE_BYTES) _Atomic uint64_t top;
     /* floor: where in the stack the level begins. ceiling: how many blocks the stack may
-       hold; 0 if the class is not in heavy use here yet, and all is empty. It rises with every
-       load, that is when mallocs found the magazine empty: a CPU that frees what others allocate
-       hoards little. boxes: how many there are. */
+       hold; 0 if the class is not in heavy use here yet, and all is empty. It rises with a load, that
+       is when mallocs found the magazine empty, if blocks went home for want of room before: a CPU
+       that frees what others allocate, or a program that only allocates, hoards little. boxes: how
+       many there are. */
     union {
         _Atomic uint64_t bounds;
         struct {
@@ -123,6 +124,8 @@ struct magazine {
     struct magazine_store *store; /* constant, from when there is a ceiling */
     uint64_t load;                /* blocks to load at once; constant likewise */
     uint64_t ceiling_most;        /* constant likewise */
+    /* Blocks went home for want of room since the ceiling last rose. Off the fast paths; relaxed. */
+    atomic_bool overflowed;
 };
 
 union magazine_bounds {
@@ -319,9 +322,16 @@ static inline bool magazine_use(struct magazines *magazines, unsigned size_class
     return true;
 }
 
-/* For the holder of the sub-heap's lock: whether the class may hold a step more, for
-   magazine_raise_ceiling. */
+/* For the holder of the sub-heap's lock: whether the class is to hold a step more, by
+   magazine_raise_ceiling, because it overflowed and there is room in what the CPU may hold. */
 bool magazine_may_rise(struct magazines *magazines, unsigned size_class);
+
+/* Says that blocks of the open magazine go home for want of room. */
+static inline void magazine_overflows(const struct magazine *magazine)
+{
+    atomic_store_explicit(&((struct magazine *)(uintptr_t)magazine)->overflowed, true,
+                          memory_order_relaxed);
+}
 
 /*
  * For who has the magazine alone, empty, and the lock: it begins anew. A class that served nothing

@@ -23,13 +23,11 @@ enum {
 
     /*
      * Full halves of chunks are joined to huge pages when so much is in use in the process, and so
-     * much of it here: a program with a little on each of many CPUs would get 2 MiB for each. When
-     * so much is in use here that a chunk is little beside it, new ones get huge pages at once:
-     * one fault in place of 512, and no copy, but the kernel fills in all that is never touched.
+     * much of it here: a program with a little on each of many CPUs would get 2 MiB for each. New
+     * chunks get none at once: the kernel would fill in the holes that runs leave between them.
      */
     JOIN_BYTES_LEAST = 4 << 20,
     JOIN_PAGES_LEAST = HALF_PAGES,
-    HUGE_CHUNKS_PAGES_LEAST = 8 * CHUNK_PAGES,
     /* How far what a sub-heap has in use may be from what is published of it. */
     UNPUBLISHED_PAGES = 256,
 };
@@ -174,13 +172,6 @@ static enum huge_mode mode(void)
     return (enum huge_mode)atomic_load_explicit(&huge_mode, memory_order_relaxed);
 }
 
-static bool wants_huge_chunks(const struct page_heap *heap)
-{
-    return mode() == HUGE_ALWAYS ||
-           (mode() == HUGE_AUTO && heap->used_pages >= HUGE_CHUNKS_PAGES_LEAST &&
-            page_source_huge_pages_are_given());
-}
-
 static bool wants_to_join(const struct page_heap *heap)
 {
     return mode() == HUGE_ALWAYS ||
@@ -311,7 +302,7 @@ static bool take_from_new_chunk(struct page_heap *heap, const struct page_reques
 {
     if (decay_is_recent(atomic_load_explicit(&refused_at, memory_order_relaxed)))
         return false;
-    bool huge = wants_huge_chunks(heap);
+    bool huge = mode() == HUGE_ALWAYS;
     uint32_t small = small_chunk_pages(request);
     uint32_t pages = heap->chunk_count == 0 && !huge ? small : CHUNK_PAGES;
 

@@ -282,6 +282,7 @@ static bool put_elsewhere(const struct grip *grip, const struct magazine *now, s
     /* Empty, and refused it: what is counted was left by a sequence that was interrupted. */
     if (magazine_level_blocks(now) != 0 && !(has_no_room_for_a_box(now) && is_worth_unloading(now)))
         return false;
+    magazine_overflows(now);
     unload_level(grip, held);
     return grip_push_anyway(grip, address);
 }
@@ -385,9 +386,9 @@ static void empty_held(struct magazines *magazines, unsigned index, struct subhe
 }
 
 /*
- * The magazines of one sub-heap's CPU, emptied once in a decay time, whether they are used or not: a
- * run of which one block waits in a magazine does not go back. A class at a time under the lock, to
- * which most of the blocks belong. now: of decay_clock.
+ * The magazines of one sub-heap's CPU, emptied four times in a decay time, whether they are used or
+ * not: a run of which one block waits in a magazine does not go back. A class at a time under the
+ * lock, to which most of the blocks belong. now: of decay_clock.
  */
 static void flush(struct subheap *heap, uint64_t now)
 {
@@ -411,14 +412,14 @@ static void flush(struct subheap *heap, uint64_t now)
 
 static void flush_if_due(struct subheap *heap, uint64_t now)
 {
-    enum { LEAST_MS = 100 };
+    enum { LEAST_MS = 100, PARTS = 4 };
     int32_t time = decay_milliseconds();
-    uint64_t period = time == DECAY_NEVER ? DECAY_DEFAULT : time < LEAST_MS ? LEAST_MS : time;
+    uint64_t period = (uint64_t)(time == DECAY_NEVER ? DECAY_DEFAULT : time) / PARTS;
     uint64_t flushed_at = atomic_load_explicit(&heap->magazines->flushed_at, memory_order_relaxed);
 
     if (flushed_at == 0)
         atomic_store_explicit(&heap->magazines->flushed_at, now, memory_order_relaxed);
-    else if (now - flushed_at >= period)
+    else if (now - flushed_at >= (period < LEAST_MS ? LEAST_MS : period))
         flush(heap, now);
 }
 

@@ -259,6 +259,7 @@ static bool push_elsewhere(const struct grip *grip, struct subheap *held,
 
         if (count == 0)
             return false; /* the class is not in heavy use here */
+        magazine_overflows(grip->held != NULL ? grip->held : magazine_here(grip->offset));
         send_all(held, info->size_class - CLASS_TINY, blocks, count);
         if (held == NULL)
             supply_housekeeping();
