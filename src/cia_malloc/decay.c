@@ -5,11 +5,10 @@
  */
 #include "cia_malloc/decay.h"
 
+#include "base/clock.h"
 #include "base/settings.h"
 
-#include <errno.h>
 #include <stdatomic.h>
-#include <time.h>
 
 /* Relaxed: whoever finds a sub-heap has found what was set before it was published. */
 static _Atomic int32_t milliseconds = DECAY_DEFAULT;
@@ -27,31 +26,13 @@ int32_t decay_milliseconds(void)
     return atomic_load_explicit(&milliseconds, memory_order_relaxed);
 }
 
-/*
- * A library may stand before libc's clock_gettime and allocate in it (libfaketime: where dlsym
- * finds nothing, the text of the error is allocated). What it allocates must not ask for the time
- * again.
- */
-static __attribute__((tls_model("initial-exec"))) _Thread_local struct {
-    uint64_t last; /* what this thread was told; 0 before */
-    /* volatile: the compiler believes that clock_gettime does not come back here. */
-    volatile bool is_asking;
-} thread_clock;
-
 uint64_t decay_clock(void)
 {
-    int saved_errno = errno;
     struct timespec time = {0};
 
-    if (__builtin_expect(thread_clock.is_asking, 0))
-        return thread_clock.last;
-    thread_clock.is_asking = true;
     /* Where it fails, time stands still and nothing decays. */
-    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
-    errno = saved_errno;
-    thread_clock.last = (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
-    thread_clock.is_asking = false;
-    return thread_clock.last;
+    clock_read(CLOCK_MONOTONIC_COARSE, &time);
+    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
 }
 
 bool decay_is_recent(uint64_t moment)
@@ -72,6 +53,20 @@ static uint32_t kept(const struct decay *decay)
     return (uint32_t)(sum / DECAY_STEPS);
 }
 
+/* What is used again came last: or pages that come and go would count anew each time, and keep others
+   from being due. */
+static void forget_newest(struct decay *decay, uint32_t pages)
+{
+    decay->known -= pages;
+    for (uint32_t age = 0; age < DECAY_STEPS && pages > 0; age++) {
+        uint32_t *added = &decay->added[(decay->step - age) % DECAY_STEPS];
+        uint32_t less = *added < pages ? *added : pages;
+
+        *added -= less;
+        pages -= less;
+    }
+}
+
 uint32_t decay_due(struct decay *decay, uint64_t now, uint32_t pages)
 {
     int32_t time = decay_milliseconds();
@@ -84,7 +79,7 @@ uint32_t decay_due(struct decay *decay, uint64_t now, uint32_t pages)
     uint64_t step = now / (length > 0 ? length : 1);
 
     if (pages < decay->known) /* some are in use again */
-        decay->known = pages;
+        forget_newest(decay, decay->known - pages);
     if (step != decay->step) {
         /* New pages came in the last step looked at, not in those that passed since. */
         decay->added[decay->step % DECAY_STEPS] += pages - decay->known;

@@ -389,7 +389,7 @@ static uint32_t doom_empty(struct page_heap *heap, uint32_t most, uint32_t stay)
     return pages;
 }
 
-/* From its end: what came last is taken first. */
+/* From its end: what came last is taken first. May choose more than most, see chunk_begin_purge. */
 static uint32_t purge_circle(struct page_heap *heap, enum chunk_circle circle, uint32_t most)
 {
     struct chunk *chunk = heap->circle[circle];
@@ -418,14 +418,16 @@ static uint32_t purge_circle(struct page_heap *heap, enum chunk_circle circle, u
 
 static uint32_t purge(struct page_heap *heap, uint32_t most, uint32_t stay)
 {
-    static const enum chunk_circle order[] = {CHUNKS_EMPTY, CHUNKS_ROOMY, CHUNKS_FULL};
     uint32_t purged = doom_empty(heap, most, stay);
 
-    /* As long as there is an empty chunk that may go: wait until all of it is due. The last chunk
-       stays although it is empty, but its pages need not. */
-    bool waits = heap->circle[CHUNKS_EMPTY] != NULL && heap->chunk_count > stay;
-    for (size_t i = 0; i < CHUNK_CIRCLES && purged < most && !waits; i++)
-        purged += purge_circle(heap, order[i], most - purged);
+    if (purged < most)
+        purged += purge_circle(heap, CHUNKS_ROOMY, most - purged);
+    if (purged < most)
+        purged += purge_circle(heap, CHUNKS_FULL, most - purged);
+    /* An empty chunk that may go waits until all of it is due. The last one stays, but its pages need
+       not. */
+    if (purged < most && heap->chunk_count <= stay)
+        purged += purge_circle(heap, CHUNKS_EMPTY, most - purged);
     decay_gave_back(&heap->decay, purged);
     return purged;
 }
