@@ -53,20 +53,6 @@ static uint32_t kept(const struct decay *decay)
     return (uint32_t)(sum / DECAY_STEPS);
 }
 
-/* What is used again came last: or pages that come and go would count anew each time, and keep others
-   from being due. */
-static void forget_newest(struct decay *decay, uint32_t pages)
-{
-    decay->known -= pages;
-    for (uint32_t age = 0; age < DECAY_STEPS && pages > 0; age++) {
-        uint32_t *added = &decay->added[(decay->step - age) % DECAY_STEPS];
-        uint32_t less = *added < pages ? *added : pages;
-
-        *added -= less;
-        pages -= less;
-    }
-}
-
 uint32_t decay_due(struct decay *decay, uint64_t now, uint32_t pages)
 {
     int32_t time = decay_milliseconds();
@@ -79,7 +65,7 @@ uint32_t decay_due(struct decay *decay, uint64_t now, uint32_t pages)
     uint64_t step = now / (length > 0 ? length : 1);
 
     if (pages < decay->known) /* some are in use again */
-        forget_newest(decay, decay->known - pages);
+        decay->known = pages;
     if (step != decay->step) {
         /* New pages came in the last step looked at, not in those that passed since. */
         decay->added[decay->step % DECAY_STEPS] += pages - decay->known;

@@ -418,16 +418,11 @@ static uint32_t purge_circle(struct page_heap *heap, enum chunk_circle circle, u
 
 static uint32_t purge(struct page_heap *heap, uint32_t most, uint32_t stay)
 {
+    static const enum chunk_circle order[] = {CHUNKS_EMPTY, CHUNKS_ROOMY, CHUNKS_FULL};
     uint32_t purged = doom_empty(heap, most, stay);
 
-    if (purged < most)
-        purged += purge_circle(heap, CHUNKS_ROOMY, most - purged);
-    if (purged < most)
-        purged += purge_circle(heap, CHUNKS_FULL, most - purged);
-    /* An empty chunk that may go waits until all of it is due. The last one stays, but its pages need
-       not. */
-    if (purged < most && heap->chunk_count <= stay)
-        purged += purge_circle(heap, CHUNKS_EMPTY, most - purged);
+    for (size_t i = 0; i < CHUNK_CIRCLES && purged < most; i++)
+        purged += purge_circle(heap, order[i], most - purged);
     decay_gave_back(&heap->decay, purged);
     return purged;
 }
@@ -443,8 +438,7 @@ void page_heap_decay(struct page_heap *heap, uint64_t now, uint32_t most)
     page_heap_take_in(heap);
     uint32_t due = decay_due(&heap->decay, now, heap->dirty_pages);
 
-    /* None go: an empty chunk is not due as a whole yet, or all is in work, or the program has
-       locked its memory. Do not insist. */
+    /* None go: all is in work, or the program has locked its memory. Do not insist. */
     if (due > 0 && purge(heap, due < most ? due : most, 1) == 0)
         decay_postpone(&heap->decay);
 }
