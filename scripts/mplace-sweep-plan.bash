@@ -368,6 +368,23 @@ append()
     fi
 }
 
+# Puts the rows of a complete result into the order of the plan: runs that share the machine end in
+# any order.
+order_rows()
+{
+    local bench_name malloc lock row_htm size nodes row_threads job_seed rest
+
+    {
+        printf '%s\n' "$header"
+        while IFS=, read -r bench_name malloc lock row_htm size nodes row_threads job_seed rest; do
+            printf '%s\t%s\n' "${plan_number[row $malloc $lock $size $job_seed]}" \
+                "$bench_name,$malloc,$lock,$row_htm,$size,$nodes,$row_threads,$job_seed,$rest"
+        done < <(tail -n +2 -- "$1") | sort -n | cut -f 2-
+    } >"$1.new" || die "cannot write $1.new"
+    # A result that is in order keeps its date.
+    if cmp -s -- "$1.new" "$1"; then rm -- "$1.new"; else mv -- "$1.new" "$1"; fi
+}
+
 report_failures()
 {
     local number said shown=0 failed=$((planned - finished))
