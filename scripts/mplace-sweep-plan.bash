@@ -400,6 +400,9 @@ report_failures()
         fi
         note "failed (exit $(awk -F '\t' -v n="$number" '$1 == n {e = $7 + $8} END {print e + 0}' "$out.joblog")${said:+, $said}): $(sed -n "${number}p" "$scratch/jobs")"
     done
+    # What has no number before it is no run's: GNU parallel itself could not do something.
+    said=$(grep -v -e $'^[0-9]*\t' -- "$out.log" 2>/dev/null | grep . | tail -n 1) || said=
+    [[ -z $said ]] || note "GNU parallel says: $said"
     note "try them again with the same options and --resume"
 }
 

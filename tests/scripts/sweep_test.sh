@@ -576,9 +576,16 @@ sweep_on_hosts()
     run "$mplace" sweep ring --traversals 100 --malloc glibc,cia --lock tts --hosts hosts --out a.csv "$@"
 }
 
+# The copies of sweeps that have ended; others may be running on this machine. There may be no folder of
+# copies yet, and one of them may vanish while they are listed.
 what_was_copied()
 {
-    find ~/.cache/mplace -maxdepth 1 -name "sweep-$(uname -n)-*" 2>/dev/null | sort
+    local folder id
+
+    for folder in ~/.cache/mplace/"sweep-$(uname -n)"-*; do
+        id=${folder%-*}
+        [[ ! -d $folder || -d /proc/${id##*-} ]] || printf '%s\n' "$folder"
+    done
 }
 
 hosts_share_the_runs_and_nothing_stays_on_them()

@@ -249,4 +249,24 @@ bad_options_of_test_and_reproduce_are_one_line_and_exit_2()
     expect_refusal "cannot write to /proc/out"
 }
 
+# Each of these ends a test by set -e, and says nothing by itself.
+# shellcheck disable=SC2016 # the tests that are made here expand it
+a_test_that_ends_early_says_why()
+{
+    local last
+
+    for last in 'listed=$(find nowhere 2>/dev/null | sort)' 'false' '[[ -n "" ]]' '(exit 3)' 'grep -q x /dev/null' 'in_vain'; do
+        printf '%s\n' 'set -euo pipefail' "source '$source_folder/tests/scripts/scripts_common.bash'" \
+            'in_vain()' '{' '    true | false' '}' 'ends_early()' '{' "    $last" '}' 'run_claim' >early_test.sh
+        run bash early_test.sh "$source_folder" "$build_folder" ends_early
+        [[ $status -ne 0 ]] || fail "'$last' ends no test"
+        grep -q '^ends_early: early_test.sh, line [0-9]*: exit status [0-9]* of: ' err || fail "it is not said why '$last' ended it"
+    done
+    printf '%s\n' 'set -euo pipefail' "source '$source_folder/tests/scripts/scripts_common.bash'" \
+        'passes()' '{' '    false || run false' '    x=$(false; echo x)' '    ! true' '    x=' '}' 'run_claim' >passing_test.sh
+    run bash passing_test.sh "$source_folder" "$build_folder" passes
+    expect "exit status of a test that passes" 0 "$status"
+    expect "what it says" "" "$(cat err)"
+}
+
 run_claim
