@@ -25,6 +25,7 @@ note()
 # What ends a subcommand by set -e was not expected to fail, and may have said nothing. ("set -E": in
 # functions too. A subshell that ends so is a command that fails in the shell above it.)
 set -E
+mplace_status=0
 trap 'mplace_status=$?; [[ $BASH_SUBSHELL -ne 0 ]] ||
     note "${BASH_SOURCE[0]##*/}, line $LINENO: exit status $mplace_status of: $BASH_COMMAND"' ERR
 

@@ -14,8 +14,13 @@ without_check()
     local real
 
     real=$(command -v pkg-config) || skip "no pkg-config"
-    printf '%s\n' '#!/bin/sh' 'for word; do' '    case $word in check | check[\ \<\>=]*)' \
-        "        echo asked >>'$scratch/asked'; exit 1 ;;" '    esac' 'done' "exec '$real' \"\$@\"" >pkg-config
+    cat >pkg-config <<END
+#!/bin/sh
+for word; do
+    case \$word in check | check[\ \<\>=]*) echo asked >>'$scratch/asked'; exit 1 ;; esac
+done
+exec '$real' "\$@"
+END
     chmod +x pkg-config
 }
 
