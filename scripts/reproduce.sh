@@ -115,10 +115,11 @@ scripts/mplace sweep ring "${ring[@]}" --malloc glibc,rand,cia --lock tts,ttstle
     --also jemalloc:tts,mimalloc:tts --resume --out "$out/ring.csv"
 
 # One thread a physical core, and as many as in the paper where there are so many.
-cores=$(lscpu --parse=CORE,SOCKET | grep -v '^#' | sort -u | wc -l)
+# Without /sys nothing tells the cores.
 allowed=$(nproc)
+cores=$(lscpu --parse=CORE,SOCKET 2>/dev/null | grep -v '^#' | sort -u | wc -l) || cores=0
 threads=4
-((threads <= cores)) || threads=$cores
+((cores == 0 || threads <= cores)) || threads=$cores
 ((threads <= allowed)) || threads=$allowed
 # Spinning, as in the paper: a lock that parks would measure the kernel.
 TTS_WAIT=${TTS_WAIT:-spin} scripts/mplace sweep avltree "${tree[@]}" --threads "$threads" \

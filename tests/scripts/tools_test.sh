@@ -193,7 +193,26 @@ END
 reproduce()
 {
     : >called
-    PATH=$scratch/bin:$PATH run tree/scripts/reproduce.sh --no-install --out "$scratch/an out"
+    PATH=$scratch/bin:$PATH run tree/scripts/reproduce.sh --no-install "$@" --out "$scratch/an out"
+}
+
+a_brief_reproduction_has_every_sweep_at_two_sizes()
+{
+    private_reproduce
+    reproduce --brief
+    expect "exit status" 0 "$status"
+    expect "sweeps, and those of two sizes" "5 5" "$(grep -c ^sweep called) $(grep -c '^sweep .*--runs 1 .*--sizes 64,1008 ' called)"
+}
+
+# As in a root without /sys, where lscpu fails.
+reproduce_works_where_nothing_tells_the_cores()
+{
+    private_reproduce
+    printf '#!/bin/sh\necho "lscpu: no /sys" >&2\nexit 1\n' >bin/lscpu
+    chmod +x bin/lscpu
+    reproduce
+    expect "exit status" 0 "$status"
+    [[ $(sed -n 's/^sweep avltree .*--threads \([0-9]*\).*/\1/p' called) -ge 1 ]] || fail "no threads"
 }
 
 reproduce_goes_on_where_it_was_interrupted_and_keeps_what_was_finished()
