@@ -65,6 +65,16 @@ with_tests_off_check_is_not_looked_for()
     build_without_tests
 }
 
+# reproduce.sh may have configured the tree when there was none.
+a_compiler_of_cxx_that_was_installed_later_is_found()
+{
+    command -v c++ >/dev/null || skip "no compiler of C++"
+    pkg-config --exists check || skip "Check is not installed"
+    configure plain -DCMAKE_CXX_COMPILER=NOTFOUND
+    grep '^CMAKE_CXX_COMPILER:' plain/CMakeCache.txt >found || true
+    grep -q 'c++$\|g++$' found || fail "the tests in C++ are left out: $(cat found)"
+}
+
 # A newer compiler has newer warnings: they must not stop those who only want to build.
 warnings_are_errors_with_the_presets_and_not_without()
 {
