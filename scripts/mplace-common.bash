@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # What the subcommands share: where the parts of mplace lie, what an allocator or lock name means,
-# and how a complaint reads. Sourced, never run. It changes nothing but its own names.
+# and how a complaint reads. Sourced, never run. It changes nothing but its own names and the trap for a
+# command that fails.
 # shellcheck disable=SC2034 # the subcommands read what is set here
 
 mplace_program=$(basename -- "$0")
@@ -20,6 +21,13 @@ note()
 {
     printf '%s: %s\n' "$mplace_program" "$*" >&2
 }
+
+# What ends a subcommand by set -e was not expected to fail, and may have said nothing. ("set -E": in
+# functions too. A subshell that ends so is a command that fails in the shell above it.)
+set -E
+mplace_status=0
+trap 'mplace_status=$?; [[ $BASH_SUBSHELL -ne 0 ]] ||
+    note "${BASH_SOURCE[0]##*/}, line $LINENO: exit status $mplace_status of: $BASH_COMMAND"' ERR
 
 # The one place that knows the two layouts: a source tree with its build folder, and a prefix.
 if [[ -n ${MPLACE_BUILD-} ]]; then

@@ -46,7 +46,8 @@ choose_hosts()
     done
     if [[ ${#host_names[@]} -eq 0 ]]; then
         # Of the many that ssh may have written, the first says why.
-        die "no host of the list answers: $(head -n 1 -- "$scratch/silence")"
+        line=$(head -n 1 -- "$scratch/silence")
+        die "no host of the list answers: ${line:-no message}"
     fi
     # Each run has as many tries as there are hosts, and one more.
     parallel+=(--retries $((${#host_names[@]} + 1)))
@@ -87,7 +88,7 @@ equip_hosts()
     hosts_are_equipped=yes
     "${on_each_host[@]}" --basefile "$scratch/kit/./bin" --basefile "$scratch/kit/./lib" \
         --basefile "$scratch/kit/./scripts" --workdir "$folder" true <"$hosts" >/dev/null 2>"$scratch/silence" ||
-        die "cannot copy to a host of the list (rsync must be there too): $(tail -n 1 -- "$scratch/silence")"
+        die "cannot copy to a host of the list (rsync must be there too): $(tail -n 1 -- "$scratch/silence" | grep . || echo no message)"
     remote_folder=$folder
 }
 

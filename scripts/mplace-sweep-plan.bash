@@ -368,6 +368,23 @@ append()
     fi
 }
 
+# Puts the rows of a complete result into the order of the plan: runs that share the machine end in
+# any order.
+order_rows()
+{
+    local bench_name malloc lock row_htm size nodes row_threads job_seed rest
+
+    {
+        printf '%s\n' "$header"
+        while IFS=, read -r bench_name malloc lock row_htm size nodes row_threads job_seed rest; do
+            printf '%s\t%s\n' "${plan_number[row $malloc $lock $size $job_seed]}" \
+                "$bench_name,$malloc,$lock,$row_htm,$size,$nodes,$row_threads,$job_seed,$rest"
+        done < <(tail -n +2 -- "$1") | sort -n | cut -f 2-
+    } >"$1.new" || die "cannot write $1.new"
+    # A result that is in order keeps its date.
+    if cmp -s -- "$1.new" "$1"; then rm -- "$1.new"; else mv -- "$1.new" "$1"; fi
+}
+
 report_failures()
 {
     local number said shown=0 failed=$((planned - finished))
@@ -383,6 +400,9 @@ report_failures()
         fi
         note "failed (exit $(awk -F '\t' -v n="$number" '$1 == n {e = $7 + $8} END {print e + 0}' "$out.joblog")${said:+, $said}): $(sed -n "${number}p" "$scratch/jobs")"
     done
+    # What has no number before it is no run's: GNU parallel itself could not do something.
+    said=$(grep -v -e $'^[0-9]*\t' -- "$out.log" 2>/dev/null | grep . | tail -n 1) || said=
+    [[ -z $said ]] || note "GNU parallel says: $said"
     note "try them again with the same options and --resume"
 }
 

@@ -10,9 +10,10 @@ set -euo pipefail
 usage()
 {
     cat <<'END'
-usage: scripts/reproduce.sh [--no-install] [--out FOLDER]
+usage: scripts/reproduce.sh [--no-install] [--brief] [--out FOLDER]
 
   --no-install   install no packages
+  --brief        two sizes, one short run each: shows that all of it works, and measures nothing
   --out FOLDER   where the result and the figures go (default: out in the source tree)
 
 The results of a finished earlier call are kept as ring-DATE.csv and so on; an interrupted one is
@@ -27,10 +28,12 @@ die()
 }
 
 install=yes
+brief=no
 out=
 while [[ $# -gt 0 ]]; do
     case $1 in
     --no-install) install=no; shift ;;
+    --brief) brief=yes; shift ;;
     --out)
         [[ $# -ge 2 && -n $2 ]] || die "option --out needs a value"
         out=$2
@@ -93,31 +96,42 @@ if [[ $finished -eq ${#results[@]} ]]; then
     done
 fi
 
-scripts/mplace sweep ring --quick --malloc glibc,rand,cia --lock tts,ttstle \
+# How long each sweep is, and at which sizes.
+ring=(--quick)
+tree=(--quick --operations 100000)
+emulated_tree=(--quick --runs 1
+    --sizes '64,128,256,500,512,1008,1024,1528,1536,2040,2048,2544,2560,3064,3072,4080,4096')
+# The ring has one thread and its transactions all write the same lines: few traversals tell.
+emulated_ring=(--runs 1 --traversals 200
+    --sizes '64,128,256,384,504,512,768,1008,1024,1528,1536,2040,2048,2544,2560,3064,3072,4080,4096,8192')
+if [[ $brief == yes ]]; then
+    ring=(--runs 1 --traversals 1000 --sizes '64,1008')
+    tree=(--runs 1 --operations 1000 --sizes '64,1008')
+    emulated_tree=(--runs 1 --operations 100 --sizes '64,1008')
+    emulated_ring=(--runs 1 --traversals 20 --sizes '64,1008')
+fi
+
+scripts/mplace sweep ring "${ring[@]}" --malloc glibc,rand,cia --lock tts,ttstle \
     --also jemalloc:tts,mimalloc:tts --resume --out "$out/ring.csv"
 
 # One thread a physical core, and as many as in the paper where there are so many.
-cores=$(lscpu --parse=CORE,SOCKET | grep -v '^#' | sort -u | wc -l)
+# Without /sys nothing tells the cores.
 allowed=$(nproc)
+cores=$(lscpu --parse=CORE,SOCKET 2>/dev/null | grep -v '^#' | sort -u | wc -l) || cores=0
 threads=4
-((threads <= cores)) || threads=$cores
+((cores == 0 || threads <= cores)) || threads=$cores
 ((threads <= allowed)) || threads=$allowed
 # Spinning, as in the paper: a lock that parks would measure the kernel.
-TTS_WAIT=${TTS_WAIT:-spin} scripts/mplace sweep avltree --quick --operations 100000 --threads "$threads" \
+TTS_WAIT=${TTS_WAIT:-spin} scripts/mplace sweep avltree "${tree[@]}" --threads "$threads" \
     --malloc glibc,rand,cia --lock tts,ttstle \
     --also jemalloc:tts,mimalloc:tts,glibc:pthread,cia:pthread --resume --out "$out/avltree.csv"
 if [[ " ${results[*]} " == *' avltree-emulated '* ]]; then
-    scripts/mplace sweep avltree --quick --htm emulated --runs 1 --lock ttstle \
-        --malloc glibc,rand,cia,jemalloc,mimalloc \
-        --sizes 64,128,256,500,512,1008,1024,1528,1536,2040,2048,2544,2560,3064,3072,4080,4096 \
-        --resume --out "$out/avltree-emulated.csv"
-    # The ring has one thread and its transactions all write the same lines: few traversals tell. The
-    # two caches are those of the processors that have had RTM, up to Skylake's and from Ice Lake's on.
+    scripts/mplace sweep avltree "${emulated_tree[@]}" --htm emulated --lock ttstle \
+        --malloc glibc,rand,cia,jemalloc,mimalloc --resume --out "$out/avltree-emulated.csv"
+    # The two caches are those of the processors that have had RTM, up to Skylake's and from Ice Lake's on.
     for l1d in 64x8 64x12; do
-        scripts/mplace sweep ring --htm emulated --l1d "$l1d" --runs 1 --traversals 200 --lock ttstle \
-            --malloc glibc,cia,jemalloc,mimalloc,tcmalloc \
-            --sizes 64,128,256,384,504,512,768,1008,1024,1528,1536,2040,2048,2544,2560,3064,3072,4080,4096,8192 \
-            --resume --out "$out/ring-emulated-$l1d.csv"
+        scripts/mplace sweep ring "${emulated_ring[@]}" --htm emulated --l1d "$l1d" --lock ttstle \
+            --malloc glibc,cia,jemalloc,mimalloc,tcmalloc --resume --out "$out/ring-emulated-$l1d.csv"
     done
 fi
 

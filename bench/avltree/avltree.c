@@ -7,11 +7,9 @@
  * nodes fall on.
  */
 #include "avltree/workload.h"
-#include "harness/counters.h"
-#include "harness/labels.h"
-#include "harness/machine.h"
 #include "harness/options.h"
 #include "harness/result_row.h"
+#include "harness/surroundings.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -126,26 +124,25 @@ static bool parse_mix(const char *text, unsigned *insert, unsigned *remove)
 }
 
 /* Which CPU each thread gets; NULL where nobody asked or there are too few. */
-static const struct cores *choose_cores(bool emulated, struct machine *machine)
+static const struct cores *choose_cores(struct surroundings *here)
 {
-    static struct cores cores;
-    char complaint[256];
+    const struct cores *cores = &here->cores;
 
     if (!choices.pin)
         return NULL;
-    if (!cores_read(&cores, emulated, complaint, sizeof complaint)) {
-        fprintf(stderr, "avltree: the threads are not pinned: %s\n", complaint);
+    if (cores->count == 0) {
+        fprintf(stderr, "avltree: the threads are not pinned: %s\n", here->cores_complaint);
         return NULL;
     }
-    if (cores.count < choices.threads) {
+    if (cores->count < choices.threads) {
         fprintf(stderr,
                 "avltree: the threads are not pinned: %zu physical core%s for %" PRIu64
                 " threads\n",
-                cores.count, cores.count == 1 ? "" : "s", choices.threads);
+                cores->count, cores->count == 1 ? "" : "s", choices.threads);
         return NULL;
     }
-    cores_text(machine->pinned, sizeof machine->pinned, &cores, choices.threads);
-    return &cores;
+    cores_text(here->machine.pinned, sizeof here->machine.pinned, cores, choices.threads);
+    return cores;
 }
 
 static void print_result(const struct result_row *row, const struct workload_result *result)
@@ -168,59 +165,56 @@ static void print_result(const struct result_row *row, const struct workload_res
 
 static int measure(struct workload_plan *plan)
 {
-    struct labels labels;
-    struct machine machine;
-    struct counters counters;
-    struct interval interval;
+    static struct surroundings here;
     struct set_histogram histogram;
     struct workload_result result;
     char complaint[256];
 
-    /* All that allocates, and all that can be refused, before the first node. */
-    labels_read(&labels);
-    if (!machine_read(&machine, MACHINE_NO_PIN, labels.time_is_meaningless, complaint,
-                      sizeof complaint))
+    /* All that can be refused, before the first node; nothing of it touches the heap. */
+    const struct surroundings_wanted wanted = {
+        .pin_cpu = MACHINE_NO_PIN,
+        .cores = choices.pin,
+        .counters = choices.counters,
+    };
+    if (!surroundings_read(&here, &wanted, complaint, sizeof complaint))
         return complain(EXIT_BAD_ARGUMENT, complaint);
-    plan->cores = choose_cores(labels.time_is_meaningless, &machine);
+    plan->cores = choose_cores(&here);
     /* Main fills the tree: from the CPU of the first thread, and so from one of the sub-heaps that
      * the threads use. */
     if (plan->cores != NULL && cores_bind_self(plan->cores->cpu[0]) != 0)
         return complain(EXIT_WRONG, "cannot run on the CPUs that this process may use");
-    if (!counters_open(&counters, choices.counters, complaint, sizeof complaint))
-        return complain(EXIT_BAD_ARGUMENT, complaint);
-    interval_prepare(&interval, &counters);
     watch_for_faults();
 
     int status = EXIT_WRONG;
-    if (!set_histogram_open(&histogram, &machine.l1d))
+    if (!set_histogram_open(&histogram, &here.machine.l1d))
         complain(status, strerror(errno));
-    else if (!workload_run(plan, &interval, &histogram, &result, complaint, sizeof complaint))
+    else if (!workload_run(plan, &here.interval, &histogram, &result, complaint, sizeof complaint))
         complain(status, complaint);
     else
         status = EXIT_SUCCESS;
 
     if (status == EXIT_SUCCESS) {
         char counts[2048];
-        counters_read(&counters, counts, sizeof counts);
+        counters_read(&here.counters, counts, sizeof counts);
         print_result(
             &(struct result_row){
                 .bench = "avltree",
-                .labels = &labels,
-                .machine = &machine,
-                .interval = &interval,
+                .labels = &here.labels,
+                .machine = &here.machine,
+                .interval = &here.interval,
                 .histogram = &histogram,
                 .size = plan->size,
                 .nodes = result.nodes_before,
                 .threads = plan->threads,
                 .seed = plan->seed,
-                .rate = (double)result.operations * 1e9 / (double)interval.nanoseconds,
+                .rate = (double)result.operations * 1e9 / (double)here.interval.nanoseconds,
                 .unit = "operations/s",
                 .counters = counts,
             },
             &result);
     }
     set_histogram_close(&histogram);
-    counters_close(&counters);
+    counters_close(&here.counters);
     return status;
 }
 

@@ -196,31 +196,28 @@ static void *work(void *argument)
 static int start_threads(const struct workload_plan *plan, struct worker *workers)
 {
     uint64_t random = plan->seed;
+    int error = 0;
 
-    for (uint64_t i = 0; i < plan->threads; i++) {
-        pthread_attr_t attributes;
-        int error = pthread_attr_init(&attributes);
-
-        if (error != 0)
-            return error;
+    for (uint64_t i = 0; i < plan->threads && error == 0; i++) {
         workers[i].plan = plan;
         workers[i].random = random_next(&random);
         workers[i].writer = (uint32_t)i + 1;
+        /* A thread inherits where its maker may run. Attributes that say it would be allocated, and
+         * freed again among the nodes. */
         if (plan->cores != NULL)
-            error = cores_bind_attributes(&attributes, plan->cores->cpu[i]);
+            error = cores_bind_self(plan->cores->cpu[i]);
         if (error == 0)
-            error = pthread_create(&workers[i].thread, &attributes, work, &workers[i]);
-        pthread_attr_destroy(&attributes);
-        if (error != 0)
-            return error;
+            error = pthread_create(&workers[i].thread, NULL, work, &workers[i]);
     }
-    return 0;
+    if (plan->cores != NULL && error == 0)
+        error = cores_bind_self(plan->cores->cpu[0]);
+    return error;
 }
 
 /* --- before and after --- */
 
-/* Distinct random keys, in random order; returns the sum of the keys. Not locked: the threads wait
- * at the start barrier, which hands the tree to them. */
+/* Distinct random keys, in random order; gives the sum of the keys. Not locked: there are no
+ * threads yet, and making them hands the tree to them. */
 static bool fill(const struct workload_plan *plan, uint64_t *keys_sum)
 {
     uint64_t random = ~plan->seed, nodes = workload_nodes(plan->keys);
@@ -344,41 +341,49 @@ static struct tally add_up(const struct worker *workers, uint64_t count)
     return all;
 }
 
+static void complain_of_memory(const struct workload_plan *plan, char *complaint,
+                               size_t complaint_size)
+{
+    snprintf(complaint, complaint_size, "out of memory at node %zu, of %" PRIu64 " bytes",
+             avl_count(&shared.tree) + 1, plan->size);
+}
+
 bool workload_run(const struct workload_plan *plan, struct interval *interval,
                   struct set_histogram *histogram, struct workload_result *result, char *complaint,
                   size_t complaint_size)
 {
     struct worker *workers = pages_map(plan->threads, sizeof *workers);
-    int error = workers == NULL ? errno : 0;
     uint64_t keys_before;
+
+    if (workers == NULL) {
+        snprintf(complaint, complaint_size, "no memory for %" PRIu64 " threads", plan->threads);
+        return false;
+    }
+    /* Before the threads, whose making allocates. */
+    if (!fill(plan, &keys_before)) {
+        complain_of_memory(plan, complaint, complaint_size);
+        return false;
+    }
+    for (struct avl_node *node = avl_first(&shared.tree); node != NULL; node = avl_next(node))
+        set_histogram_add(histogram, node);
 
     pthread_barrier_init(&shared.start, NULL, (unsigned)plan->threads + 1);
     pthread_barrier_init(&shared.finish, NULL, (unsigned)plan->threads + 1);
-    if (error == 0)
-        error = start_threads(plan, workers);
+    int error = start_threads(plan, workers);
     if (error != 0) {
         /* Threads that are there already wait for ever; they end with the process. */
         snprintf(complaint, complaint_size, "cannot start %" PRIu64 " threads: %s", plan->threads,
                  strerror(error));
         return false;
     }
-
-    bool filled = fill(plan, &keys_before);
-    if (filled) {
-        for (struct avl_node *node = avl_first(&shared.tree); node != NULL; node = avl_next(node))
-            set_histogram_add(histogram, node);
-    } else {
-        atomic_store_explicit(&shared.stop, true, memory_order_relaxed);
-    }
     run_interval(plan, interval);
     for (uint64_t i = 0; i < plan->threads; i++)
         pthread_join(workers[i].thread, NULL);
 
     struct tally all = add_up(workers, plan->threads);
-    bool good = filled && !all.no_memory;
+    bool good = !all.no_memory;
     if (!good)
-        snprintf(complaint, complaint_size, "out of memory at node %zu, of %" PRIu64 " bytes",
-                 avl_count(&shared.tree) + 1, plan->size);
+        complain_of_memory(plan, complaint, complaint_size);
     else
         good = is_whole(plan, &all, keys_before, complaint, complaint_size);
     *result = (struct workload_result){

@@ -41,9 +41,9 @@ struct workload_result {
 uint64_t workload_nodes(uint64_t keys);
 
 /*
- * Makes the threads, then allocates the nodes that the tree starts with, notes their sets in the
- * histogram, lets the threads go for the measured interval, and checks structure and content.
- * Returns false with a complaint (no line end) when memory or threads ran out or anything is wrong.
+ * Allocates the nodes that the tree starts with, notes their sets in the histogram, makes the
+ * threads, lets them go for the measured interval, and checks structure and content. Returns false
+ * with a complaint (no line end) when memory or threads ran out or anything is wrong.
  */
 bool workload_run(const struct workload_plan *plan, struct interval *interval,
                   struct set_histogram *histogram, struct workload_result *result, char *complaint,

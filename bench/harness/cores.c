@@ -79,15 +79,6 @@ int cores_bind_self(unsigned cpu)
     return sched_setaffinity(0, sizeof set, (cpu_set_t *)&set) == 0 ? 0 : errno;
 }
 
-int cores_bind_attributes(pthread_attr_t *attributes, unsigned cpu)
-{
-    struct one_cpu set;
-
-    if (!one_cpu(&set, cpu))
-        return EINVAL;
-    return pthread_attr_setaffinity_np(attributes, sizeof set, (cpu_set_t *)&set);
-}
-
 void cores_text(char *to, size_t size, const struct cores *cores, size_t count)
 {
     size_t length = 0;

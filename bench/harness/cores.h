@@ -7,7 +7,6 @@
 #ifndef BENCH_HARNESS_CORES_H
 #define BENCH_HARNESS_CORES_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -24,10 +23,9 @@ struct cores {
  */
 bool cores_read(struct cores *cores, bool emulated, char *complaint, size_t complaint_size);
 
-/* Binds the calling thread to a CPU, and threads yet to be made with these attributes. 0 or an
- * errno value. The second one allocates until the attributes are destroyed. */
+/* Binds the calling thread, and with it the threads that it makes from now on, to a CPU. 0 or an
+ * errno value. Allocates nothing. */
 int cores_bind_self(unsigned cpu);
-int cores_bind_attributes(pthread_attr_t *attributes, unsigned cpu);
 
 /* The first of them as a field of a row: "0;2;4"; ends with "..." where there is no room. */
 void cores_text(char *to, size_t size, const struct cores *cores, size_t count);

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/perf_event.h>
 #include <perfmon/pfmlib_perf_event.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -44,25 +43,18 @@ static int encode(const char *event, struct perf_event_attr *attributes)
     return pfm_get_os_event_encoding(event, PFM_PLM3, PFM_OS_PERF_EVENT, &encoding);
 }
 
-/* Starts to count what was encoded, under this name; a machine that cannot says so and goes on. */
-static void open_event(struct counters *counters, const char *name,
-                       struct perf_event_attr *attributes)
+/* Adds what was encoded to the chosen events, under this name. */
+static void choose_event(struct counters *counters, const char *name,
+                         const struct perf_event_attr *attributes)
 {
-    attributes->disabled = 1;
-    attributes->inherit = 1;
-    attributes->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-    long file = syscall(SYS_perf_event_open, attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    if (file < 0) {
-        fprintf(stderr, "mplace: counter %s is not counted: %s\n", name, why_not(errno));
-        return;
-    }
-    counters->event[counters->count].file = (int)file;
+    counters->event[counters->count].attributes = *attributes;
+    counters->event[counters->count].file = -1;
     snprintf(counters->event[counters->count].name, sizeof counters->event->name, "%s", name);
     counters->count++;
 }
 
-/* Opens "role@EVENT" with the first event that this processor has; false when it has none. */
-static bool open_role(struct counters *counters, const char *role)
+/* Chooses "role@EVENT" with the first event that this processor has; false when it has none. */
+static bool choose_role(struct counters *counters, const char *role)
 {
     const char *event;
 
@@ -73,39 +65,39 @@ static bool open_role(struct counters *counters, const char *role)
         if (encode(event, &attributes) != PFM_SUCCESS)
             continue;
         snprintf(name, sizeof name, "%s@%s", role, event);
-        open_event(counters, name, &attributes);
+        choose_event(counters, name, &attributes);
         return true;
     }
     return false;
 }
 
 /* All roles; one line for those that this processor has no event for. */
-static void open_all_roles(struct counters *counters)
+static void choose_all_roles(struct counters *counters)
 {
     const char *role;
     char missing[512] = "";
     size_t length = 0;
 
     for (size_t i = 0; (role = counter_role_name(i)) != NULL; i++)
-        if (!open_role(counters, role) && length < sizeof missing)
+        if (!choose_role(counters, role) && length < sizeof missing)
             length += (size_t)snprintf(missing + length, sizeof missing - length, "%s%s",
                                        length == 0 ? "" : ", ", role);
     if (length > 0)
         fprintf(stderr, "mplace: not counted, for libpfm4 knows no such event here: %s\n", missing);
 }
 
-/* Opens what one word of the list asks for; false with a complaint when nobody knows it. */
-static bool open_word(struct counters *counters, const char *word, char *complaint,
-                      size_t complaint_size)
+/* Chooses what one word of the list asks for; false with a complaint when nobody knows it. */
+static bool choose_word(struct counters *counters, const char *word, char *complaint,
+                        size_t complaint_size)
 {
     struct perf_event_attr attributes = {.size = sizeof attributes};
 
     if (strcmp(word, COUNTER_ROLES_ALL) == 0) {
-        open_all_roles(counters);
+        choose_all_roles(counters);
         return true;
     }
     if (counter_role_event(word, 0) != NULL) {
-        if (!open_role(counters, word))
+        if (!choose_role(counters, word))
             fprintf(stderr, "mplace: not counted, for libpfm4 knows no such event here: %s\n",
                     word);
         return true;
@@ -115,7 +107,7 @@ static bool open_word(struct counters *counters, const char *word, char *complai
         snprintf(complaint, complaint_size, "--counters %s: %s", word, pfm_strerror(result));
         return false;
     }
-    open_event(counters, word, &attributes);
+    choose_event(counters, word, &attributes);
     return true;
 }
 
@@ -131,8 +123,8 @@ static size_t counters_of(const char *word)
     return all;
 }
 
-bool counters_open(struct counters *counters, const char *events, char *complaint,
-                   size_t complaint_size)
+bool counters_choose(struct counters *counters, const char *events, char *complaint,
+                     size_t complaint_size)
 {
     size_t wanted = 0;
 
@@ -161,7 +153,7 @@ bool counters_open(struct counters *counters, const char *events, char *complain
             snprintf(complaint, complaint_size, "--counters: more than %d events", COUNTERS_MOST);
             good = false;
         } else {
-            good = open_word(counters, word, complaint, complaint_size);
+            good = choose_word(counters, word, complaint, complaint_size);
         }
         at += length;
         if (*at == '\0')
@@ -169,8 +161,30 @@ bool counters_open(struct counters *counters, const char *events, char *complain
     }
     pfm_terminate();
     if (!good)
-        counters_close(counters);
+        counters->count = 0;
     return good;
+}
+
+void counters_open(struct counters *counters)
+{
+    size_t opened = 0;
+
+    for (size_t i = 0; i < counters->count; i++) {
+        struct perf_event_attr *attributes = &counters->event[i].attributes;
+
+        attributes->disabled = 1;
+        attributes->inherit = 1;
+        attributes->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+        long file = syscall(SYS_perf_event_open, attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+        if (file < 0) {
+            fprintf(stderr, "mplace: counter %s is not counted: %s\n", counters->event[i].name,
+                    why_not(errno));
+            continue;
+        }
+        counters->event[i].file = (int)file;
+        counters->event[opened++] = counters->event[i];
+    }
+    counters->count = opened;
 }
 
 void counters_start(struct counters *counters)

@@ -17,9 +17,9 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-void interval_prepare(struct interval *interval, struct counters *counters)
+void interval_prepare(struct interval *interval)
 {
-    *interval = (struct interval){.counters = counters};
+    *interval = (struct interval){.counters = NULL};
     *(void **)&interval->statistics_reset = dlsym(RTLD_DEFAULT, "mplace_lock_statistics_reset");
     *(void **)&interval->statistics_read = dlsym(RTLD_DEFAULT, "mplace_lock_statistics");
 }

@@ -19,7 +19,7 @@ struct labels {
     bool time_is_meaningless; /* an emulator or another Valgrind tool runs this process */
 };
 
-/* May allocate (the dynamic linker does): call it before the first node. */
+/* May allocate (the dynamic linker does): see surroundings.h. */
 void labels_read(struct labels *labels);
 
 /* The allocator's name in a shared object's path: /usr/lib/libjemalloc.so.2 gives jemalloc. */

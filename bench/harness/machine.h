@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * Where a row was measured: host, processor model, date, first-level data cache, and the CPU that
- * the measuring thread is pinned to. All of it is found out (hwloc allocates) and released again
- * before the first node is allocated.
+ * the measuring thread is pinned to. Reading it allocates (hwloc): see surroundings.h.
  */
 #ifndef BENCH_HARNESS_MACHINE_H
 #define BENCH_HARNESS_MACHINE_H

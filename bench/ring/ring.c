@@ -7,15 +7,12 @@
  * how many sets of the first-level data cache the allocator's addresses fall on, and on little
  * else.
  */
-#include "harness/counters.h"
-#include "harness/interval.h"
-#include "harness/labels.h"
-#include "harness/machine.h"
 #include "harness/options.h"
 #include "harness/pages.h"
 #include "harness/random.h"
 #include "harness/result_row.h"
 #include "harness/set_histogram.h"
+#include "harness/surroundings.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -188,49 +185,46 @@ static void print_result(const struct result_row *row)
 
 static int measure(void)
 {
-    struct labels labels;
-    struct machine machine;
-    struct counters counters;
-    struct interval interval;
+    static struct surroundings here;
     struct set_histogram histogram;
     char complaint[256];
 
-    /* All that allocates, and all that can be refused, before the first node. */
-    labels_read(&labels);
-    if (!machine_read(&machine, choices.pin_given ? (int)choices.pin : MACHINE_NO_PIN,
-                      labels.time_is_meaningless, complaint, sizeof complaint) ||
-        !counters_open(&counters, choices.counters, complaint, sizeof complaint))
+    /* All that can be refused, before the first node; nothing of it touches the heap. */
+    const struct surroundings_wanted wanted = {
+        .pin_cpu = choices.pin_given ? (int)choices.pin : MACHINE_NO_PIN,
+        .counters = choices.counters,
+    };
+    if (!surroundings_read(&here, &wanted, complaint, sizeof complaint))
         return complain(EXIT_BAD_ARGUMENT, complaint);
-    interval_prepare(&interval, &counters);
 
     struct node **nodes = pages_map(choices.nodes, sizeof *nodes);
     int status = EXIT_WRONG;
-    if (set_histogram_open(&histogram, &machine.l1d) && nodes != NULL)
-        status = run(nodes, &interval, &histogram);
+    if (set_histogram_open(&histogram, &here.machine.l1d) && nodes != NULL)
+        status = run(nodes, &here.interval, &histogram);
     else
         complain(status, strerror(errno));
     pages_unmap(nodes, choices.nodes, sizeof *nodes);
 
     if (status == EXIT_SUCCESS) {
         char counts[2048];
-        counters_read(&counters, counts, sizeof counts);
+        counters_read(&here.counters, counts, sizeof counts);
         print_result(&(struct result_row){
             .bench = "ring",
-            .labels = &labels,
-            .machine = &machine,
-            .interval = &interval,
+            .labels = &here.labels,
+            .machine = &here.machine,
+            .interval = &here.interval,
             .histogram = &histogram,
             .size = choices.size,
             .nodes = choices.nodes,
             .threads = 1,
             .seed = choices.seed,
-            .rate = (double)choices.traversals * 1e9 / (double)interval.nanoseconds,
+            .rate = (double)choices.traversals * 1e9 / (double)here.interval.nanoseconds,
             .unit = "traversals/s",
             .counters = counts,
         });
     }
     set_histogram_close(&histogram);
-    counters_close(&counters);
+    counters_close(&here.counters);
     return status;
 }
 

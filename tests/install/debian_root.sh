@@ -1,69 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# The package in a clean Debian: a minimal root made by debootstrap, with nothing but what the package
-# depends on and recommends. Installs it, does there what the README shows, removes it, and compares the
-# files with those before. Usage: debian_root.sh SOURCE BUILD. Needs root, debootstrap and the mirror that
-# this machine's apt is configured for. The minimal root is kept in the build folder.
-# Exit status: 0; 1 something did not work; 77 this machine cannot tell.
+# The package in a clean Debian, with nothing but what the package depends on and recommends. Installs it,
+# does there what the README shows, removes it, and compares the files with those before.
+# Usage: debian_root.sh SOURCE BUILD. Exit status: 0; 1 something did not work; 77 this machine cannot tell.
 set -euo pipefail
-
-build=$2
-kept=$build/debian-root.tar
-
-fail()
-{
-    printf 'debian_root.sh: %s\n' "$*" >&2
-    exit 1
-}
-
-skip()
-{
-    printf 'skipped: %s\n' "$*"
-    exit 77
-}
-
-# Everything below runs where mounts are this process's own and go with it, and where what it started is
-# ended with it.
-if [[ -z ${MPLACE_ROOT_INSIDE-} ]]; then
-    [[ $(id -u) -eq 0 ]] || skip "this needs root"
-    for tool in debootstrap chroot dpkg-deb unshare cpack; do
-        command -v $tool >/dev/null || skip "$tool is not installed"
-    done
-    unshare --mount --pid --fork true 2>/dev/null || skip "no mount namespaces here"
-    MPLACE_ROOT_INSIDE=1 exec unshare --mount --pid --fork --kill-child -- "$0" "$@"
-fi
-
-# shellcheck disable=SC1091 # the host's file
-suite=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
-# As apt says them after all its files were read: no mirror is named here.
-# shellcheck disable=SC2016 # apt expands it
-mirror=$(apt-get indextargets --format '$(ORIGIN)|$(CODENAME)|$(COMPONENT)|$(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
-    awk -F'|' -v suite="$suite" '$1 == "Debian" && $2 == suite && $3 == "main" {print $4; exit}')
-[[ -n $mirror ]] || skip "apt knows no mirror of Debian $suite (apt-get update was never run?)"
-
-scratch=$(mktemp -d "$build/debian-root.XXXXXX")
-root=$scratch/root
-trap 'umount "$root/proc" 2>/dev/null || true; rm -rf --one-file-system -- "$scratch"' EXIT
-mkdir "$root"
-
-proxy=$(apt-config shell proxy Acquire::http::Proxy)
-eval "${proxy:-proxy=}"
-if [[ ! -f $kept ]]; then
-    echo "making a minimal root of $suite"
-    http_proxy=${proxy:-${http_proxy-}} debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$scratch/log" 2>&1 ||
-        { tail -n 5 "$scratch/log"; skip "debootstrap failed: is there a network?"; }
-    rm -rf "$root/var/cache/apt/archives"/*.deb
-    tar -C "$root" -cf "$kept.new" . && mv -- "$kept.new" "$kept"
-else
-    tar -C "$root" -xf "$kept"
-fi
-printf 'deb %s %s main\n' "$mirror" "$suite" >"$root/etc/apt/sources.list"
-[[ -z $proxy ]] || printf 'Acquire::http::Proxy "%s";\n' "$proxy" >"$root/etc/apt/apt.conf.d/proxy"
-printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
-chmod +x "$root/usr/sbin/policy-rc.d"
-cp -L /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || true
-mount -t proc proc "$root/proc"
+# shellcheck source-path=SCRIPTDIR source=root_common.bash
+source "$(dirname -- "$0")/root_common.bash"
+need cpack dpkg-deb
+enter "$@"
+make_root
 
 # What is built is packed as it is; for make alone cpack would look whether it is up to date.
 echo "packing"
@@ -71,26 +17,6 @@ echo "packing"
     { tail -n 5 "$scratch/log"; fail "cpack failed"; }
 package=$(find "$scratch/packages" -maxdepth 1 -name 'mplace_*.deb')
 [[ -n $package ]] || fail "no package was made"
-
-# A command in the root, with nothing of this machine's environment.
-inside()
-{
-    chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/mplace-test \
-        LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive bash -c "cd /mplace-test 2>/dev/null; $1"
-}
-
-# check WHAT COMMAND PATTERN: exit status 0, and the pattern in what it prints.
-check()
-{
-    local begun=$SECONDS status=0
-
-    inside "$2" >"$scratch/said" 2>&1 </dev/null || status=$?
-    if [[ $status -ne 0 ]] || ! grep -qE -- "$3" "$scratch/said"; then
-        tail -n 20 "$scratch/said"
-        fail "$1: $2: exit status $status, '$3' wanted"
-    fi
-    printf 'ok  %4d s  %s\n' $((SECONDS - begun)) "$2"
-}
 
 # What may change with any package: lists, logs and caches of the system.
 files()

@@ -11,6 +11,8 @@ foreach(claim
         nodes_are_allocated_and_freed_in_the_locked_section
         an_insertion_of_a_key_that_is_there_replaces_its_value
         a_seed_gives_the_same_run_again
+        the_first_node_is_the_first_block_of_the_heap
+        glibc_places_the_first_nodes_as_on_a_fresh_heap
         seconds_end_a_run
         threads_are_pinned_one_a_core_where_there_are_enough
         a_lock_library_is_named_and_its_interval_counted

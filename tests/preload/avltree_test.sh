@@ -123,6 +123,23 @@ a_seed_gives_the_same_run_again() {
     expect "sets of two runs" "$(field max_per_set --seed 5)" "$(field max_per_set --seed 5)"
 }
 
+the_first_node_is_the_first_block_of_the_heap() {
+    the_heap_is_fresh --threads 2 --operations 10 --counters page-faults
+    the_heap_is_fresh --threads 1 --operations 10 --pin --csv
+}
+
+# Of 128 nodes, as the ring's: see ring_test.sh.
+glibc_places_the_first_nodes_as_on_a_fresh_heap() {
+    local size most used
+    for size in 500:9 1008:5 2040:3; do
+        most=${size#*:}
+        run --size "${size%:*}" --threads 2 --operations 1 --keys 258 --csv
+        used=$(cut -d, -f11 "$scratch/out")
+        ((used == most || used == most - 1)) ||
+            fail "nodes of ${size%:*} B are on $used sets, not $((most - 1)) or $most"
+    done
+}
+
 seconds_end_a_run() {
     run --size 64 --seconds 1 --csv
     expect status 0 "$status"

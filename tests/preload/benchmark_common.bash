@@ -3,8 +3,9 @@
 #
 # What the tests of the benchmarks that write the CSV row share. Sourced after
 #   benchmark=PROGRAM    short=(OPTION...)    what makes a run of it short    claim=NAME
+#   plugins=FOLDER    of the libraries that the tests preload
 # and gives columns (the row's, in order), $scratch, and the functions below.
-# shellcheck disable=SC2154 # benchmark, short and claim are the sourcing test's
+# shellcheck disable=SC2154 # benchmark, short, claim and plugins are the sourcing test's
 
 # shellcheck disable=SC2034 # for the tests
 columns=bench,malloc,lock,htm,size,nodes,threads,seed,rate,unit,sets_used,max_per_set
@@ -42,4 +43,13 @@ expect() { # what, expected, got
 one_line() { # of standard error, with this text in it
     expect "lines on standard error" 1 "$(wc -l <"$scratch/err")"
     grep -qF -- "$1" "$scratch/err" || fail "'$1' is not in: $(cat "$scratch/err")"
+}
+
+# No block is allocated before the first node: what has been freed again would leave holes, which the
+# nodes of some allocators fill. Runs the benchmark with nodes of 777 B and these arguments.
+the_heap_is_fresh() {
+    FRESH_HEAP_SIZE=777 LD_PRELOAD=$plugins/fresh_heap.so run --size 777 "$@"
+    expect status 0 "$status"
+    expect "said at the first node" "0 allocations before the first block" \
+        "$(grep ' before the first block' "$scratch/err")"
 }

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # The placement rule in a real process: under libcia_malloc.so the 128 nodes of the ring cover all L1
-# sets, at most 3 in any, at every node size, although the benchmark has allocated and freed a good
-# deal before. usage: cia_ring_test.sh RING LIBCIA SETSxWAYS
+# sets, at most 3 in any, at every node size. usage: cia_ring_test.sh RING LIBCIA SETSxWAYS
 set -euo pipefail
 
 ring=$1 library=$2 geometry=$3

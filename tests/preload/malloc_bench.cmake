@@ -15,6 +15,7 @@ foreach(claim
         the_seed_decides_what_is_asked_for
         operations_are_what_was_asked_for
         the_peak_is_that_of_the_blocks
+        the_first_block_is_the_first_of_the_heap
         a_block_given_out_twice_is_one_line_and_exit_1
         memory_that_runs_out_is_one_line_and_exit_1
         every_bad_argument_is_one_line_and_exit_2

@@ -182,6 +182,13 @@ the_peak_is_that_of_the_blocks()
     ((large - small > 120000 && large - small < 130000)) || fail "$small KiB and $large KiB"
 }
 
+# One thread: others bring blocks of their own, the thread-local storage's.
+the_first_block_is_the_first_of_the_heap()
+{
+    the_heap_is_fresh --workload pair --threads 1 --shorten 1000000
+    the_heap_is_fresh --workload batch --threads 1 --shorten 1000000 --csv --header
+}
+
 # One thread that holds one block at a time, as in pair and cache-thrash, cannot see it.
 a_block_given_out_twice_is_one_line_and_exit_1()
 {

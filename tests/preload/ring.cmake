@@ -1,14 +1,16 @@
 # The ring benchmark end to end: one ctest entry a claim, each a function of ring_test.sh.
 
 # What goes wrong on purpose: an allocator that gives one block twice, a lock library with known
-# counts.
-mplace_test_plugins(ring_broken_malloc ring_fake_lock)
+# counts. And a library for all benchmarks, which watches whether the heap is fresh.
+mplace_test_plugins(ring_broken_malloc ring_fake_lock fresh_heap)
 
 foreach(claim
         the_header_is_exactly_the_documented_one
         a_row_has_as_many_fields_as_the_header
         the_options_appear_in_the_row
         a_seed_gives_the_same_run_again
+        the_first_node_is_the_first_block_of_the_heap
+        glibc_places_nodes_as_on_a_fresh_heap
         glibc_is_named_when_nobody_interposes
         jemalloc_is_named
         mimalloc_is_named

@@ -56,6 +56,27 @@ a_seed_gives_the_same_run_again() {
     expect "sets of another seed" "$(field sets_used --seed 5)" "$(field sets_used --seed 6)"
 }
 
+the_first_node_is_the_first_block_of_the_heap() {
+    the_heap_is_fresh --traversals 100 --counters page-faults
+    the_heap_is_fresh --traversals 100 --pin "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" --csv --header
+}
+
+# With its header of 8 B and its alignment to 16 B a block of 500 B begins 512 B after the one before:
+# 8 of 64 sets. One set more is left to a first block that lies apart. Holes in the heap spread the nodes.
+glibc_places_nodes_as_on_a_fresh_heap() {
+    local size most used
+    expect malloc glibc "$(field malloc)"
+    for size in 500:9 1008:5 2040:3; do
+        most=${size#*:}
+        run --size "${size%:*}" --traversals 1 --csv
+        used=$(cut -d, -f11 "$scratch/out")
+        ((used == most || used == most - 1)) ||
+            fail "nodes of ${size%:*} B are on $used sets, not $((most - 1)) or $most"
+        run --size "${size%:*}" --traversals 1 --sets
+        expect "sets in the drawing" "$used" "$(awk '/^ *[0-9]+ +[0-9]+/ && $2 > 0' "$scratch/out" | wc -l)"
+    done
+}
+
 glibc_is_named_when_nobody_interposes() {
     expect malloc glibc "$(field malloc)"
     expect lock pthread "$(field lock)"

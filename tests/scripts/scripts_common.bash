@@ -27,6 +27,13 @@ unset LD_PRELOAD LD_LIBRARY_PATH TTS_WAIT TTSTLE_POLICY TTSTLE_HTM MPLACE_HTM MP
     CIA_STATS RAND_STATS TTS_STATS TTSTLE_STATS MPLACE_STATS_LIVE
 cd -- "$scratch"
 
+# What ends a test by set -e is a command that was not expected to fail, and may have said nothing.
+# ("set -E": in functions too. A subshell that ends so is a command that fails in the shell above it.)
+set -E
+said_status=0
+trap 'said_status=$?; [[ $BASH_SUBSHELL -ne 0 ]] ||
+    echo "$claim: ${BASH_SOURCE[0]##*/}, line $LINENO: exit status $said_status of: $BASH_COMMAND" >&2' ERR
+
 fail()
 {
     echo "$claim: $*" >&2

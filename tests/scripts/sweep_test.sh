@@ -576,9 +576,16 @@ sweep_on_hosts()
     run "$mplace" sweep ring --traversals 100 --malloc glibc,cia --lock tts --hosts hosts --out a.csv "$@"
 }
 
+# The copies of sweeps that have ended; others may be running on this machine. There may be no folder of
+# copies yet, and one of them may vanish while they are listed.
 what_was_copied()
 {
-    find ~/.cache/mplace -maxdepth 1 -name "sweep-$(uname -n)-*" 2>/dev/null | sort
+    local folder id
+
+    for folder in ~/.cache/mplace/"sweep-$(uname -n)"-*; do
+        id=${folder%-*}
+        [[ ! -d $folder || -d /proc/${id##*-} ]] || printf '%s\n' "$folder"
+    done
 }
 
 hosts_share_the_runs_and_nothing_stays_on_them()
@@ -628,6 +635,72 @@ progress_is_shown_on_request_and_not_in_a_log()
     expect "lines without progress" 1 "$(wc -l <"$scratch/err")"
     sweep --sizes 64 --runs 1 --progress --out b.csv
     grep -q '] 5 of 5, 0 s left' <(tr '\r' '\n' <"$scratch/err") || fail "no progress"
+}
+
+# An emulator that emulates nothing, whose runs of 64 B end only when one of 128 B has begun: they need
+# each other, and end in another order than they are planned in.
+meeting_emulator()
+{
+    private_build
+    mkdir -p "$scratch/build/lib/mplace/valgrind" "$scratch/bin"
+    printf '#!/bin/sh\n' >"$scratch/build/lib/mplace/valgrind/rtmgrind-amd64-linux"
+    cat >"$scratch/bin/valgrind" <<'END'
+#!/bin/sh
+while case $1 in -*) true ;; *) false ;; esac; do shift; done
+case "$*" in
+*'--traversals 77 '*'--size 128') touch "$MEETING" ;;
+*'--traversals 77 '*'--size 64')
+    tries=0
+    until [ -e "$MEETING" ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+        if [ $tries -ge 100 ]; then echo 'no other run came within 10 s' >&2; exit 1; fi
+    done
+    sleep 0.5
+    ;;
+esac
+exec "$@"
+END
+    chmod +x "$scratch/bin/valgrind" "$scratch/build/lib/mplace/valgrind/rtmgrind-amd64-linux"
+    export MEETING=$scratch/meeting PATH=$scratch/bin:$PATH
+}
+
+emulated_sweep()
+{
+    run "$mplace" sweep ring --htm emulated --traversals 77 --malloc glibc --lock ttstle --runs 1 --sizes 64,128,192,256 "$@"
+}
+
+emulated_runs_use_all_cpus_and_their_rows_are_in_the_order_of_the_plan()
+{
+    [[ $(nproc) -ge 2 ]] || skip "one CPU"
+    meeting_emulator
+    emulated_sweep --out a.csv
+    expect "exit status" 0 "$status"
+    expect_complete a.csv 4
+    expect "sizes in order" "64 128 192 256" "$(tail -n +2 a.csv | cut -d, -f5 | paste -sd ' ')"
+    expect "CPUs that a run is bound to" "" "$(tail -n +2 a.csv | cut -d, -f26 | tr -d '\n')"
+    cp a.csv before.csv
+    sed -i '2d;4d' a.csv
+    emulated_sweep --resume --out a.csv
+    expect "exit status of the resumed one" 0 "$status"
+    expect_complete a.csv 4
+    expect "the rows except their dates" "$(cut -d, -f1-8,10-22,24- before.csv)" "$(cut -d, -f1-8,10-22,24- a.csv)"
+    # As when it was killed before it put them in order.
+    { head -n 1 a.csv && tail -n +2 a.csv | tac; } >c.csv
+    cat c.csv >a.csv
+    emulated_sweep --resume --out a.csv
+    expect "sizes in order, of a complete result" "64 128 192 256" "$(tail -n +2 a.csv | cut -d, -f5 | paste -sd ' ')"
+    emulated_sweep --pin 0 --out b.csv
+    expect "CPUs of a run that is bound on request" 0 "$(tail -n +2 b.csv | cut -d, -f26 | sort -u)"
+}
+
+# Times are measured one at a time, whatever else might be done meanwhile.
+native_runs_never_overlap()
+{
+    sweep --sizes 64,128 --runs 2 --traversals 20000 --out a.csv
+    expect "exit status" 0 "$status"
+    expect "runs that begin before the one before ends" "" \
+        "$(tail -n +2 a.csv.joblog | sort -t $'\t' -k 3,3n | awk -F '\t' '$3 < end - 0.002 {print $1} {end = $3 + $4}')"
 }
 
 # 128 nodes of jemalloc at 512 bytes begin in 8 of 64 sets, 16 in each.

@@ -193,7 +193,26 @@ END
 reproduce()
 {
     : >called
-    PATH=$scratch/bin:$PATH run tree/scripts/reproduce.sh --no-install --out "$scratch/an out"
+    PATH=$scratch/bin:$PATH run tree/scripts/reproduce.sh --no-install "$@" --out "$scratch/an out"
+}
+
+a_brief_reproduction_has_every_sweep_at_two_sizes()
+{
+    private_reproduce
+    reproduce --brief
+    expect "exit status" 0 "$status"
+    expect "sweeps, and those of two sizes" "5 5" "$(grep -c ^sweep called) $(grep -c '^sweep .*--runs 1 .*--sizes 64,1008 ' called)"
+}
+
+# As in a root without /sys, where lscpu fails.
+reproduce_works_where_nothing_tells_the_cores()
+{
+    private_reproduce
+    printf '#!/bin/sh\necho "lscpu: no /sys" >&2\nexit 1\n' >bin/lscpu
+    chmod +x bin/lscpu
+    reproduce
+    expect "exit status" 0 "$status"
+    [[ $(sed -n 's/^sweep avltree .*--threads \([0-9]*\).*/\1/p' called) -ge 1 ]] || fail "no threads"
 }
 
 reproduce_goes_on_where_it_was_interrupted_and_keeps_what_was_finished()
@@ -212,10 +231,10 @@ reproduce_goes_on_where_it_was_interrupted_and_keeps_what_was_finished()
     expect "results after it went on" \
         "avltree-emulated.csv avltree.csv ring-emulated-64x12.csv ring-emulated-64x8.csv ring.csv" \
         "$(cd "$out" && echo *.csv)"
-    expect "sweeps that do not resume" "" "$(grep '^sweep' called | grep -v -e '--resume' || true)"
+    expect "sweeps that do not resume" "" "$(grep '^sweep' called | grep -v -e ' --resume --out ' || true)"
     expect "sweeps" "ring avltree avltree ring ring" "$(sed -n 's/^sweep \([a-z]*\) .*/\1/p' called | paste -sd ' ')"
     expect "the ring's emulated caches, and the results of each" "64x8 ring-emulated-64x8 64x12 ring-emulated-64x12" \
-        "$(sed -n 's/^sweep ring --htm emulated --l1d \([0-9x]*\) .*\/\(.*\)\.csv$/\1 \2/p' called | paste -sd ' ')"
+        "$(sed -n 's/^sweep ring .*--htm emulated --l1d \([0-9x]*\) .*\/\(.*\)\.csv$/\1 \2/p' called | paste -sd ' ')"
     expect "what is drawn" \
         "plot $out/ring.csv $out/avltree.csv $out/avltree-emulated.csv $out/ring-emulated-64x8.csv $out/ring-emulated-64x12.csv --claims --out $out" \
         "$(grep ^plot called)"
@@ -247,6 +266,26 @@ bad_options_of_test_and_reproduce_are_one_line_and_exit_2()
     expect_refusal "unknown option '--fast'"
     run "$source_folder/scripts/reproduce.sh" --no-install --out /proc/out
     expect_refusal "cannot write to /proc/out"
+}
+
+# Each of these ends a test by set -e, and says nothing by itself.
+# shellcheck disable=SC2016 # the tests that are made here expand it
+a_test_that_ends_early_says_why()
+{
+    local last
+
+    for last in 'listed=$(find nowhere 2>/dev/null | sort)' 'false' '[[ -n "" ]]' '(exit 3)' 'grep -q x /dev/null' 'in_vain'; do
+        printf '%s\n' 'set -euo pipefail' "source '$source_folder/tests/scripts/scripts_common.bash'" \
+            'in_vain()' '{' '    true | false' '}' 'ends_early()' '{' "    $last" '}' 'run_claim' >early_test.sh
+        run bash early_test.sh "$source_folder" "$build_folder" ends_early
+        [[ $status -ne 0 ]] || fail "'$last' ends no test"
+        grep -q '^ends_early: early_test.sh, line [0-9]*: exit status [0-9]* of: ' err || fail "it is not said why '$last' ended it"
+    done
+    printf '%s\n' 'set -euo pipefail' "source '$source_folder/tests/scripts/scripts_common.bash'" \
+        'passes()' '{' '    false || run false' '    x=$(false; echo x)' '    ! true' '    x=' '}' 'run_claim' >passing_test.sh
+    run bash passing_test.sh "$source_folder" "$build_folder" passes
+    expect "exit status of a test that passes" 0 "$status"
+    expect "what it says" "" "$(cat err)"
 }
 
 run_claim

@@ -68,7 +68,8 @@ static bool open_on(const char *processor, const char *events, char *complaint, 
     setenv("LIBPFM_FORCE_PMU", processor, 1);
     asked_count = 0;
     dup2(fileno(stream), STDERR_FILENO);
-    bool good = counters_open(&counters, events, complaint, size);
+    bool good = counters_choose(&counters, events, complaint, size);
+    counters_open(&counters);
     dup2(error, STDERR_FILENO);
     close(error);
     rewind(stream);
