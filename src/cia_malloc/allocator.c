@@ -423,8 +423,15 @@ bool cia_trim(void)
     supply_empty_magazines(); /* of all, before any heap is looked at: blocks belong to any of them
                                */
     while ((heap = heap_lock_next(&index, ALL_HEAPS, &passed_over)) != NULL) {
-        trimmed |= subheap_trim(heap);
+        bool more = subheap_trim(heap);
+
+        trimmed |= more;
         subheap_unlock(heap);
+        /* What was in work already went in part: once more. */
+        if (more && subheap_lock_soon(heap)) {
+            (void)subheap_trim(heap);
+            subheap_unlock(heap);
+        }
     }
     return trimmed;
 }

@@ -317,7 +317,7 @@ uint32_t chunk_begin_purge(struct chunk *chunk, uint32_t most)
     uint32_t chosen = 0;
 
     chunk->splitting = chunk->joining = 0;
-    for (uint32_t half = 0; half < CHUNK_HALVES && chosen < most; half++) {
+    for (uint32_t half = CHUNK_HALVES; half-- > 0 && chosen < most;) {
         if (has_dirty(chunk, half))
             chosen += choose_in_half(chunk, half, most - chosen);
     }

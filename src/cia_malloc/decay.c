@@ -64,9 +64,10 @@ uint32_t decay_due(struct decay *decay, uint64_t now, uint32_t pages)
     uint64_t length = (uint64_t)time / DECAY_STEPS;
     uint64_t step = now / (length > 0 ? length : 1);
 
-    if (pages < decay->known) /* some are in use again */
-        decay->known = pages;
     if (step != decay->step) {
+        /* Some are in use again. Not at every call: what comes and goes within a step is not new. */
+        if (pages < decay->known)
+            decay->known = pages;
         /* New pages came in the last step looked at, not in those that passed since. */
         decay->added[decay->step % DECAY_STEPS] += pages - decay->known;
         decay->known = pages;

@@ -333,7 +333,7 @@ static void decay_some(struct page_heap *heap)
 bool page_heap_take(struct page_heap *heap, const struct page_request *request,
                     struct page_run *run)
 {
-    page_heap_take_in(heap);
+    decay_some(heap); /* before: what comes and goes all the time is not new each time */
     bool taken = take_from_circle(heap, CHUNKS_ROOMY, CHUNK_PROBES, request, true, run) ||
                  (request->preferred_modulus != request->modulus &&
                   take_from_circle(heap, CHUNKS_ROOMY, CHUNK_PROBES, request, false, run)) ||
@@ -346,7 +346,6 @@ bool page_heap_take(struct page_heap *heap, const struct page_request *request,
     publish(heap);
     if (heap->joining)
         join_one_more(heap);
-    decay_some(heap);
     return taken;
 }
 
