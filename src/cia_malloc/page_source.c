@@ -26,16 +26,22 @@ _Atomic(_Atomic(void *) *) page_source_root[1 << ROOT_BITS];
 /* Written at each map and unmap only: once in thousands of allocations. */
 static atomic_size_t mapped_bytes;
 
-static void *map_anywhere(size_t bytes)
+/* At the hint if that is free; else, or without one, where the kernel likes. */
+static void *map_near(void *hint, size_t bytes)
 {
     int saved_errno = errno;
-    void *address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *address = mmap(hint, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     errno = saved_errno;
     if (address == MAP_FAILED)
         return NULL;
     atomic_fetch_add_explicit(&mapped_bytes, bytes, memory_order_relaxed);
     return address;
+}
+
+static void *map_anywhere(size_t bytes)
+{
+    return map_near(NULL, bytes);
 }
 
 bool page_source_unmap(void *address, size_t bytes)
@@ -54,12 +60,22 @@ bool page_source_unmap(void *address, size_t bytes)
 void *page_source_map(size_t bytes, size_t alignment)
 {
     /* The kernel goes downwards from the last mapping, so that one aligned chunk is usually
-       followed by another: try for that before mapping more than needed. */
+       followed by another, and there is room below where it would put this one: try for these before
+       mapping more than needed, which a limit may not allow. */
+    enum { TRIES = 6 };
     char *address = map_anywhere(bytes);
+    uintptr_t below = (uintptr_t)address & ~(uintptr_t)(alignment - 1);
 
-    if (address == NULL || ((uintptr_t)address & (alignment - 1)) == 0)
+    for (int tries = 0; tries < TRIES; tries++, below -= alignment) {
+        if (address == NULL || ((uintptr_t)address & (alignment - 1)) == 0)
+            return address;
+        page_source_unmap(address, bytes);
+        address = map_near((void *)below, bytes);
+    }
+    if (address != NULL && ((uintptr_t)address & (alignment - 1)) == 0)
         return address;
-    page_source_unmap(address, bytes);
+    if (address != NULL)
+        page_source_unmap(address, bytes);
 
     size_t larger;
     if (__builtin_add_overflow(bytes, alignment - PAGE_BYTES, &larger))

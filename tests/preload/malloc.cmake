@@ -41,7 +41,7 @@ function(mplace_malloc_test claim program threaded)
     endforeach()
 endfunction()
 
-foreach(program impossible commit errno alignment blocks threads fork limit introspection sized lifetime cpus)
+foreach(program impossible commit errno alignment blocks threads fork limit introspection sized lifetime cpus lockall)
     add_executable(malloc_${program} malloc_${program}.c)
     # The compiler must not judge by what it knows of malloc: these programs ask for the impossible.
     target_compile_options(malloc_${program} PRIVATE -fno-builtin)
@@ -63,6 +63,14 @@ mplace_malloc_test(sized_frees_free malloc_sized OFF)
 mplace_malloc_test(memory_follows_the_cpus_that_are_used malloc_cpus ON)
 mplace_malloc_test(allocation_works_from_first_constructor_to_last_destructor malloc_lifetime ON
                    $<TARGET_FILE:malloc_plugin>)
+
+foreach(run glibc cia) # hardened mode and tiny blocks need more than is left of the limit
+    set(preload $<$<STREQUAL:${run},cia>:$<TARGET_FILE:cia_malloc>>)
+    add_test(NAME preload.malloc.a_program_that_locks_all_memory_under_a_narrow_limit_allocates.${run}
+             COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/malloc_test.sh "${preload}" $<TARGET_FILE:malloc_lockall>)
+    set_tests_properties(preload.malloc.a_program_that_locks_all_memory_under_a_narrow_limit_allocates.${run}
+                         PROPERTIES LABELS preload TIMEOUT 60)
+endforeach()
 
 add_test(NAME preload.the_libraries_take_few_bytes_of_static_tls_and_no_rseq_registration
          COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/footprint_test.sh ${CMAKE_SOURCE_DIR}
