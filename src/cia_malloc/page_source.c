@@ -253,8 +253,9 @@ void page_source_populate(void *address, size_t bytes)
         atomic_store_explicit(&unknown, true, memory_order_relaxed);
         errno = saved_errno;
     }
+    /* A write that changes nothing, and loses nothing that another thread writes there meanwhile. */
     for (size_t at = 0; at < bytes; at += PAGE_BYTES)
-        *((volatile char *)address + at) = 0;
+        __asm__ volatile("lock orb $0, %0" : "+m"(*((char *)address + at)) : : "cc");
 }
 
 void *page_source_grow(void *address, size_t old_bytes, size_t new_bytes)

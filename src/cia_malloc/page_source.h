@@ -72,8 +72,8 @@ bool page_source_close(void *address, size_t bytes);
 bool page_source_open(void *address, size_t bytes);
 
 /*
- * Populates pages that hold nothing yet, so that nobody has to wait for them later. Nobody else may
- * use them meanwhile. Failure shows when they are used, as without.
+ * Populates pages, so that nobody has to wait for them later. What is in them stays: another thread
+ * may use them meanwhile. Failure shows when they are used, as without.
  */
 void page_source_populate(void *address, size_t bytes);
 
