@@ -15,8 +15,8 @@ static_assert((size_t)HALF_PAGES * PAGE_BYTES == 2 << 20, "a huge page of x86-64
 
 enum {
     /* From so many pages on a half is nearly full. Runs begin at pages of certain numbers: a half
-       that has room for no more of them has 80 to 95 % of its pages in use. The kernel would fill in
-       the others. */
+       that has room for no more of them has 80 to 95 % of its pages in use. The kernel would fill
+       in the others. */
     NEARLY_FULL_PAGES = HALF_PAGES * 15 / 16,
 };
 

@@ -8,10 +8,9 @@
  * the chunk. What asks the kernel is done without it, by the thread that chose it under the lock,
  * once it has given the lock up:
  *
- *     under the lock     chunk_begin_purge, chunk_begin_join: the chunk is in work, and the pages to
- *                        be purged count as used; chunk_populate notes ranges
- *     without it         chunk_do_work, populate_now
- *     under the lock     chunk_finish_work
+ *     under the lock     chunk_begin_purge, chunk_begin_join: the chunk is in work, and the pages
+ * to be purged count as used; chunk_populate notes ranges without it         chunk_do_work,
+ * populate_now under the lock     chunk_finish_work
  */
 #ifndef MPLACE_CIA_CHUNK_H
 #define MPLACE_CIA_CHUNK_H
@@ -119,7 +118,7 @@ struct chunk {
     uint64_t purging[CHUNK_WORDS];
     uint64_t purged[CHUNK_WORDS]; /* of those, the ones that the kernel took */
 
-    uint64_t used[CHUNK_WORDS];    /* in a run */
+    uint64_t used[CHUNK_WORDS]; /* in a run */
     /* A page whose bit is not set reads as zero and has no byte of any block that was ever handed
        out since: see populate.h, which sets the bits. One that is touched and not used is dirty. */
     uint64_t touched[CHUNK_WORDS];
@@ -170,22 +169,23 @@ void chunk_touch(struct chunk *chunk, uint32_t first, uint32_t pages);
 
 /*
  * Has the pages of a range populated that were not touched, and with the last of them up to so many
- * behind the range, as far as those were not touched either: they count as touched, and populate_now
- * does it when the lock is given up. The caller's blocks lie there, so the run lives until then.
+ * behind the range, as far as those were not touched either: they count as touched, and
+ * populate_now does it when the lock is given up. The caller's blocks lie there, so the run lives
+ * until then.
  */
 void chunk_populate(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t ahead);
 void populate_now(const struct pending_pages *pending);
 
 /*
- * Begins to join each half of the chunk that has no huge page, and is nearly full of runs, to a huge
- * page; the work leaves out those that are not nearly all populated, so that hardly any memory is
- * added to what is in use. True if there is one. The chunk must not be in work.
+ * Begins to join each half of the chunk that has no huge page, and is nearly full of runs, to a
+ * huge page; the work leaves out those that are not nearly all populated, so that hardly any memory
+ * is added to what is in use. True if there is one. The chunk must not be in work.
  */
 bool chunk_begin_join(struct chunk *chunk);
 
 /*
- * Begins to purge at most so many dirty pages, or all of a huge page without a page in use if that is
- * more; one with pages in use is split. Returns how many. The chunk must not be in work.
+ * Begins to purge at most so many dirty pages, or all of a huge page without a page in use if that
+ * is more; one with pages in use is split. Returns how many. The chunk must not be in work.
  */
 uint32_t chunk_begin_purge(struct chunk *chunk, uint32_t most);
 

@@ -65,7 +65,8 @@ uint32_t decay_due(struct decay *decay, uint64_t now, uint32_t pages)
     uint64_t step = now / (length > 0 ? length : 1);
 
     if (step != decay->step) {
-        /* Some are in use again. Not at every call: what comes and goes within a step is not new. */
+        /* Some are in use again. Not at every call: what comes and goes within a step is not new.
+         */
         if (pages < decay->known)
             decay->known = pages;
         /* New pages came in the last step looked at, not in those that passed since. */

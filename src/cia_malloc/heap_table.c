@@ -168,8 +168,9 @@ static bool holds_one(void)
 }
 
 /*
- * As many spare ones as CPUs: so memory goes with the CPUs that are used, however many threads there
- * are. A thread that holds a sub-heap, and so must not wait for others, may have one in any case.
+ * As many spare ones as CPUs: so memory goes with the CPUs that are used, however many threads
+ * there are. A thread that holds a sub-heap, and so must not wait for others, may have one in any
+ * case.
  */
 static bool may_make_spare(bool must_not_wait)
 {
@@ -218,8 +219,8 @@ static void look_whether_forked(void);
 
 struct subheap *heap_acquire_slow(void)
 {
-    /* How often to look again when every sub-heap is taken and there is no memory for another: their
-       holder may be a thread that forks, and waits for a lock that this one has. */
+    /* How often to look again when every sub-heap is taken and there is no memory for another:
+       their holder may be a thread that forks, and waits for a lock that this one has. */
     enum { TRIES_WITHOUT_MEMORY = 50 };
 
     for (int tries = 0;;) {
@@ -368,9 +369,9 @@ static void put_in_order(void)
 }
 
 /*
- * For a thread that waits in vain: _Fork runs no handlers, and neither does a raw clone, so in their
- * child sub-heaps may be held by threads that it does not have. One that the child's own threads
- * hold by now may leave the table as well: it is whole, and not used again.
+ * For a thread that waits in vain: _Fork runs no handlers, and neither does a raw clone, so in
+ * their child sub-heaps may be held by threads that it does not have. One that the child's own
+ * threads hold by now may leave the table as well: it is whole, and not used again.
  */
 static void look_whether_forked(void)
 {

@@ -88,7 +88,8 @@ bool housekeeping_tick(void (*look_at_magazines)(struct subheap *heap, uint64_t 
 {
     int32_t decay_time = decay_milliseconds();
     uint64_t now = decay_clock(), due = atomic_load_explicit(&next_time, memory_order_relaxed);
-    uint64_t step = (uint64_t)(decay_time == DECAY_NEVER ? DECAY_DEFAULT : decay_time) / DECAY_STEPS;
+    uint64_t step =
+        (uint64_t)(decay_time == DECAY_NEVER ? DECAY_DEFAULT : decay_time) / DECAY_STEPS;
     uint32_t count;
 
     if (now < due)

@@ -15,8 +15,8 @@
  * at the next sub-heap, unless somebody holds it: takes in what other threads freed to it, purges
  * what is due there, and, once no run has come or gone in it for the decay time, trims it. Also
  * gives back mappings that were not wanted for that long. Before all that look_at_magazines, unless
- * NULL, is called with the sub-heap, if it has magazines, without its lock, and the time. True if it
- * was time.
+ * NULL, is called with the sub-heap, if it has magazines, without its lock, and the time. True if
+ * it was time.
  *
  * Costs a clock and a load when it is not time, which is nearly always: a sub-heap is looked at
  * DECAY_STEPS times in a decay time. Who comes late looks at as many as are due by then. Purges 64

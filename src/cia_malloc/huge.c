@@ -54,8 +54,8 @@ static void *map_new(size_t bytes, struct place place, uint8_t node)
     if (record == NULL)
         return NULL;
     record->node = node;
-    if (!(harden_is_on() && huge_map_extent(record, huge_closed_extent_for(extent), total,
-                                            place.alignment)) &&
+    if (!(harden_is_on() &&
+          huge_map_extent(record, huge_closed_extent_for(extent), total, place.alignment)) &&
         !huge_map_extent(record, extent, total, place.alignment) &&
         (huge_give_back_all() == 0 || !huge_map_extent(record, extent, total, place.alignment))) {
         huge_record_put(record);
@@ -161,8 +161,8 @@ struct huge *huge_at(void *owner, const void *address)
     return huge;
 }
 
-/* Shorter, where it is. What is cut off stays mapped and populated if the block was resized a moment
-   ago, for it may grow again, and is not half as long as the block; else it goes back. */
+/* Shorter, where it is. What is cut off stays mapped and populated if the block was resized a
+   moment ago, for it may grow again, and is not half as long as the block; else it goes back. */
 static void *shrink(struct huge *huge, size_t total)
 {
     uint64_t now = decay_clock();

@@ -9,9 +9,9 @@
 #include "cia_malloc/huge_mapping.h"
 
 /*
- * From empty to claimed by compare-and-swap; then the hints, then the mapping, by a store (release).
- * From the mapping to empty by exchange (acquire): the taker finds the record as it was left. A
- * child of fork may find a slot claimed by a thread that it does not have: one fewer there.
+ * From empty to claimed by compare-and-swap; then the hints, then the mapping, by a store
+ * (release). From the mapping to empty by exchange (acquire): the taker finds the record as it was
+ * left. A child of fork may find a slot claimed by a thread that it does not have: one fewer there.
  */
 static struct huge claimed;
 
@@ -49,9 +49,8 @@ static struct huge *take_from(struct slot *slot)
     struct huge *mapping = atomic_load_explicit(&slot->mapping, memory_order_relaxed);
 
     return mapping != NULL && mapping != &claimed &&
-                   atomic_compare_exchange_strong_explicit(&slot->mapping, &mapping, NULL,
-                                                           memory_order_acquire,
-                                                           memory_order_relaxed)
+                   atomic_compare_exchange_strong_explicit(
+                       &slot->mapping, &mapping, NULL, memory_order_acquire, memory_order_relaxed)
                ? mapping
                : NULL;
 }

@@ -103,7 +103,8 @@ bool huge_keep(struct huge *huge, uint64_t now)
     make_room(huge->mapped_bytes, most);
     /* Hardened: addresses without memory. Else the program may have closed a part, which the next
        block must be able to touch. Should the kernel refuse, it goes back as a whole. */
-    if (harden_is_on() ? !huge_close_whole(huge) : !page_source_open(huge->base, huge->mapped_bytes))
+    if (harden_is_on() ? !huge_close_whole(huge)
+                       : !page_source_open(huge->base, huge->mapped_bytes))
         return false;
     if (!harden_is_on())
         huge_join_neighbours(huge);

@@ -16,10 +16,11 @@ static atomic_size_t huge_bytes_most, huge_blocks_most;
 static _Atomic uint64_t huge_made;
 
 /*
- * A stack of records, by any thread without a lock: the top's address, a multiple of 128 below 2^47,
- * in the low 40 bits, and above it a number that goes up with each pop. So a pop that was overtaken
- * by others, and finds the same record on top of another one, fails. Records are kept for ever, 128
- * bytes for each half MiB that was ever in use at once: next may be read of one that is gone.
+ * A stack of records, by any thread without a lock: the top's address, a multiple of 128 below
+ * 2^47, in the low 40 bits, and above it a number that goes up with each pop. So a pop that was
+ * overtaken by others, and finds the same record on top of another one, fails. Records are kept for
+ * ever, 128 bytes for each half MiB that was ever in use at once: next may be read of one that is
+ * gone.
  */
 struct record_stack {
     _Atomic uint64_t top;

@@ -21,7 +21,7 @@ struct huge {
     size_t mapped_bytes; /* to the end of the block's pages */
     size_t spare_bytes;  /* mapped as well, behind them: for growing, and for the next block */
     char *block;         /* what malloc returned */
-    uint64_t since;      /* of decay_clock: when it was last resized; while it is kept, since when */
+    uint64_t since; /* of decay_clock: when it was last resized; while it is kept, since when */
     /* With CIA_HARDEN=1, see hardened.c: */
     _Atomic(size_t)
         marked; /* how much the program asked for, plus 1; 0: it does not have the block */

@@ -108,8 +108,7 @@ bool large_extend(const struct block *block, size_t bytes)
 
     if (pages > LARGE_GREATEST_PAGES || !subheap_try_lock(heap))
         return false;
-    bool extended =
-        page_heap_extend(&heap->pages, chunk, span->run_page + old, pages - old);
+    bool extended = page_heap_extend(&heap->pages, chunk, span->run_page + old, pages - old);
     if (extended) {
         for (uint32_t i = old; i < pages; i++)
             chunk->pages[span->run_page + i] = chunk->pages[span->run_page];

@@ -18,7 +18,8 @@ _Thread_local ptrdiff_t magazine_thread_area;
 /*
  * Until the process's first call has run, an offset where each thread has zero: before that nothing
  * of ours can have been. It is a word of the thread's control block that glibc reserves for
- * transactional memory (tcbhead_t.__private_tm[2]) and that nobody uses: libitm takes the first two.
+ * transactional memory (tcbhead_t.__private_tm[2]) and that nobody uses: libitm takes the first
+ * two.
  */
 enum { UNUSED_WORD = 96 };
 _Alignas(LINE_BYTES) ptrdiff_t magazine_area = UNUSED_WORD - 8;

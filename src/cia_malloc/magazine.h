@@ -111,10 +111,10 @@ struct magazine {
     /* Blocks in the stack, in the low MAGAZINE_TOP_BITS; above them, mallocs served. */
     _Alignas(LINE_BYTES) _Atomic uint64_t top;
     /* floor: where in the stack the level begins. ceiling: how many blocks the stack may
-       hold; 0 if the class is not in heavy use here yet, and all is empty. It rises with a load, that
-       is when mallocs found the magazine empty, if blocks went home for want of room before: a CPU
-       that frees what others allocate, or a program that only allocates, hoards little. boxes: how
-       many there are. */
+       hold; 0 if the class is not in heavy use here yet, and all is empty. It rises with a load,
+       that is when mallocs found the magazine empty, if blocks went home for want of room before: a
+       CPU that frees what others allocate, or a program that only allocates, hoards little. boxes:
+       how many there are. */
     union {
         _Atomic uint64_t bounds;
         struct {
@@ -124,7 +124,8 @@ struct magazine {
     struct magazine_store *store; /* constant, from when there is a ceiling */
     uint64_t load;                /* blocks to load at once; constant likewise */
     uint64_t ceiling_most;        /* constant likewise */
-    /* Blocks went home for want of room since the ceiling last rose. Off the fast paths; relaxed. */
+    /* Blocks went home for want of room since the ceiling last rose. Off the fast paths; relaxed.
+     */
     atomic_bool overflowed;
 };
 
@@ -147,10 +148,10 @@ struct magazine_region {
  * that nothing ever goes into.
  */
 struct magazines {
-    struct magazine *own; /* by class: in the region of the CPU's node; constant */
-    _Atomic uint64_t flushed_at;     /* when they were last emptied, of decay_clock; 0: never */
-    uint64_t served[ALL_MAGAZINES];  /* by then; for whoever empties them */
-    uint64_t ceiling_bytes;          /* of all ceilings, see MAGAZINES_BYTES; under the sub-heap's lock */
+    struct magazine *own;           /* by class: in the region of the CPU's node; constant */
+    _Atomic uint64_t flushed_at;    /* when they were last emptied, of decay_clock; 0: never */
+    uint64_t served[ALL_MAGAZINES]; /* by then; for whoever empties them */
+    uint64_t ceiling_bytes; /* of all ceilings, see MAGAZINES_BYTES; under the sub-heap's lock */
     uint32_t uses[ALL_MAGAZINES];    /* until there is a ceiling; likewise */
     struct magazine_region region[]; /* by node; behind them the stores, populated when used */
 };

@@ -17,8 +17,8 @@ enum {
     DIRTY_PAGES_LEAST = 8192,
     /* Pages purged in one call: 4 MiB take the kernel some hundred microseconds. */
     PURGE_PAGES_MOST = CHUNK_PAGES,
-    /* The first chunk of a sub-heap, and others where there is no memory for more: a program under a
-       narrow limit of its address space, or one that locks all of it, may have no 4 MiB. */
+    /* The first chunk of a sub-heap, and others where there is no memory for more: a program under
+       a narrow limit of its address space, or one that locks all of it, may have no 4 MiB. */
     SMALL_CHUNK_PAGES = (256 << 10) / PAGE_BYTES,
 
     /*
@@ -442,8 +442,8 @@ void page_heap_decay(struct page_heap *heap, uint64_t now, uint32_t most)
         decay_postpone(&heap->decay);
 }
 
-/* Keeps the dirty pages within bounds that hold at any time. Where the kernel refused to take them it
-   is asked again when there are twice as many. */
+/* Keeps the dirty pages within bounds that hold at any time. Where the kernel refused to take them
+   it is asked again when there are twice as many. */
 static void keep_within_bounds(struct page_heap *heap)
 {
     uint32_t bound = heap->used_pages / 8;

@@ -39,8 +39,8 @@ struct page_heap_lock {
 struct page_heap {
     struct subheap *owner;             /* constant: whose chunks these are */
     const struct page_heap_lock *lock; /* constant */
-    uint8_t node;          /* of their pages: constant once there is a chunk; MEMORY_NODE_UNKNOWN
-                              unless set */
+    uint8_t node; /* of their pages: constant once there is a chunk; MEMORY_NODE_UNKNOWN
+                     unless set */
     struct chunk *circle[CHUNK_CIRCLES];
     uint32_t chunk_count;
     uint32_t used_pages; /* in all chunks */
@@ -49,9 +49,9 @@ struct page_heap {
     bool joining;             /* there may be halves to join to huge pages */
     uint32_t refused_pages;   /* dirty when the kernel last refused to purge; 0: it did not */
     uint32_t chunks_in_work;
-    struct page_work work;         /* chosen since the lock was taken */
-    _Atomic(struct chunk *) done;  /* whose work is done: pushed by compare-and-swap (release) without
-                                      the lock, taken whole by exchange (acquire) under it */
+    struct page_work work;        /* chosen since the lock was taken */
+    _Atomic(struct chunk *) done; /* whose work is done: pushed by compare-and-swap (release)
+                                     without the lock, taken whole by exchange (acquire) under it */
     struct decay decay;
     uint64_t changed_at; /* when a run was last taken or returned */
     uint64_t trimmed_at; /* changed_at at the last trim, see housekeeping.h */
@@ -80,9 +80,10 @@ void page_heap_initialise(struct page_heap *heap, struct subheap *owner,
                           const struct page_heap_lock *lock);
 
 /*
- * Looks for the pages in a bounded number of chunks, then maps a new one, for which the lock is given
- * up and taken again. False: out of memory. For a few milliseconds after the kernel refused a chunk,
- * none is asked for: as memory ends, every call would ask in vain, of each sub-heap that it tries.
+ * Looks for the pages in a bounded number of chunks, then maps a new one, for which the lock is
+ * given up and taken again. False: out of memory. For a few milliseconds after the kernel refused a
+ * chunk, none is asked for: as memory ends, every call would ask in vain, of each sub-heap that it
+ * tries.
  */
 bool page_heap_take(struct page_heap *heap, const struct page_request *request,
                     struct page_run *run);
@@ -100,8 +101,8 @@ bool page_heap_may_trim(const struct page_heap *heap);
 /* Gives a run back. The chunk may be gone afterwards. */
 void page_heap_return(struct page_heap *heap, struct chunk *chunk, uint32_t page, uint32_t pages);
 
-/* Chooses all dirty pages for purging, and all empty chunks to be given back but, unless the last one
-   may go too, one. Returns how many pages. */
+/* Chooses all dirty pages for purging, and all empty chunks to be given back but, unless the last
+   one may go too, one. Returns how many pages. */
 uint32_t page_heap_purge(struct page_heap *heap, bool last_too);
 
 /*

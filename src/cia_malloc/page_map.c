@@ -25,9 +25,8 @@ void page_map_put_leaf(struct page_info *leaf)
 {
     struct page_info *none = NULL;
 
-    if (leaf != NULL &&
-        !atomic_compare_exchange_strong_explicit(&unused_leaf, &none, leaf, memory_order_release,
-                                                 memory_order_relaxed))
+    if (leaf != NULL && !atomic_compare_exchange_strong_explicit(
+                            &unused_leaf, &none, leaf, memory_order_release, memory_order_relaxed))
         page_source_unmap(leaf, LEAF_BYTES);
 }
 

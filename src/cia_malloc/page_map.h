@@ -33,8 +33,9 @@ struct page_info {
                                   are chunk->spans[run_page] on */
             union {
                 struct {
-                    uint8_t first_line; /* first line of block 0 of the run, counted from run_page */
-                    uint8_t run_type;   /* type of the run's first span */
+                    uint8_t
+                        first_line;   /* first line of block 0 of the run, counted from run_page */
+                    uint8_t run_type; /* type of the run's first span */
                 };
                 uint16_t tiny_cpu; /* of a page of tiny blocks: whose they are, see tiny_heap.h */
             };

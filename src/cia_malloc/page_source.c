@@ -60,8 +60,8 @@ bool page_source_unmap(void *address, size_t bytes)
 void *page_source_map(size_t bytes, size_t alignment)
 {
     /* The kernel goes downwards from the last mapping, so that one aligned chunk is usually
-       followed by another, and there is room below where it would put this one: try for these before
-       mapping more than needed, which a limit may not allow. */
+       followed by another, and there is room below where it would put this one: try for these
+       before mapping more than needed, which a limit may not allow. */
     enum { TRIES = 6 };
     char *address = map_anywhere(bytes);
     uintptr_t below = (uintptr_t)address & ~(uintptr_t)(alignment - 1);
@@ -253,7 +253,8 @@ void page_source_populate(void *address, size_t bytes)
         atomic_store_explicit(&unknown, true, memory_order_relaxed);
         errno = saved_errno;
     }
-    /* A write that changes nothing, and loses nothing that another thread writes there meanwhile. */
+    /* A write that changes nothing, and loses nothing that another thread writes there meanwhile.
+     */
     for (size_t at = 0; at < bytes; at += PAGE_BYTES)
         __asm__ volatile("lock orb $0, %0" : "+m"(*((char *)address + at)) : : "cc");
 }

@@ -86,7 +86,8 @@ void subheap_unlock_and_work(struct subheap *heap)
         drain_full(full);
 }
 
-static const struct page_heap_lock lock_of_pages = {.give_up = subheap_unlock, .take = subheap_lock};
+static const struct page_heap_lock lock_of_pages = {.give_up = subheap_unlock,
+                                                    .take = subheap_lock};
 
 struct subheap *subheap_create(uint32_t number, uint8_t node)
 {
@@ -119,8 +120,8 @@ static bool add_run(struct subheap *heap, struct class_heap *class_heap)
     };
     struct page_run run;
 
-    /* Where it has more blocks than an L2 has lines for, it matters no more where the next begin, and
-       the pages between runs would be lost to it. */
+    /* Where it has more blocks than an L2 has lines for, it matters no more where the next begin,
+       and the pages between runs would be lost to it. */
     if (class_heap->has_runs && l2_pages > modulus && class_heap->capacity < SPREAD_BLOCKS) {
         request.preferred_modulus = l2_pages;
         request.preferred_residue = class_heap_wanted_page(class_heap, type) & (l2_pages - 1);
@@ -289,7 +290,8 @@ bool subheap_trim(struct subheap *heap)
     uint32_t purged;
 
     gather(heap);
-    /* A sub-heap of a CPU has one chunk at least, unless it was never used; a spare one need not. */
+    /* A sub-heap of a CPU has one chunk at least, unless it was never used; a spare one need not.
+     */
     purged = page_heap_purge(&heap->pages, heap->magazines == NULL);
     return purged > 0 || heap->pages.chunk_count < chunks_before;
 }

@@ -9,8 +9,8 @@
  *
  * A thread that finds the lock taken goes elsewhere if it can: malloc to another sub-heap
  * (heap_acquire in heap_table.h), free to the remote words. It waits only when it holds no lock, or
- * holds one below a signal handler and waits for another. The kernel is not asked for anything under
- * the lock, so it is held for microseconds, unless its holder is preempted or stopped.
+ * holds one below a signal handler and waits for another. The kernel is not asked for anything
+ * under the lock, so it is held for microseconds, unless its holder is preempted or stopped.
  */
 #ifndef MPLACE_CIA_SUBHEAP_H
 #define MPLACE_CIA_SUBHEAP_H
@@ -29,10 +29,10 @@ enum {
 
 struct subheap {
     /*
-     * 0: free, else subheap_self() of the holder. Taken by compare-and-swap (acquire), released by a
-     * store (release): the holder sees all that the holder before it wrote. sleepers: threads that
-     * sleep for it. The store and the look at sleepers may be turned round by the processor: then a
-     * sleeper is not woken, and looks itself after SUBHEAP_SLEEP_NS.
+     * 0: free, else subheap_self() of the holder. Taken by compare-and-swap (acquire), released by
+     * a store (release): the holder sees all that the holder before it wrote. sleepers: threads
+     * that sleep for it. The store and the look at sleepers may be turned round by the processor:
+     * then a sleeper is not woken, and looks itself after SUBHEAP_SLEEP_NS.
      */
     _Alignas(LINE_BYTES) _Atomic uint32_t lock;
     _Atomic uint32_t sleepers;
@@ -195,9 +195,9 @@ bool subheap_gather_pages(struct subheap *heap);
 void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bits);
 
 /*
- * After some of those: how many bytes they were, all of this sub-heap. The owner may never come back
- * to its CPU: whoever fills an inbox empties it; the holder of another sub-heap's lock, held, when it
- * gives that up.
+ * After some of those: how many bytes they were, all of this sub-heap. The owner may never come
+ * back to its CPU: whoever fills an inbox empties it; the holder of another sub-heap's lock, held,
+ * when it gives that up.
  */
 void subheap_freed_remotely(struct subheap *heap, size_t bytes, struct subheap *held);
 

@@ -31,7 +31,7 @@ pid_t vfork(void)
             "movq $1, %fs:(%rdx)\n\t"
             "movq magazine_area(%rip), %rax\n\t"
             "movq $0, %fs:8(%rax)\n\t"
-            "movl $58, %eax\n\t"      /* SYS_vfork */
+            "movl $58, %eax\n\t" /* SYS_vfork */
             "syscall\n\t"
             "pushq %rdi\n\t"
             "testq %rax, %rax\n\t"

@@ -1,4 +1,4 @@
-foreach(name cia_size_class_test cia_placement_test cia_subheap_test cia_magazine_test cia_tiny_test cia_decay_test cia_huge_cache_test cia_huge_resize_test cia_huge_pages_test cia_populate_test)
+foreach(name cia_size_class_test cia_placement_test cia_subheap_test cia_magazine_test cia_tiny_test cia_decay_test cia_huge_cache_test cia_huge_resize_test cia_waiting_test cia_huge_pages_test cia_populate_test)
     mplace_unit_test(${name} ${name}.c)
     target_link_libraries(${name} PRIVATE cia_objects)
     # Again with magazines under locks, as where there are no restartable sequences; ThreadSanitizer

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Long blocks that are resized, and very many of them: how much address space, how many areas of the
- * kernel's and how many of its calls that takes, whatever the program does to parts of its blocks.
+ * Long blocks that are resized, and very many of them: how much address space, how many areas of
+ * the kernel's and how many of its calls that takes, whatever the program does to parts of its
+ * blocks.
  */
 #include "base/random.h"
 #include "cia_malloc/huge_cache.h"
@@ -34,6 +35,45 @@ static size_t areas(void)
     }
     close(file);
     return lines;
+}
+
+START_TEST(very_many_long_blocks_share_areas)
+{
+    enum { BLOCKS = 3000 };
+    static char *blocks[BLOCKS];
+    size_t before = areas();
+
+    for (int i = 0; i < BLOCKS; i++) {
+        ck_assert_ptr_nonnull(blocks[i] = cia_allocate(MIB));
+        blocks[i][0] = 1;
+    }
+    ck_assert_uint_le(areas(), before + 50);
+    for (int i = 0; i < BLOCKS; i++)
+        cia_free(blocks[i]);
+}
+END_TEST
+
+/* A sanitizer has functions of its own before libc's, and does not follow mremap. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/* The kernel's calls that change mappings, counted: these stand before libc's. */
+static _Atomic uint32_t kernel_calls;
+
+void *mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset)
+{
+    kernel_calls++;
+    return (void *)syscall(SYS_mmap, address, bytes, protection, flags, file, offset);
+}
+
+int munmap(void *address, size_t bytes)
+{
+    kernel_calls++;
+    return (int)syscall(SYS_munmap, address, bytes);
+}
+
+void *mremap(void *address, size_t old_bytes, size_t new_bytes, int flags, ...)
+{
+    kernel_calls++;
+    return (void *)syscall(SYS_mremap, address, old_bytes, new_bytes, flags, NULL);
 }
 
 static char *page_of(char *block, size_t offset)
@@ -71,43 +111,6 @@ START_TEST(blocks_that_the_kernel_has_as_several_areas_are_resized_in_bounded_ad
 }
 END_TEST
 
-START_TEST(very_many_long_blocks_share_areas)
-{
-    enum { BLOCKS = 3000 };
-    static char *blocks[BLOCKS];
-    size_t before = areas();
-
-    for (int i = 0; i < BLOCKS; i++) {
-        ck_assert_ptr_nonnull(blocks[i] = cia_allocate(MIB));
-        blocks[i][0] = 1;
-    }
-    ck_assert_uint_le(areas(), before + 50);
-    for (int i = 0; i < BLOCKS; i++)
-        cia_free(blocks[i]);
-}
-END_TEST
-
-/* The kernel's calls that change mappings, counted: these stand before libc's. */
-static _Atomic uint32_t kernel_calls;
-
-void *mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset)
-{
-    kernel_calls++;
-    return (void *)syscall(SYS_mmap, address, bytes, protection, flags, file, offset);
-}
-
-int munmap(void *address, size_t bytes)
-{
-    kernel_calls++;
-    return (int)syscall(SYS_munmap, address, bytes);
-}
-
-void *mremap(void *address, size_t old_bytes, size_t new_bytes, int flags, ...)
-{
-    kernel_calls++;
-    return (void *)syscall(SYS_mremap, address, old_bytes, new_bytes, flags, NULL);
-}
-
 START_TEST(a_block_that_shrinks_and_grows_all_the_time_seldom_asks_the_kernel)
 {
     enum { STEPS = 2000 };
@@ -125,6 +128,8 @@ START_TEST(a_block_that_shrinks_and_grows_all_the_time_seldom_asks_the_kernel)
     cia_free(block);
 }
 END_TEST
+
+#endif
 
 START_TEST(arrays_that_grow_side_by_side_in_small_steps_move_seldom)
 {
@@ -174,7 +179,7 @@ int main(void)
 
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, very_many_long_blocks_share_areas);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they do not follow mremap */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     tcase_add_test(
         tests, blocks_that_the_kernel_has_as_several_areas_are_resized_in_bounded_address_space);
     tcase_add_test(tests, a_block_that_shrinks_and_grows_all_the_time_seldom_asks_the_kernel);

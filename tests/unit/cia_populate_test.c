@@ -154,7 +154,7 @@ START_TEST(a_growing_class_is_64_kib_ahead_at_most)
     size_t bytes = (size_t)1 << _i;
     uint32_t used_pages = 0, most = 0;
 
-    one_cpu_and_small_pages(); /* before the first block: all are to come from one chunk */
+    one_cpu_and_small_pages();  /* before the first block: all are to come from one chunk */
     (void)cia_allocate(300000); /* too long for a small chunk, as a first one is */
     const char *first = cia_allocate(bytes), *block = first;
     for (int i = 0; ((uintptr_t)block ^ (uintptr_t)first) < CHUNK_BYTES; i++) {

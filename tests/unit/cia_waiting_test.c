@@ -1,0 +1,190 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * What a thread does that finds sub-heaps taken: how many spare ones there are, that it waits, and
+ * that waiting is no point of cancellation and ends in the child of a fork without handlers.
+ */
+#include "cia_fixture.h"
+#include "run_suite.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+pid_t _Fork(void);
+
+enum { BYTES = 5000 };
+
+static uint32_t spare_count(void)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = CPU_HEAPS; i < ALL_HEAPS; i++)
+        count += atomic_load(&heap_table[i]) != NULL;
+    return count;
+}
+
+/* Unmapped by the library; this stands before libc's, but not before a sanitizer's. */
+static _Atomic uint32_t unmapped_nothing;
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+int munmap(void *address, size_t bytes)
+{
+    unmapped_nothing += (uintptr_t)address < PAGE_BYTES;
+    return (int)syscall(SYS_munmap, address, bytes);
+}
+#endif
+
+static void *allocate_one(void *argument)
+{
+    if (*(const int *)argument >= 0)
+        stay_on_cpu(*(const int *)argument);
+    void *block = cia_allocate(BYTES);
+
+    ck_assert_ptr_nonnull(block);
+    cia_free(block);
+    return NULL;
+}
+
+static void run_thread(int cpu)
+{
+    pthread_t thread;
+
+    ck_assert_int_eq(pthread_create(&thread, NULL, allocate_one, &cpu), 0);
+    pthread_join(thread, NULL);
+}
+
+/* Holds the sub-heap of the one CPU and the spare one. */
+static struct subheap *hold_all(int cpu)
+{
+    stay_on_cpu(cpu);
+    make_first_call();
+    ck_assert(subheap_try_lock(heap_here()));
+    run_thread(cpu);
+    ck_assert_uint_eq(spare_count(), 1);
+    struct subheap *spare = atomic_load(&heap_table[CPU_HEAPS]);
+    ck_assert(subheap_try_lock(spare));
+    return spare;
+}
+
+START_TEST(a_thread_waits_where_there_are_as_many_spare_sub_heaps_as_cpus)
+{
+    int cpu = sched_getcpu();
+    struct subheap *spare = hold_all(cpu);
+    pthread_t thread;
+
+    ck_assert_int_eq(pthread_create(&thread, NULL, allocate_one, &cpu), 0);
+    usleep(50000);
+    ck_assert_uint_eq(spare_count(), 1);
+    subheap_unlock(spare);
+    pthread_join(thread, NULL);
+    ck_assert_uint_eq(spare_count(), 1);
+    subheap_unlock(heap_here());
+}
+END_TEST
+
+static pthread_barrier_t barrier;
+
+static void *race(void *argument)
+{
+    pthread_barrier_wait(&barrier);
+    return allocate_one(argument);
+}
+
+START_TEST(threads_that_make_the_same_spare_sub_heap_unmap_nothing_that_is_not_theirs)
+{
+    enum { THREADS = 16 };
+    pthread_t threads[THREADS];
+    int cpu = sched_getcpu();
+
+    stay_on_cpu(cpu);
+    make_first_call();
+    ck_assert_int_eq(pthread_barrier_init(&barrier, NULL, THREADS), 0);
+    ck_assert(subheap_try_lock(heap_here()));
+    int other = -1; /* any CPU */
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, race, i % 2 ? &cpu : &other), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    subheap_unlock(heap_here());
+    ck_assert_uint_eq(unmapped_nothing, 0);
+}
+END_TEST
+
+static void *trim_when_cancelled(void *argument)
+{
+    pthread_cancel(pthread_self());
+    cia_trim();
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    return argument;
+}
+
+START_TEST(waiting_for_a_sub_heap_is_no_point_of_cancellation)
+{
+    int cpu = sched_getcpu();
+    void *result;
+    pthread_t thread;
+
+    stay_on_cpu(cpu);
+    make_first_call();
+    ck_assert(subheap_try_lock(heap_here()));
+    ck_assert_int_eq(pthread_create(&thread, NULL, trim_when_cancelled, &cpu), 0);
+    pthread_join(thread, &result);
+    ck_assert_ptr_eq(result, &cpu);
+    subheap_unlock(heap_here());
+}
+END_TEST
+
+static atomic_bool held, over;
+
+static void *hold(void *argument)
+{
+    struct subheap *spare = hold_all(*(int *)argument);
+
+    atomic_store(&held, true);
+    while (!atomic_load(&over))
+        usleep(1000);
+    subheap_unlock(spare);
+    subheap_unlock(heap_here());
+    return NULL;
+}
+
+START_TEST(the_child_of_a_fork_without_handlers_finds_what_others_held_free)
+{
+    int cpu = sched_getcpu(), status;
+    pthread_t thread;
+
+    stay_on_cpu(cpu);
+    ck_assert_int_eq(pthread_create(&thread, NULL, hold, &cpu), 0);
+    while (!atomic_load(&held))
+        usleep(1000);
+    pid_t child = _Fork();
+    if (child == 0) {
+        void *block = cia_allocate(BYTES);
+
+        cia_free(block);
+        _exit(block != NULL ? 0 : 1);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    atomic_store(&over, true);
+    pthread_join(thread, NULL);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cia waiting");
+    TCase *tests = tcase_create("waiting");
+
+    tcase_set_timeout(tests, 20);
+    tcase_add_test(tests, a_thread_waits_where_there_are_as_many_spare_sub_heaps_as_cpus);
+    tcase_add_test(tests,
+                   threads_that_make_the_same_spare_sub_heap_unmap_nothing_that_is_not_theirs);
+    tcase_add_test(tests, waiting_for_a_sub_heap_is_no_point_of_cancellation);
+    tcase_add_test(tests, the_child_of_a_fork_without_handlers_finds_what_others_held_free);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
