@@ -310,12 +310,11 @@ void cia_free_slow(void *address)
     if (__builtin_expect(address == NULL, 0))
         return;
     PROBE1(free_slow_path, address);
-    if (!harden_is_on())
-        look_at_the_clock();
     if (harden_is_on()) {
         hardened_free(address);
         return;
     }
+    look_at_the_clock();
     if (__builtin_expect(info != NULL && page_info_is_tiny(info), 0)) {
         tiny_free(info, address);
         return;

@@ -328,10 +328,9 @@ static inline bool magazine_use(struct magazines *magazines, unsigned size_class
 bool magazine_may_rise(struct magazines *magazines, unsigned size_class);
 
 /* Says that blocks of the open magazine go home for want of room. */
-static inline void magazine_overflows(const struct magazine *magazine)
+static inline void magazine_overflows(struct magazine *magazine)
 {
-    atomic_store_explicit(&((struct magazine *)(uintptr_t)magazine)->overflowed, true,
-                          memory_order_relaxed);
+    atomic_store_explicit(&magazine->overflowed, true, memory_order_relaxed);
 }
 
 /*
@@ -350,7 +349,7 @@ uint32_t magazine_waiting_untouched(const struct magazine *magazine);
 
 /* With sequences: that of this CPU for blocks of pages that say so, or an empty one without room.
    A hint by the time it is used. */
-static inline const struct magazine *magazine_here(uint32_t offset)
+static inline struct magazine *magazine_here(uint32_t offset)
 {
     uint32_t cpu = (uint32_t)rseq_cpu() % CPU_HEAPS;
 

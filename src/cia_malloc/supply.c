@@ -264,7 +264,7 @@ static bool is_worth_unloading(const struct magazine *now)
  * no more, after its blocks went home. So blocks that are freed in the order of their allocation
  * come by here once in MAGAZINE_LEVEL_MOST times. Else false: the block goes home alone.
  */
-static bool put_elsewhere(const struct grip *grip, const struct magazine *now, struct subheap *held,
+static bool put_elsewhere(const struct grip *grip, struct magazine *now, struct subheap *held,
                           void *address)
 {
     enum { LOOKED_AT = 8 };

@@ -2,7 +2,7 @@
 set(memory_soak ${CMAKE_CURRENT_SOURCE_DIR}/memory_soak.sh)
 set(memory_short_huge-resize --seconds 8 --warm-up 2)
 set(memory_short_many-threads --seconds 8 --warm-up 2 --size 200)
-set(memory_short_phases --seconds 12 --warm-up 3 --size 40)
+set(memory_short_phases --seconds 24 --warm-up 6 --size 40) # a window has all phases
 set(memory_short_server --seconds 12 --warm-up 3 --size 40 --quiet 1)
 
 foreach(load huge-resize many-threads phases server)
