@@ -75,7 +75,7 @@ static clock_function *find_clock(void)
     return function != NULL ? (clock_function *)function : ask_kernel;
 }
 
-void clock_read(clockid_t clock, struct timespec *now)
+static clock_function *clock_of_this_machine(void)
 {
     /* Every thread finds the same: relaxed. */
     static clock_function *found;
@@ -85,5 +85,15 @@ void clock_read(clockid_t clock, struct timespec *now)
         function = find_clock();
         __atomic_store_n(&found, function, __ATOMIC_RELAXED);
     }
-    (void)function(clock, now);
+    return function;
+}
+
+void clock_read(clockid_t clock, struct timespec *now)
+{
+    (void)clock_of_this_machine()(clock, now);
+}
+
+bool clock_is_quick(void)
+{
+    return clock_of_this_machine() != ask_kernel;
 }

@@ -7,6 +7,7 @@
 #ifndef MPLACE_BASE_CLOCK_H
 #define MPLACE_BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -15,6 +16,9 @@
  * there is none, and under some clock sources: not inside a transaction.
  */
 void clock_read(clockid_t clock, struct timespec *now);
+
+/* Whether that is no system call, as far as can be told without one. */
+bool clock_is_quick(void);
 
 /* CLOCK_MONOTONIC. */
 static inline uint64_t clock_monotonic_ns(void)

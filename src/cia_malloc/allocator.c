@@ -196,7 +196,9 @@ static void *reallocate_hardened(void *block, size_t bytes)
 /* For a thread that may have slept since its last call: a program may have no other slow paths. */
 static inline void look_at_the_clock(void)
 {
-    if (magazines_use_sequences() && !magazine_has_announced(magazine_area))
+    /* Not the child of a vfork, whose work would be half done if it were killed. */
+    if (magazines_use_sequences() && !magazine_has_announced(magazine_area) &&
+        magazine_thread_area != MAGAZINE_AREA_OFF)
         supply_housekeeping();
 }
 

@@ -29,8 +29,7 @@ static size_t bytes_of(const struct chunk *chunk)
 
 static void give_back(struct chunk *chunk)
 {
-    if (chunk->base != NULL)
-        page_source_unmap(chunk->base, bytes_of(chunk));
+    page_source_unmap(chunk->base, bytes_of(chunk));
     if (chunk->marks != NULL)
         page_source_unmap(chunk->marks, MARKS_BYTES);
     page_source_unmap_metadata(chunk, sizeof *chunk);
@@ -105,15 +104,20 @@ static void close_ends(struct chunk *chunk)
 
 struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge)
 {
-    struct chunk *chunk = page_source_map_metadata(sizeof *chunk);
+    /* First what is most often refused. */
+    char *base = page_source_map((size_t)pages * PAGE_BYTES, CHUNK_BYTES);
+    struct chunk *chunk = base != NULL ? page_source_map_metadata(sizeof *chunk) : NULL;
 
-    if (chunk == NULL)
+    if (chunk == NULL) {
+        if (base != NULL)
+            page_source_unmap(base, (size_t)pages * PAGE_BYTES);
         return NULL;
+    }
     chunk->mapped_pages = (uint16_t)pages;
-    chunk->base = page_source_map(bytes_of(chunk), CHUNK_BYTES);
+    chunk->base = base;
     if (harden_is_on())
         chunk->marks = page_source_map(MARKS_BYTES, PAGE_BYTES);
-    if (chunk->base == NULL || (harden_is_on() && chunk->marks == NULL)) {
+    if (harden_is_on() && chunk->marks == NULL) {
         give_back(chunk);
         return NULL;
     }

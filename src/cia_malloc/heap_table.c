@@ -229,7 +229,8 @@ struct subheap *heap_acquire_slow(void)
         struct subheap *heap = try_or_make(cpu, node);
         bool exists, no_memory = false, holder = false;
 
-        for (int spins = 0; heap == NULL && spins < SUBHEAP_SPINS; spins++) {
+        bool has_own = atomic_load_explicit(&heap_table[cpu], memory_order_relaxed) != NULL;
+        for (int spins = 0; has_own && heap == NULL && spins < SUBHEAP_SPINS; spins++) {
             spin_pause();
             heap = try_number(cpu, node);
         }
@@ -326,8 +327,14 @@ static void before_fork(void)
 
     if (!claim_fork(__builtin_thread_pointer()))
         return;
-    while ((heap = heap_lock_next(&index, CPU_HEAPS, &passed_over)) != NULL)
-        held_for_fork[heap->number / 64] |= (uint64_t)1 << heap->number % 64;
+    while ((heap = heap_lock_next(&index, CPU_HEAPS, &passed_over)) != NULL) {
+        /* A thread that is asking the kernel for a chunk takes the lock again, and has no other to
+           go to; it may have a lock of libc's that fork waits for. The sub-heap is whole. */
+        if (heap->retaking > 0)
+            subheap_unlock(heap);
+        else
+            held_for_fork[heap->number / 64] |= (uint64_t)1 << heap->number % 64;
+    }
 }
 
 static void release_after_fork(void)
@@ -339,17 +346,19 @@ static void release_after_fork(void)
         return;
     }
     for (uint32_t i = 0; i < CPU_HEAPS; i++) {
-        if ((held_for_fork[i / 64] >> i % 64 & 1) != 0)
-            subheap_unlock(atomic_load_explicit(&heap_table[i], memory_order_relaxed));
+        struct subheap *heap = atomic_load_explicit(&heap_table[i], memory_order_relaxed);
+
+        if ((held_for_fork[i / 64] >> i % 64 & 1) != 0 && heap != NULL)
+            subheap_unlock(heap);
     }
     for (uint32_t i = 0; i < CPU_HEAPS / 64; i++)
         held_for_fork[i] = 0;
     atomic_store_explicit(&fork_holder, NULL, memory_order_release);
 }
 
-/* Takes what is locked by threads that are not here out of the table, and takes back the work that
-   they had in hand. */
-static void put_in_order(void)
+/* Takes what is locked by threads that are not here out of the table; and, by a thread that is
+   alone, takes back the work that they had in hand. */
+static void put_in_order(bool alone)
 {
     atomic_store_explicit(&table_process, this_process(), memory_order_relaxed);
     for (uint32_t i = 0; i < ALL_HEAPS; i++) {
@@ -357,9 +366,11 @@ static void put_in_order(void)
 
         if (heap == NULL)
             continue;
-        atomic_store_explicit(&heap->sleepers, 0, memory_order_relaxed);
         if (atomic_load_explicit(&heap->lock, memory_order_relaxed) == 0) {
-            page_heap_after_fork(&heap->pages);
+            if (alone) {
+                heap->retaking = 0;
+                page_heap_after_fork(&heap->pages);
+            }
             continue;
         }
         atomic_store_explicit(&heap_table[i], NULL, memory_order_relaxed);
@@ -383,9 +394,7 @@ static void look_whether_forked(void)
         !atomic_compare_exchange_strong_explicit(&table_process, &known, process,
                                                  memory_order_relaxed, memory_order_relaxed))
         return;
-    magazines_after_fork();
-    atomic_store_explicit(&fork_holder, NULL, memory_order_relaxed);
-    put_in_order();
+    put_in_order(false);
 }
 
 static void after_fork_in_child(void)
@@ -396,14 +405,16 @@ static void after_fork_in_child(void)
 
     magazines_after_fork();
     release_after_fork();
-    if (nested)
-        return; /* the code that this handler interrupted still holds the others */
+    if (nested) { /* the code that this handler interrupted still holds the others */
+        atomic_store_explicit(&table_process, this_process(), memory_order_relaxed);
+        return;
+    }
     forks_inside = 0;
     /* Another thread may have been forking: it is not here, and what it held is dropped below. */
     for (uint32_t i = 0; i < CPU_HEAPS / 64; i++)
         held_for_fork[i] = 0;
     atomic_store_explicit(&fork_holder, NULL, memory_order_relaxed);
-    put_in_order();
+    put_in_order(true);
 }
 
 void heap_table_register_fork(void)

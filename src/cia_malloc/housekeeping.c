@@ -80,20 +80,19 @@ static void keep_house(struct subheap *heap, uint64_t now, int32_t decay_time,
 {
     if (heap->magazines != NULL && look_at_magazines != NULL)
         look_at_magazines(heap, now);
-    if (decay_time != DECAY_NEVER && look_after(heap, now, (uint64_t)decay_time))
+    if (look_after(heap, now, (uint64_t)decay_time))
         trim(heap);
 }
 
 bool housekeeping_tick(void (*look_at_magazines)(struct subheap *heap, uint64_t now))
 {
     int32_t decay_time = decay_milliseconds();
-    uint64_t now = decay_clock(), due = atomic_load_explicit(&next_time, memory_order_relaxed);
-    uint64_t step =
-        (uint64_t)(decay_time == DECAY_NEVER ? DECAY_DEFAULT : decay_time) / DECAY_STEPS;
+    uint64_t now, due = atomic_load_explicit(&next_time, memory_order_relaxed);
     uint32_t count;
 
-    if (now < due)
+    if (decay_time == DECAY_NEVER || (now = decay_clock()) < due)
         return false;
+    uint64_t step = (uint64_t)decay_time / DECAY_STEPS;
     /* The others come too late; should the thread that wins be slow, they come in time again. */
     if (!atomic_compare_exchange_strong_explicit(&next_time, &due, now + step + 1,
                                                  memory_order_relaxed, memory_order_relaxed))
@@ -111,9 +110,7 @@ bool housekeeping_tick(void (*look_at_magazines)(struct subheap *heap, uint64_t 
         if (turns > 1)
             heap = next_in_turn(&count);
     }
-    if (decay_time != DECAY_NEVER) {
-        huge_give_back_old(now);
-        huge_unmap_refused();
-    }
+    huge_give_back_old(now);
+    huge_unmap_refused();
     return true;
 }

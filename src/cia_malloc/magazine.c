@@ -236,7 +236,14 @@ void magazine_begin_anew(struct magazines *magazines, unsigned size_class)
 
     if (ceiling == 0 || magazine_waiting(magazine) != 0)
         return;
-    magazines->ceiling_bytes -= (uint64_t)ceiling * bytes_of(size_class);
+    /* Counted anew: a thread that was moved, or found no magazine, rose elsewhere or not at all. */
+    magazines->ceiling_bytes = 0;
+    for (unsigned i = 0; i < ALL_MAGAZINES; i++)
+        magazines->ceiling_bytes +=
+            i == size_class
+                ? 0
+                : (uint64_t)atomic_load_explicit(&magazines->own[i].ceiling, memory_order_relaxed) *
+                      bytes_of(i);
     magazines->uses[size_class] = 0;
     if (served != magazines->served[size_class])
         bounds.ceiling = (uint16_t)first_ceiling(magazines, size_class);

@@ -379,6 +379,11 @@ struct magazines_withdrawn {
 bool magazines_withdraw(struct magazines_withdrawn *withdrawn);
 void magazines_return(const struct magazines_withdrawn *withdrawn);
 
+static inline bool magazines_is_withdrawn(const struct magazines_withdrawn *withdrawn, uint32_t cpu)
+{
+    return (withdrawn->cpus[cpu / 64] >> cpu % 64 & 1) != 0;
+}
+
 /* Those of the next CPU from *cpu on, which is moved behind it; NULL when there is none. */
 struct magazines *magazines_withdrawn_next(const struct magazines_withdrawn *withdrawn,
                                            uint32_t *cpu);

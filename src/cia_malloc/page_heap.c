@@ -7,6 +7,7 @@
 
 #include "base/memory_nodes.h"
 #include "base/settings.h"
+#include "cia_malloc/harden.h"
 
 enum {
     CHUNK_PROBES = 8, /* chunks with room looked at before a new one is mapped */
@@ -207,6 +208,8 @@ static void join_one_more(struct page_heap *heap)
 void page_heap_take_work(struct page_heap *heap, struct page_work *work)
 {
     *work = heap->work;
+    if (work->populate.count > 0)
+        atomic_fetch_add_explicit(&heap->populating, 1, memory_order_relaxed);
     heap->work.chunks = heap->work.doomed = NULL;
     heap->work.populate.count = 0;
 }
@@ -216,6 +219,9 @@ void page_work_do(struct page_heap *heap, struct page_work *work)
     struct chunk *next;
 
     populate_now(&work->populate);
+    /* Release pairs with the acquire in doom_empty. */
+    if (work->populate.count > 0)
+        atomic_fetch_sub_explicit(&heap->populating, 1, memory_order_release);
     for (struct chunk *chunk = work->doomed; chunk != NULL; chunk = next) {
         next = chunk->work_next;
         chunk_destroy(chunk);
@@ -255,6 +261,7 @@ void page_heap_take_in(struct page_heap *heap)
 
 void page_heap_after_fork(struct page_heap *heap)
 {
+    atomic_store_explicit(&heap->populating, 0, memory_order_relaxed);
     page_heap_take_in(heap);
     for (uint32_t i = 0; i < CHUNK_CIRCLES && heap->chunks_in_work > 0; i++) {
         struct chunk *begin = heap->circle[i], *chunk = begin;
@@ -279,9 +286,12 @@ void page_heap_after_fork(struct page_heap *heap)
  */
 static _Atomic uint64_t refused_at;
 
+/* This thread asks all the same, once: others may be refused meanwhile. */
+static __attribute__((tls_model("initial-exec"))) _Thread_local bool asks_again;
+
 void page_heap_ask_again(void)
 {
-    atomic_store_explicit(&refused_at, 0, memory_order_relaxed);
+    asks_again = true;
 }
 
 bool page_heap_may_trim(const struct page_heap *heap)
@@ -292,7 +302,7 @@ bool page_heap_may_trim(const struct page_heap *heap)
 /* The least that serves the request at any residue. */
 static uint32_t small_chunk_pages(const struct page_request *request)
 {
-    uint32_t least = request->pages + request->preferred_modulus + 2; /* hardened: its ends */
+    uint32_t least = request->pages + request->preferred_modulus;
 
     return least <= SMALL_CHUNK_PAGES ? SMALL_CHUNK_PAGES : CHUNK_PAGES;
 }
@@ -300,10 +310,12 @@ static uint32_t small_chunk_pages(const struct page_request *request)
 static bool take_from_new_chunk(struct page_heap *heap, const struct page_request *request,
                                 struct page_run *run)
 {
-    if (decay_is_recent(atomic_load_explicit(&refused_at, memory_order_relaxed)))
+    if (!asks_again && decay_is_recent(atomic_load_explicit(&refused_at, memory_order_relaxed)))
         return false;
+    asks_again = false;
     bool huge = mode() == HUGE_ALWAYS;
-    uint32_t small = small_chunk_pages(request);
+    /* Hardened, a chunk has closed pages at its ends: it is to fill its 4 MiB. */
+    uint32_t small = harden_is_on() ? CHUNK_PAGES : small_chunk_pages(request);
     uint32_t pages = heap->chunk_count == 0 && !huge ? small : CHUNK_PAGES;
 
     heap->lock->give_up(heap->owner);
@@ -377,6 +389,9 @@ static uint32_t doom_empty(struct page_heap *heap, uint32_t most, uint32_t stay)
 {
     uint32_t pages = 0;
 
+    /* Blocks of a load may be freed by others before their pages are populated. */
+    if (atomic_load_explicit(&heap->populating, memory_order_acquire) != 0)
+        return 0;
     while (heap->circle[CHUNKS_EMPTY] != NULL && heap->chunk_count > stay) {
         struct chunk *oldest = heap->circle[CHUNKS_EMPTY]->previous;
 

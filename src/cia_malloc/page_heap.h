@@ -49,6 +49,7 @@ struct page_heap {
     bool joining;             /* there may be halves to join to huge pages */
     uint32_t refused_pages;   /* dirty when the kernel last refused to purge; 0: it did not */
     uint32_t chunks_in_work;
+    _Atomic uint32_t populating;  /* threads that populate pages without the lock: no chunk goes */
     struct page_work work;        /* chosen since the lock was taken */
     _Atomic(struct chunk *) done; /* whose work is done: pushed by compare-and-swap (release)
                                      without the lock, taken whole by exchange (acquire) under it */
@@ -91,7 +92,8 @@ bool page_heap_take(struct page_heap *heap, const struct page_request *request,
 /* Makes a run longer, where it ends, by so many pages. False when they are not free. */
 bool page_heap_extend(struct page_heap *heap, struct chunk *chunk, uint32_t end, uint32_t pages);
 
-/* Lets the next call of page_heap_take ask for a chunk in any case: before a malloc is to fail. */
+/* Lets this thread's next call of page_heap_take ask for a chunk in any case: before a malloc is to
+   fail. */
 void page_heap_ask_again(void);
 
 /* Whether a trim of this one for want of memory is worth the walk: not again in those milliseconds

@@ -86,8 +86,19 @@ void subheap_unlock_and_work(struct subheap *heap)
         drain_full(full);
 }
 
-static const struct page_heap_lock lock_of_pages = {.give_up = subheap_unlock,
-                                                    .take = subheap_lock};
+static void give_up(struct subheap *heap)
+{
+    heap->retaking++;
+    subheap_unlock(heap);
+}
+
+static void take_again(struct subheap *heap)
+{
+    subheap_lock(heap);
+    heap->retaking -= heap->retaking > 0; /* a child of fork forgets those of other threads */
+}
+
+static const struct page_heap_lock lock_of_pages = {.give_up = give_up, .take = take_again};
 
 struct subheap *subheap_create(uint32_t number, uint8_t node)
 {

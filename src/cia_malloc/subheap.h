@@ -38,6 +38,9 @@ struct subheap {
     _Atomic uint32_t sleepers;
     uint32_t number; /* constant: its place in the heap table */
     uint32_t uses;   /* of magazines under the lock */
+    /* Threads that gave up the lock to ask the kernel for a chunk, and will take it again: fork
+       must not hold it from them, see before_fork. Under the lock. */
+    uint32_t retaking;
     struct page_heap pages;
     uint32_t large_live; /* large blocks handed out */
     uint64_t large_allocations;

@@ -6,6 +6,7 @@
  */
 #include "cia_malloc/supply.h"
 
+#include "base/clock.h"
 #include "cia_malloc/grip.h"
 #include "cia_malloc/heap_table.h"
 #include "cia_malloc/housekeeping.h"
@@ -203,7 +204,7 @@ static uintptr_t supply_by_sequences(ptrdiff_t area, unsigned size_class)
     if (heap->magazines != NULL && magazine_use(heap->magazines, size_class))
         most = (uint32_t)heap->magazines->own[size_class].load;
     count = load_from(heap, size_class, most, blocks);
-    may_rise = most > 1 && magazine_may_rise(heap->magazines, size_class);
+    may_rise = most > 1 && count > 0 && magazine_may_rise(heap->magazines, size_class);
     subheap_unlock(heap);
     if (count == 0)
         return 0;
@@ -303,8 +304,8 @@ static inline struct subheap *heap_here(void)
 }
 
 /* Under locks a thread that slept cannot be told from one that did not: the clock is looked at once
-   in so many mallocs. */
-enum { USES_BEFORE_A_LOOK = 32 };
+   in so many mallocs; more where that is a system call, which aborts a transaction. */
+enum { USES_BEFORE_A_LOOK = 32, USES_BEFORE_A_CALL = 4096 };
 
 /* In both, what is constant is read before the exchange, which the loads after it wait for. */
 uintptr_t supply_pop_under_lock(unsigned size_class)
@@ -317,7 +318,8 @@ uintptr_t supply_pop_under_lock(unsigned size_class)
     if (__builtin_expect(!subheap_try_lock(heap), 0))
         return 0;
     uintptr_t block = magazine_pop_held(magazine);
-    bool look = ++heap->uses % USES_BEFORE_A_LOOK == 0;
+    bool look = ++heap->uses % USES_BEFORE_A_LOOK == 0 &&
+                (clock_is_quick() || heap->uses % USES_BEFORE_A_CALL == 0);
     subheap_unlock(heap);
     if (__builtin_expect(look, 0))
         supply_housekeeping();
@@ -398,9 +400,12 @@ static void flush(struct subheap *heap, uint64_t now)
 
     if (by_sequences && !magazines_withdraw(&withdrawn))
         return;
-    for (unsigned i = 0; i < ALL_MAGAZINES; i++) {
-        if (!subheap_lock_soon(heap))
-            break; /* the next time */
+    /* A CPU whose magazines are being published is not among the withdrawn. */
+    for (unsigned i = 0;
+         i < ALL_MAGAZINES && (!by_sequences || magazines_is_withdrawn(&withdrawn, heap->number));
+         i++) {
+        if (!subheap_try_lock(heap))
+            continue; /* the next time */
         empty_held(magazines, i, heap);
         magazine_begin_anew(magazines, i);
         subheap_unlock(heap);
@@ -413,8 +418,7 @@ static void flush(struct subheap *heap, uint64_t now)
 static void flush_if_due(struct subheap *heap, uint64_t now)
 {
     enum { LEAST_MS = 100, PARTS = 4 };
-    int32_t time = decay_milliseconds();
-    uint64_t period = (uint64_t)(time == DECAY_NEVER ? DECAY_DEFAULT : time) / PARTS;
+    uint64_t period = (uint64_t)decay_milliseconds() / PARTS;
     uint64_t flushed_at = atomic_load_explicit(&heap->magazines->flushed_at, memory_order_relaxed);
 
     if (flushed_at == 0)

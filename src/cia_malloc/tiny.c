@@ -162,7 +162,8 @@ static __attribute__((noinline)) uintptr_t supply(unsigned tiny, ptrdiff_t area)
         }
     }
     count = tiny_heap_take(&heap->tiny, tiny, blocks, most);
-    bool may_rise = magazine != NULL && magazine_may_rise(heap->magazines, TINY_MAGAZINES + tiny);
+    bool may_rise =
+        magazine != NULL && count > 0 && magazine_may_rise(heap->magazines, TINY_MAGAZINES + tiny);
     heap->tiny.classes[tiny].allocations += count > 0;
     if (magazines_use_sequences()) {
         subheap_unlock(heap);
