@@ -36,7 +36,10 @@ static inline size_t tiny_bytes(unsigned tiny)
 /* Whether it is a page of tiny blocks. */
 static inline bool page_info_is_tiny(const struct page_info *info)
 {
-    return (unsigned)info->size_class - CLASS_TINY < TINY_CLASSES;
+    /* Relaxed, not plain: where a huge block begins, see page_map_set_huge, whose address may have
+       been another thread's block before. */
+    return (unsigned)__atomic_load_n(&info->size_class, __ATOMIC_RELAXED) - CLASS_TINY <
+           TINY_CLASSES;
 }
 
 /*

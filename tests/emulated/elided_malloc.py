@@ -102,7 +102,7 @@ def grows(report, owners, sections):
         elif abort["cause"] == "page_fault":
             kind = "pages of the allocator's own"
         # As above: when a run is carved.
-        elif abort["cause"] == "system_call" and function.startswith("clock_gettime"):
+        elif abort["cause"] == "system_call" and function.startswith(("clock_gettime", "ask_kernel")):
             kind = "clock"
         elif abort["cause"] == "system_call" and function in ("madvise", "mmap", "mmap64"):
             kind = "batches"
