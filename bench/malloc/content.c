@@ -6,12 +6,18 @@
  */
 #include "content.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+/* One line, whichever thread is first; the others wait for the end that it brings. */
 _Noreturn static void end_with(const char *line)
 {
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+
+    while (atomic_flag_test_and_set(&said))
+        pause();
     ssize_t written = write(STDERR_FILENO, line, strlen(line));
 
     (void)written; /* nothing is left to be done about it */

@@ -30,7 +30,7 @@ BUILD is the build folder. LOAD is one of
 
 Prints a line a minute, and the verdict. A later window may reach 1.1 of the most in the first one and a little
 more: 16 MiB resident, 64 MiB of address space, 50 mappings, 2 sub-heaps (huge-resize, where chance decides
-how long the blocks are: 150 MiB, 200 MiB, 150). Exit status: 0 all limits held, 1 one was violated or the
+how long the blocks are: 150 MiB, 200 MiB, 150; phases: 64 and 128 MiB). Exit status: 0 all limits held, 1 one was violated or the
 load failed, 2 bad arguments.
 END
 }
@@ -107,8 +107,10 @@ many-threads)
 phases)
     size=${size:-300}
     command+=(--workload phases --size "$size" --threads 2 --seconds "$seconds")
-    # The benchmark's own table takes 0.4 of what is live.
-    limit[resident]=$((size * 4 + 30)) limit[space]=$((size * 8 + 200)) limit[mappings]=4000
+    # The benchmark's own table takes 0.4 of what is live; each of four sub-heaps, two of them spare,
+    # may keep 32 MiB of free pages, whatever is live.
+    limit[resident]=$((size * 4 + 160)) limit[space]=$((size * 8 + 400)) limit[mappings]=4000
+    spare[resident]=64 spare[space]=128
     ;;
 server)
     size=${size:-100}
