@@ -23,7 +23,11 @@
 
 _Atomic(_Atomic(void *) *) page_source_root[1 << ROOT_BITS];
 
-/* Written at each map and unmap only: once in thousands of allocations. */
+/*
+ * Written at each map and unmap only: once in thousands of allocations. Released before addresses
+ * go back to the kernel and acquired when it hands some out: who gets them next, from whichever
+ * thread, sees what was written about them before, in the page map for instance.
+ */
 static atomic_size_t mapped_bytes;
 
 /* At the hint if that is free; else, or without one, where the kernel likes. */
@@ -35,7 +39,7 @@ static void *map_near(void *hint, size_t bytes)
     errno = saved_errno;
     if (address == MAP_FAILED)
         return NULL;
-    atomic_fetch_add_explicit(&mapped_bytes, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&mapped_bytes, bytes, memory_order_acquire);
     return address;
 }
 
@@ -47,12 +51,13 @@ static void *map_anywhere(size_t bytes)
 bool page_source_unmap(void *address, size_t bytes)
 {
     int saved_errno = errno;
-    bool unmapped = munmap(address, bytes) == 0;
 
-    if (unmapped)
-        atomic_fetch_sub_explicit(&mapped_bytes, bytes, memory_order_relaxed);
-    else
+    atomic_fetch_sub_explicit(&mapped_bytes, bytes, memory_order_release);
+    bool unmapped = munmap(address, bytes) == 0;
+    if (!unmapped) {
+        atomic_fetch_add_explicit(&mapped_bytes, bytes, memory_order_relaxed);
         madvise(address, bytes, MADV_DONTNEED);
+    }
     errno = saved_errno;
     return unmapped;
 }
@@ -262,12 +267,14 @@ void page_source_populate(void *address, size_t bytes)
 void *page_source_grow(void *address, size_t old_bytes, size_t new_bytes)
 {
     int saved_errno = errno;
-    void *grown = mremap(address, old_bytes, new_bytes, MREMAP_MAYMOVE);
 
+    /* The old addresses go back if the block moves; the count stays: malloc at the limit asks it. */
+    atomic_fetch_add_explicit(&mapped_bytes, 0, memory_order_release);
+    void *grown = mremap(address, old_bytes, new_bytes, MREMAP_MAYMOVE);
     errno = saved_errno;
     if (grown == MAP_FAILED)
         return NULL;
-    atomic_fetch_add_explicit(&mapped_bytes, new_bytes - old_bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&mapped_bytes, new_bytes - old_bytes, memory_order_acquire);
     return grown;
 }
 
