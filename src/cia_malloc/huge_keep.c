@@ -49,7 +49,7 @@ static size_t keep_most(void)
     size_t live, blocks;
 
     huge_totals(&live, &blocks);
-    size_t in_use = (live + page_heap_used_bytes()) / 2;
+    size_t in_use = live + page_heap_used_bytes();
 
     return in_use < LEAST ? LEAST : in_use > MOST ? MOST : in_use;
 }
