@@ -16,8 +16,8 @@ enum {
     /* Free pages kept populated for the next run: 32 MiB, or an eighth of what is in use. With 8
        MiB a program that frees 25 MB at the end of each phase takes four times as long. */
     DIRTY_PAGES_LEAST = 8192,
-    /* Pages purged in one call: 4 MiB take the kernel some hundred microseconds. */
-    PURGE_PAGES_MOST = CHUNK_PAGES,
+    /* Pages purged by a malloc or free: 4 MiB take the kernel some hundred microseconds. */
+    PURGE_PAGES_AT_ONCE = CHUNK_PAGES,
     /* The first chunk of a sub-heap, and others where there is no memory for more: a program under
        a narrow limit of its address space, or one that locks all of it, may have no 4 MiB. */
     SMALL_CHUNK_PAGES = (256 << 10) / PAGE_BYTES,
@@ -105,6 +105,18 @@ static void take_out(struct page_heap *heap, struct chunk *chunk)
         *first = chunk->next;
 }
 
+static uint32_t chunks_in_circle(const struct chunk *first)
+{
+    uint32_t count = 0;
+
+    for (const struct chunk *chunk = first; chunk != NULL; chunk = chunk->next) {
+        count++;
+        if (chunk->next == first)
+            break;
+    }
+    return count;
+}
+
 /* The circle that a chunk should be in, which is where it is while it is between two of them. */
 static enum chunk_circle circle_for(const struct chunk *chunk)
 {
@@ -188,6 +200,13 @@ static void add_work(struct page_heap *heap, struct chunk *chunk)
     heap->chunks_in_work++;
 }
 
+/* Once the lock is given up. The chunk is in no circle. */
+static void give_back_later(struct page_heap *heap, struct chunk *chunk)
+{
+    chunk->work_next = heap->work.destroy;
+    heap->work.destroy = chunk;
+}
+
 /* One chunk a call: a half takes the kernel a millisecond. */
 static void join_one_more(struct page_heap *heap)
 {
@@ -210,7 +229,7 @@ void page_heap_take_work(struct page_heap *heap, struct page_work *work)
     *work = heap->work;
     if (work->populate.count > 0)
         atomic_fetch_add_explicit(&heap->populating, 1, memory_order_relaxed);
-    heap->work.chunks = heap->work.doomed = NULL;
+    heap->work.chunks = heap->work.destroy = NULL;
     heap->work.populate.count = 0;
 }
 
@@ -219,10 +238,12 @@ void page_work_do(struct page_heap *heap, struct page_work *work)
     struct chunk *next;
 
     populate_now(&work->populate);
-    /* Release pairs with the acquire in doom_empty. */
-    if (work->populate.count > 0)
+    /* Release pairs with the acquire in remove_empty. 0: this thread forked meanwhile, in a signal
+       handler, and this is the child. */
+    if (work->populate.count > 0 &&
+        atomic_load_explicit(&heap->populating, memory_order_relaxed) > 0)
         atomic_fetch_sub_explicit(&heap->populating, 1, memory_order_release);
-    for (struct chunk *chunk = work->doomed; chunk != NULL; chunk = next) {
+    for (struct chunk *chunk = work->destroy; chunk != NULL; chunk = next) {
         next = chunk->work_next;
         chunk_destroy(chunk);
     }
@@ -264,12 +285,9 @@ void page_heap_after_fork(struct page_heap *heap)
     atomic_store_explicit(&heap->populating, 0, memory_order_relaxed);
     page_heap_take_in(heap);
     for (uint32_t i = 0; i < CHUNK_CIRCLES && heap->chunks_in_work > 0; i++) {
-        struct chunk *begin = heap->circle[i], *chunk = begin;
-        uint32_t count = 0;
+        struct chunk *chunk = heap->circle[i];
 
-        for (bool around = chunk == NULL; !around; around = chunk == begin, count++)
-            chunk = chunk->next;
-        for (chunk = begin; count > 0; count--) {
+        for (uint32_t count = chunks_in_circle(chunk); count > 0; count--) {
             struct chunk *next = chunk->next;
 
             /* This thread's own goes on, below the signal handler that forked. */
@@ -323,12 +341,20 @@ static bool take_from_new_chunk(struct page_heap *heap, const struct page_reques
     if (chunk == NULL && small < pages)
         chunk = chunk_create(small, heap->node, false);
     heap->lock->take(heap->owner);
-    if (chunk == NULL) {
+    /* Other threads may have found no room either, and some may be before this one. Else each of
+       them would add a chunk for one run. */
+    bool found = take_from_circle(heap, CHUNKS_ROOMY, CHUNK_PROBES, request, true, run) ||
+                 take_from_circle(heap, CHUNKS_EMPTY, CHUNK_PROBES, request, true, run);
+    if (chunk == NULL && !found)
         atomic_store_explicit(&refused_at, decay_clock(), memory_order_relaxed);
-        return false;
-    }
+    if (chunk == NULL)
+        return found;
     chunk->owner = heap->owner;
     chunk->pending = &heap->work.populate;
+    if (found) {
+        give_back_later(heap, chunk);
+        return true;
+    }
     insert(heap, chunk, CHUNKS_EMPTY);
     heap->chunk_count++;
     heap->joining = wants_to_join(heap); /* by now the chunks before it are full, and populated */
@@ -339,7 +365,7 @@ static bool take_from_new_chunk(struct page_heap *heap, const struct page_reques
 static void decay_some(struct page_heap *heap)
 {
     heap->changed_at = decay_clock();
-    page_heap_decay(heap, heap->changed_at, PURGE_PAGES_MOST);
+    page_heap_decay(heap, heap->changed_at, PURGE_PAGES_AT_ONCE);
 }
 
 bool page_heap_take(struct page_heap *heap, const struct page_request *request,
@@ -375,17 +401,16 @@ bool page_heap_extend(struct page_heap *heap, struct chunk *chunk, uint32_t end,
     return true;
 }
 
-static void doom(struct page_heap *heap, struct chunk *chunk)
+static void remove_chunk(struct page_heap *heap, struct chunk *chunk)
 {
     take_out(heap, chunk);
     heap->chunk_count--;
     heap->dirty_pages -= chunk->dirty_pages;
-    chunk->work_next = heap->work.doomed;
-    heap->work.doomed = chunk;
+    give_back_later(heap, chunk);
 }
 
 /* Empty chunks, the one that has been so for longest first, but so many chunks stay. */
-static uint32_t doom_empty(struct page_heap *heap, uint32_t most, uint32_t stay)
+static uint32_t remove_empty(struct page_heap *heap, uint32_t most, uint32_t stay)
 {
     uint32_t pages = 0;
 
@@ -398,7 +423,7 @@ static uint32_t doom_empty(struct page_heap *heap, uint32_t most, uint32_t stay)
         if (oldest->dirty_pages > most - pages || oldest->worker != NULL)
             break;
         pages += oldest->dirty_pages;
-        doom(heap, oldest);
+        remove_chunk(heap, oldest);
     }
     return pages;
 }
@@ -406,14 +431,10 @@ static uint32_t doom_empty(struct page_heap *heap, uint32_t most, uint32_t stay)
 /* From its end: what came last is taken first. May choose more than most, see chunk_begin_purge. */
 static uint32_t purge_circle(struct page_heap *heap, enum chunk_circle circle, uint32_t most)
 {
-    struct chunk *chunk = heap->circle[circle];
-    uint32_t count = 0, purged = 0;
+    struct chunk *chunk = heap->circle[circle] != NULL ? heap->circle[circle]->previous : NULL;
+    uint32_t purged = 0;
 
-    for (bool around = chunk == NULL; !around; around = chunk == heap->circle[circle], count++)
-        chunk = chunk->next;
-    if (count > 0)
-        chunk = chunk->previous;
-    for (; count > 0 && purged < most; count--) {
+    for (uint32_t count = chunks_in_circle(chunk); count > 0 && purged < most; count--) {
         struct chunk *next = chunk->previous;
 
         if (chunk->dirty_pages > 0 && chunk->worker == NULL) {
@@ -433,7 +454,7 @@ static uint32_t purge_circle(struct page_heap *heap, enum chunk_circle circle, u
 static uint32_t purge(struct page_heap *heap, uint32_t most, uint32_t stay)
 {
     static const enum chunk_circle order[] = {CHUNKS_EMPTY, CHUNKS_ROOMY, CHUNKS_FULL};
-    uint32_t purged = doom_empty(heap, most, stay);
+    uint32_t purged = remove_empty(heap, most, stay);
 
     for (size_t i = 0; i < CHUNK_CIRCLES && purged < most; i++)
         purged += purge_circle(heap, order[i], most - purged);
@@ -468,7 +489,7 @@ static void keep_within_bounds(struct page_heap *heap)
     if (bound < 2 * heap->refused_pages)
         bound = 2 * heap->refused_pages;
     if (heap->dirty_pages > bound)
-        (void)purge(heap, PURGE_PAGES_MOST, 1);
+        (void)purge(heap, PURGE_PAGES_AT_ONCE, 1);
 }
 
 void page_heap_return(struct page_heap *heap, struct chunk *chunk, uint32_t page, uint32_t pages)
@@ -489,16 +510,8 @@ void page_heap_return(struct page_heap *heap, struct chunk *chunk, uint32_t page
 
 static void visit_circle(struct chunk *chunk, void (*visit)(struct chunk *chunk))
 {
-    struct chunk *begin = chunk;
-    uint32_t count = 0;
-
     /* Chunks leave the circle meanwhile: count them first, and read each one's next before. */
-    for (; chunk != NULL; chunk = chunk->next) {
-        count++;
-        if (chunk->next == begin)
-            break;
-    }
-    for (chunk = begin; count > 0; count--) {
+    for (uint32_t count = chunks_in_circle(chunk); count > 0; count--) {
         struct chunk *next = chunk->next;
 
         visit(chunk);

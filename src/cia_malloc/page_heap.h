@@ -26,7 +26,7 @@ enum chunk_circle {
 /* Work that was chosen under the lock, for the thread that chose it: see chunk.h. */
 struct page_work {
     struct chunk *chunks; /* to be purged or joined, by work_next */
-    struct chunk *doomed; /* to be destroyed, likewise: they are in no circle any more */
+    struct chunk *destroy; /* to be destroyed, likewise: they are in no circle any more */
     struct pending_pages populate;
 };
 
@@ -117,7 +117,7 @@ void page_heap_decay(struct page_heap *heap, uint64_t now, uint32_t most);
    and hands the chunks back. Under the lock they are taken in again. */
 static inline bool page_heap_has_work(const struct page_heap *heap)
 {
-    return heap->work.chunks != NULL || heap->work.doomed != NULL || heap->work.populate.count != 0;
+    return heap->work.chunks != NULL || heap->work.destroy != NULL || heap->work.populate.count != 0;
 }
 void page_heap_take_work(struct page_heap *heap, struct page_work *work);
 void page_work_do(struct page_heap *heap, struct page_work *work);

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * What a thread does that finds sub-heaps taken: how many spare ones there are, that it waits, and
- * that waiting is no point of cancellation and ends in the child of a fork without handlers.
+ * that waiting is no point of cancellation and ends in the child of a fork without handlers. And
+ * that those who find no room together do not add a chunk each.
  */
 #include "cia_fixture.h"
 #include "run_suite.h"
@@ -121,6 +122,44 @@ static void *trim_when_cancelled(void *argument)
     return argument;
 }
 
+static struct page_heap page_heap;
+static const struct page_request few_pages = {.pages = 4, .modulus = 1, .preferred_modulus = 1};
+
+/* While one thread asks the kernel for a chunk without the lock, others come that find no room. */
+static void others_take_pages(struct subheap *owner)
+{
+    static int others = 10;
+    struct page_run run;
+
+    (void)owner;
+    if (others-- > 0)
+        ck_assert(page_heap_take(&page_heap, &few_pages, &run));
+}
+
+static void take_lock(struct subheap *owner)
+{
+    (void)owner;
+}
+
+START_TEST(threads_that_find_no_room_at_the_same_time_add_one_chunk)
+{
+    static const struct page_heap_lock lock = {.give_up = others_take_pages, .take = take_lock};
+    struct page_work work;
+    struct page_run run;
+
+    cia_free(cia_allocate(BYTES)); /* settings are read */
+    page_heap_initialise(&page_heap, NULL, &lock);
+    size_t mapped = page_source_mapped_bytes();
+    ck_assert(page_heap_take(&page_heap, &few_pages, &run));
+    ck_assert_uint_eq(page_heap.chunk_count, 1);
+    page_heap_take_work(&page_heap, &work);
+    page_work_do(&page_heap, &work);
+    ck_assert_uint_le(page_source_mapped_bytes() - mapped,
+                      CHUNK_BYTES + sizeof(struct chunk) +
+                          PAGE_MAP_LEAF_PAGES * sizeof(struct page_info));
+}
+END_TEST
+
 START_TEST(waiting_for_a_sub_heap_is_no_point_of_cancellation)
 {
     int cpu = sched_getcpu();
@@ -183,6 +222,7 @@ int main(void)
     tcase_add_test(tests, a_thread_waits_where_there_are_as_many_spare_sub_heaps_as_cpus);
     tcase_add_test(tests,
                    threads_that_make_the_same_spare_sub_heap_unmap_nothing_that_is_not_theirs);
+    tcase_add_test(tests, threads_that_find_no_room_at_the_same_time_add_one_chunk);
     tcase_add_test(tests, waiting_for_a_sub_heap_is_no_point_of_cancellation);
     tcase_add_test(tests, the_child_of_a_fork_without_handlers_finds_what_others_held_free);
     suite_add_tcase(suite, tests);
