@@ -385,8 +385,6 @@ uint32_t chunk_finish_work(struct chunk *chunk)
 {
     uint32_t dirty = 0;
 
-    if (chunk->worker == NULL)
-        return 0;
     for (uint32_t w = 0; w < CHUNK_WORDS; w++) {
         chunk->used[w] &= ~chunk->purging[w];
         chunk->used_pages -= (uint32_t)__builtin_popcountll(chunk->purging[w]);

@@ -6,11 +6,10 @@
  *
  * Everything here but the remote words is read and written under the lock of the sub-heap that owns
  * the chunk. What asks the kernel is done without it, by the thread that chose it under the lock,
- * once it has given the lock up:
- *
- *     under the lock     chunk_begin_purge, chunk_begin_join: the chunk is in work, and the pages
- * to be purged count as used; chunk_populate notes ranges without it         chunk_do_work,
- * populate_now under the lock     chunk_finish_work
+ * once it has given the lock up. Populating: chunk_populate notes ranges under the lock,
+ * populate_now has them populated. Purging and joining: chunk_begin_purge or chunk_begin_join
+ * choose pages under the lock, and the chunk is in work: pages to be purged count as used;
+ * chunk_do_work does it without the lock; chunk_finish_work takes the result in, under it.
  */
 #ifndef MPLACE_CIA_CHUNK_H
 #define MPLACE_CIA_CHUNK_H
@@ -191,8 +190,8 @@ uint32_t chunk_begin_purge(struct chunk *chunk, uint32_t most);
 
 void chunk_do_work(struct chunk *chunk);
 
-/* Returns how many pages are dirty again because the kernel refused them: it does where memory is
-   locked. Of a chunk that is not in work: 0. */
+/* Of a chunk in work. Returns how many pages are dirty again because the kernel refused them: it
+   does where memory is locked. */
 uint32_t chunk_finish_work(struct chunk *chunk);
 
 /* A span and its remote words have the same index in their chunk. */

@@ -187,7 +187,6 @@ static struct subheap *acquire_spare(uint8_t node, bool must_not_wait, bool *no_
     struct subheap *heap = NULL;
 
     *no_memory = false;
-
     for (uint32_t i = CPU_HEAPS; heap == NULL && i < ALL_HEAPS; i++) {
         bool exists = atomic_load_explicit(&heap_table[i], memory_order_relaxed) != NULL;
 

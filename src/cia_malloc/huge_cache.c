@@ -10,8 +10,9 @@
 
 /*
  * From empty to claimed by compare-and-swap; then the hints, then the mapping, by a store
- * (release). From the mapping to empty by exchange (acquire): the taker finds the record as it was
- * left. A child of fork may find a slot claimed by a thread that it does not have: one fewer there.
+ * (release). From the mapping to empty by compare-and-swap (acquire): the taker finds the record as
+ * it was left. A child of fork may find a slot claimed by a thread that it does not have: one fewer
+ * there.
  */
 static struct huge claimed;
 

@@ -227,6 +227,15 @@ uint64_t magazine_served(const struct magazine *magazine)
     return atomic_load_explicit(&magazine->top, memory_order_relaxed) >> MAGAZINE_TOP_BITS;
 }
 
+void magazines_count_ceilings(struct magazines *magazines)
+{
+    magazines->ceiling_bytes = 0;
+    for (unsigned i = 0; i < ALL_MAGAZINES; i++)
+        magazines->ceiling_bytes +=
+            (uint64_t)atomic_load_explicit(&magazines->own[i].ceiling, memory_order_relaxed) *
+            bytes_of(i);
+}
+
 void magazine_begin_anew(struct magazines *magazines, unsigned size_class)
 {
     struct magazine *magazine = &magazines->own[size_class];
@@ -236,14 +245,7 @@ void magazine_begin_anew(struct magazines *magazines, unsigned size_class)
 
     if (ceiling == 0 || magazine_waiting(magazine) != 0)
         return;
-    /* Counted anew: a thread that was moved, or found no magazine, rose elsewhere or not at all. */
-    magazines->ceiling_bytes = 0;
-    for (unsigned i = 0; i < ALL_MAGAZINES; i++)
-        magazines->ceiling_bytes +=
-            i == size_class
-                ? 0
-                : (uint64_t)atomic_load_explicit(&magazines->own[i].ceiling, memory_order_relaxed) *
-                      bytes_of(i);
+    magazines->ceiling_bytes -= (uint64_t)ceiling * bytes_of(size_class);
     magazines->uses[size_class] = 0;
     if (served != magazines->served[size_class])
         bounds.ceiling = (uint16_t)first_ceiling(magazines, size_class);
@@ -324,7 +326,7 @@ bool magazines_withdraw(struct magazines_withdrawn *withdrawn)
 void magazines_return(const struct magazines_withdrawn *withdrawn)
 {
     for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
-        if ((withdrawn->cpus[cpu / 64] >> cpu % 64 & 1) != 0)
+        if (magazines_is_withdrawn(withdrawn, cpu))
             enter(cpu, atomic_load_explicit(&published[cpu], memory_order_relaxed));
     }
     atomic_store_explicit(&withdrawer, NULL, memory_order_release);
@@ -336,7 +338,7 @@ struct magazines *magazines_withdrawn_next(const struct magazines_withdrawn *wit
     while (*cpu < CPU_HEAPS) {
         uint32_t here = (*cpu)++;
 
-        if ((withdrawn->cpus[here / 64] >> here % 64 & 1) != 0)
+        if (magazines_is_withdrawn(withdrawn, here))
             return atomic_load_explicit(&published[here], memory_order_relaxed);
     }
     return NULL;

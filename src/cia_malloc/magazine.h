@@ -334,8 +334,14 @@ static inline void magazine_overflows(struct magazine *magazine)
 }
 
 /*
- * For who has the magazine alone, empty, and the lock: it begins anew. A class that served nothing
- * since it last did has no magazine any more.
+ * For who has the magazines alone, and the lock: what they may hold together is counted anew. A
+ * thread that was moved, or found no magazine, raised another CPU's ceiling or none.
+ */
+void magazines_count_ceilings(struct magazines *magazines);
+
+/*
+ * For who has the magazine alone, empty, and the lock, after magazines_count_ceilings: it begins
+ * anew. A class that served nothing since it last did has no magazine any more.
  */
 void magazine_begin_anew(struct magazines *magazines, unsigned size_class);
 

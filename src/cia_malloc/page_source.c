@@ -268,7 +268,8 @@ void *page_source_grow(void *address, size_t old_bytes, size_t new_bytes)
 {
     int saved_errno = errno;
 
-    /* The old addresses go back if the block moves; the count stays: malloc at the limit asks it. */
+    /* The old addresses go back if the block moves; the count stays: malloc at the limit asks it.
+     */
     atomic_fetch_add_explicit(&mapped_bytes, 0, memory_order_release);
     void *grown = mremap(address, old_bytes, new_bytes, MREMAP_MAYMOVE);
     errno = saved_errno;

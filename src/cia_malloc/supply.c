@@ -178,7 +178,7 @@ static __attribute__((noinline)) uintptr_t supply_under_lock(unsigned size_class
         uint32_t count = load_from(heap, size_class, most, blocks);
         block = count > 0 ? (uintptr_t)blocks[0] : 0;
         if (count > 1) {
-            /* Refused where a handler above this lock put blocks there. */
+            /* Refused where the ceiling leaves no room for a load. */
             if (!magazine_load_held(grip.held, blocks + 1, count - 1))
                 unload(heap, blocks + 1, count - 1);
             if (magazine_may_rise(heap->magazines, size_class))
@@ -396,7 +396,7 @@ static void flush(struct subheap *heap, uint64_t now)
 {
     struct magazines *magazines = heap->magazines;
     struct magazines_withdrawn withdrawn;
-    bool by_sequences = magazines_use_sequences();
+    bool by_sequences = magazines_use_sequences(), counted = false;
 
     if (by_sequences && !magazines_withdraw(&withdrawn))
         return;
@@ -406,6 +406,9 @@ static void flush(struct subheap *heap, uint64_t now)
          i++) {
         if (!subheap_try_lock(heap))
             continue; /* the next time */
+        if (!counted)
+            magazines_count_ceilings(magazines);
+        counted = true;
         empty_held(magazines, i, heap);
         magazine_begin_anew(magazines, i);
         subheap_unlock(heap);
