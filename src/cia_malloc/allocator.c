@@ -364,15 +364,6 @@ size_t cia_usable(const void *address)
     return block.bytes - (size_t)((const char *)address - block.start);
 }
 
-/* A block above the classes that is a run of pages, where it is. */
-static bool extend_run(void *address, size_t bytes)
-{
-    if (bytes > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES || page_map_huge(address) != NULL)
-        return false;
-    struct block block = block_at(page_source_owner(address), address);
-    return large_extend(&block, bytes);
-}
-
 /*
  * A block above the classes that grows and has to move gets this part more than was asked for: one
  * that grows in small steps is copied once in so many of its lengths. What is not used of that has
@@ -399,11 +390,8 @@ void *cia_reallocate(void *block, size_t bytes)
         return block;
     bool zeroed;
     void *moved = NULL;
-    if (usable > SIZE_CLASS_LARGEST && bytes > usable) {
-        if (extend_run(block, bytes))
-            return block;
+    if (usable > SIZE_CLASS_LARGEST && bytes > usable)
         moved = allocate_quietly(bytes + bytes / GROWTH_PART, &zeroed);
-    }
     if (moved == NULL)
         moved = allocate_quietly(bytes, &zeroed);
     if (moved == NULL)

@@ -153,22 +153,6 @@ void chunk_destroy(struct chunk *chunk)
     give_back(chunk);
 }
 
-/* Takes free pages, of which so many are dirty. */
-static void take(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t dirty)
-{
-    set_range(chunk->used, first, pages, true);
-    chunk->used_pages += pages;
-    chunk->dirty_pages -= dirty;
-}
-
-bool chunk_take_at(struct chunk *chunk, uint32_t first, uint32_t pages)
-{
-    if (first + pages > CHUNK_PAGES || last_set(chunk->used, first, pages) >= 0)
-        return false;
-    take(chunk, first, pages, count_set(chunk->touched, first, pages));
-    return true;
-}
-
 int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint32_t residue,
                      bool *clean)
 {
@@ -184,7 +168,9 @@ int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint
             uint32_t dirty = count_set(chunk->touched, first, pages);
 
             *clean = dirty == 0;
-            take(chunk, first, pages, dirty);
+            set_range(chunk->used, first, pages, true);
+            chunk->used_pages += pages;
+            chunk->dirty_pages -= dirty;
             return (int)first;
         }
         /* The next free page behind the obstacle, and from there the right residue. */

@@ -153,10 +153,6 @@ void chunk_destroy(struct chunk *chunk);
 int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint32_t residue,
                      bool *clean);
 
-/* Marks these very pages used. False, nothing changed, when one of them is, or is no page of the
-   chunk. */
-bool chunk_take_at(struct chunk *chunk, uint32_t first, uint32_t pages);
-
 /* Gives a run back; those of its pages that were touched count as dirty. */
 void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages);
 

@@ -97,24 +97,3 @@ void *large_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t align
     subheap_unlock(heap);
     return block;
 }
-
-bool large_extend(const struct block *block, size_t bytes)
-{
-    struct chunk *chunk = block->chunk;
-    struct subheap *heap = chunk->owner;
-    struct span *span = &chunk->spans[block->span];
-    uint32_t old = span->run_pages;
-    uint32_t pages = pages_of(bytes, chunk->pages[span->run_page].first_line);
-
-    if (pages > LARGE_GREATEST_PAGES || !subheap_try_lock(heap))
-        return false;
-    bool extended = page_heap_extend(&heap->pages, chunk, span->run_page + old, pages - old);
-    if (extended) {
-        for (uint32_t i = old; i < pages; i++)
-            chunk->pages[span->run_page + i] = chunk->pages[span->run_page];
-        span->run_pages = (uint16_t)pages;
-        heap->large_pages_live += pages - old;
-    }
-    subheap_unlock(heap);
-    return extended;
-}

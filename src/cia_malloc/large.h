@@ -28,10 +28,4 @@ enum {
  */
 void *large_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t alignment, bool *zeroed);
 
-/*
- * Makes a block that is a run of pages at least bytes long, where it is. False when the pages
- * behind it are not free, or its sub-heap's lock is taken, or it would be longer than a run.
- */
-bool large_extend(const struct block *block, size_t bytes);
-
 #endif

@@ -387,20 +387,6 @@ bool page_heap_take(struct page_heap *heap, const struct page_request *request,
     return taken;
 }
 
-bool page_heap_extend(struct page_heap *heap, struct chunk *chunk, uint32_t end, uint32_t pages)
-{
-    uint32_t dirty_before = chunk->dirty_pages;
-
-    if (!chunk_take_at(chunk, end, pages))
-        return false;
-    chunk_touch(chunk, end, pages);
-    heap->used_pages += pages;
-    heap->dirty_pages -= dirty_before - chunk->dirty_pages;
-    move_to_its_circle(heap, chunk);
-    publish(heap);
-    return true;
-}
-
 static void remove_chunk(struct page_heap *heap, struct chunk *chunk)
 {
     take_out(heap, chunk);

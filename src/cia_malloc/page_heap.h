@@ -89,9 +89,6 @@ void page_heap_initialise(struct page_heap *heap, struct subheap *owner,
 bool page_heap_take(struct page_heap *heap, const struct page_request *request,
                     struct page_run *run);
 
-/* Makes a run longer, where it ends, by so many pages. False when they are not free. */
-bool page_heap_extend(struct page_heap *heap, struct chunk *chunk, uint32_t end, uint32_t pages);
-
 /* Lets this thread's next call of page_heap_take ask for a chunk in any case: before a malloc is to
    fail. */
 void page_heap_ask_again(void);

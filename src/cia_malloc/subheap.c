@@ -14,8 +14,6 @@
 #include <stdlib.h>
 
 enum {
-    /* While a class has fewer blocks than this, its runs are spread over the L2. */
-    SPREAD_BLOCKS = 4096,
     /* Bytes that may wait in an inbox before a freeing thread sees to it. */
     INBOX_BYTES_GREATEST = 4 << 20,
 };
@@ -131,9 +129,7 @@ static bool add_run(struct subheap *heap, struct class_heap *class_heap)
     };
     struct page_run run;
 
-    /* Where it has more blocks than an L2 has lines for, it matters no more where the next begin,
-       and the pages between runs would be lost to it. */
-    if (class_heap->has_runs && l2_pages > modulus && class_heap->capacity < SPREAD_BLOCKS) {
+    if (class_heap->has_runs && l2_pages > modulus) {
         request.preferred_modulus = l2_pages;
         request.preferred_residue = class_heap_wanted_page(class_heap, type) & (l2_pages - 1);
     }

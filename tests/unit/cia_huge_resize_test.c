@@ -155,23 +155,6 @@ START_TEST(arrays_that_grow_side_by_side_in_small_steps_move_seldom)
 }
 END_TEST
 
-START_TEST(a_run_with_free_pages_behind_it_grows_where_it_is)
-{
-    char *other = cia_allocate(500 * KIB); /* in a chunk with room for more */
-    char *block = cia_allocate(100 * KIB);
-
-    memset(block, 5, 100 * KIB);
-    for (size_t bytes = 100 * KIB; bytes <= 400 * KIB; bytes += 10 * KIB)
-        ck_assert_ptr_eq(cia_reallocate(block, bytes), block);
-    for (size_t i = 0; i < 100 * KIB; i++)
-        ck_assert_int_eq(block[i], 5);
-    ck_assert_uint_ge(cia_usable(block), 400 * KIB);
-    cia_free(block);
-    cia_free(other);
-    ck_assert_uint_eq(live_blocks(), 0);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("cia huge resize");
@@ -185,7 +168,6 @@ int main(void)
     tcase_add_test(tests, a_block_that_shrinks_and_grows_all_the_time_seldom_asks_the_kernel);
 #endif
     tcase_add_test(tests, arrays_that_grow_side_by_side_in_small_steps_move_seldom);
-    tcase_add_test(tests, a_run_with_free_pages_behind_it_grows_where_it_is);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
