@@ -10,7 +10,7 @@
  */
 #include "base/code_location.h"
 #include "base/report.h"
-#include "cia_malloc/live.h"
+#include "cia_malloc/statistics/shared_statistics.h"
 #include "stats_reader/reader.h"
 
 #include <ctype.h>

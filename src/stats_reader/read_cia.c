@@ -5,8 +5,8 @@
  * other, given to the allocator's own sums. Nothing is locked: what a thread changes meanwhile is
  * read before or after.
  */
-#include "cia_malloc/live.h"
-#include "cia_malloc/quarantine.h"
+#include "cia_malloc/hardened/quarantine.h"
+#include "cia_malloc/statistics/shared_statistics.h"
 #include "stats_reader/reader.h"
 
 #include <string.h>
@@ -108,7 +108,8 @@ static void add_subheap(const struct target *target, const struct live_cia *live
     if (heap.quarantine != NULL && target_read(target, (uintptr_t)heap.quarantine, &quarantine,
                                                offsetof(struct quarantine, drawn)))
         cia_summary_add_quarantine(summary, &quarantine);
-    read_inbox(target, (uintptr_t)atomic_load_explicit(&heap.inbox, memory_order_relaxed), summary);
+    read_inbox(target, (uintptr_t)atomic_load_explicit(&heap.inbox.newest, memory_order_relaxed),
+               summary);
     read_tiny_inbox(target, live->page_source_root,
                     atomic_load_explicit(&heap.tiny.inbox, memory_order_relaxed), summary);
 }

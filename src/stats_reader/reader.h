@@ -8,7 +8,7 @@
 #ifndef MPLACE_STATS_READER_READER_H
 #define MPLACE_STATS_READER_READER_H
 
-#include "cia_malloc/summary.h"
+#include "cia_malloc/statistics/summary.h"
 #include "mutex/live_locks.h"
 #include "mutex/statistics_output.h"
 #include "stats_reader/target.h"

@@ -124,6 +124,35 @@ cpu_warns_of_what_spoils_a_measurement()
     esac
 }
 
+# The order of the folders is that of src/cia_malloc/README.md.
+include_order()
+{
+    run python3 "$source_folder/tests/scripts/include_order.py" "$1" --top src --top bench \
+        --folder src/cia_malloc=api,statistics,hardened,cpu_cache,large,heap,pages
+}
+
+includes_go_one_way()
+{
+    include_order "$source_folder"
+    expect "violations" "" "$(cat "$scratch/out")"
+    expect "exit status" 0 "$status"
+}
+
+an_include_against_the_order_is_found()
+{
+    mkdir "$scratch/tree"
+    cp -r "$source_folder/src" "$source_folder/bench" "$scratch/tree"
+    echo '#include "cia_malloc/heap/block.h"' >>"$scratch/tree/src/cia_malloc/pages/decay.c"
+    include_order "$scratch/tree"
+    expect "exit status" 1 "$status"
+    expect "violation" "src/cia_malloc/pages/decay.c includes src/cia_malloc/heap/block.h: heap is above pages" "$(cat "$scratch/out")"
+    cp "$source_folder/src/cia_malloc/pages/decay.c" "$scratch/tree/src/cia_malloc/pages"
+    echo '#include "cia_malloc/heap/subheap.h"' >>"$scratch/tree/src/cia_malloc/heap/size_class.c"
+    include_order "$scratch/tree"
+    expect "exit status with a circle" 1 "$status"
+    expect "circle" 1 "$(grep -c '^a circle of includes: .*src/cia_malloc/heap/size_class.*src/cia_malloc/heap/subheap' "$scratch/out")"
+}
+
 # A PATH of its own, with a few programs of the system and whatever the test puts beside them.
 private_path()
 {

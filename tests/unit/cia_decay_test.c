@@ -4,8 +4,9 @@
  * Memory that nobody uses goes back in its time: little by little, from the sub-heap that the
  * program works in and from those that nobody comes by. Time is what the test says.
  */
-#include "cia_malloc/decay.h"
-#include "cia_malloc/housekeeping.h"
+#include "cia_malloc/cpu_cache/flush.h"
+#include "cia_malloc/cpu_cache/housekeeping.h"
+#include "cia_malloc/pages/decay.h"
 
 #include "cia_clock.h"
 #include "cia_fixture.h"
@@ -250,7 +251,7 @@ static struct subheap *leave_a_sub_heap(char *runs[RUNS], bool in_inbox)
     if (in_inbox) {
         subheap_unlock(heap);
         free_runs(runs);
-        ck_assert_ptr_nonnull(atomic_load(&other->inbox));
+        ck_assert_ptr_nonnull(atomic_load(&other->inbox.newest));
     } else {
         free_runs(runs);
         ck_assert(subheap_try_lock(other));
@@ -272,7 +273,7 @@ START_TEST(a_sub_heap_that_nobody_comes_by_gives_its_pages_back)
             clock_milliseconds += STEP;
             housekeeping_tick(NULL);
             if (i == 4)
-                ck_assert_ptr_null(atomic_load(&other->inbox));
+                ck_assert_ptr_null(atomic_load(&other->inbox.newest));
             if (i == DECAY_STEPS * 3 / 4) {
                 ck_assert_uint_gt(resident_pages_of_runs(runs), all / 10);
                 ck_assert_uint_lt(resident_pages_of_runs(runs), all * 3 / 4);
@@ -310,7 +311,7 @@ START_TEST(a_sub_heap_that_nobody_comes_by_gives_its_idle_runs_back)
     /* Freed from here, after it was trimmed; the run would be kept for its next malloc. */
     for (int i = 0; i < COUNT; i++)
         cia_free(blocks[i]);
-    supply_empty_magazines();
+    flush_all();
     let_time_pass();
     ck_assert_uint_eq(other->pages.used_pages, 0);
     ck_assert_uint_eq(other->pages.dirty_pages, 0);
@@ -327,7 +328,7 @@ START_TEST(a_sub_heap_that_somebody_holds_is_passed_by)
         clock_milliseconds += TIME;
         housekeeping_tick(NULL);
     }
-    ck_assert_ptr_nonnull(atomic_load(&other->inbox));
+    ck_assert_ptr_nonnull(atomic_load(&other->inbox.newest));
     subheap_unlock(other);
 }
 END_TEST
@@ -349,15 +350,15 @@ START_TEST(what_waits_in_a_magazine_that_is_not_used_goes_home)
         cia_free(waiting[i]);
     idle = &heap_here()->magazines->own[size_class_of(IDLE_BYTES)];
     used = &heap_here()->magazines->own[size_class_of(USED_BYTES)];
-    ck_assert_uint_gt(magazine_waiting(idle), 100);
+    ck_assert_uint_gt(magazine_cached(idle), 100);
     for (int i = 0; i <= DECAY_STEPS; i++) { /* a quarter of that, and the first look */
-        ck_assert(i >= DECAY_STEPS / 4 || magazine_waiting(idle) > 100);
+        ck_assert(i >= DECAY_STEPS / 4 || magazine_cached(idle) > 100);
         cia_free(cia_allocate(USED_BYTES));
-        ck_assert_uint_gt(magazine_waiting(used), 0);
+        ck_assert_uint_gt(magazine_cached(used), 0);
         clock_milliseconds += STEP + 1;
-        supply_housekeeping();
+        flush_housekeeping();
     }
-    ck_assert_uint_eq(magazine_waiting(idle), 0);
+    ck_assert_uint_eq(magazine_cached(idle), 0);
     ck_assert_uint_eq(live_blocks(), 0);
 }
 END_TEST

@@ -6,9 +6,9 @@
 #ifndef TESTS_UNIT_CIA_FIXTURE_H
 #define TESTS_UNIT_CIA_FIXTURE_H
 
-#include "cia_malloc/allocator.h"
-#include "cia_malloc/heap_table.h"
-#include "cia_malloc/statistics.h"
+#include "cia_malloc/api/allocator.h"
+#include "cia_malloc/cpu_cache/heap_table.h"
+#include "cia_malloc/statistics/statistics.h"
 
 #include <check.h>
 #include <pthread.h>

@@ -5,10 +5,10 @@
  * them, a block from one behaves as one from a fresh mapping.
  */
 #include "base/random.h"
-#include "cia_malloc/decay.h"
-#include "cia_malloc/huge_cache.h"
-#include "cia_malloc/huge_keep.h"
-#include "cia_malloc/large.h"
+#include "cia_malloc/large/huge_cache.h"
+#include "cia_malloc/large/huge_keep.h"
+#include "cia_malloc/large/large.h"
+#include "cia_malloc/pages/decay.h"
 
 #include "cia_clock.h"
 #include "cia_fixture.h"

@@ -6,8 +6,8 @@
  * blocks.
  */
 #include "base/random.h"
-#include "cia_malloc/huge_cache.h"
-#include "cia_malloc/huge_mapping.h"
+#include "cia_malloc/large/huge_cache.h"
+#include "cia_malloc/large/huge_mapping.h"
 
 #include "cia_fixture.h"
 #include "run_suite.h"

@@ -5,7 +5,7 @@
  * fork, or another thread takes them away.
  */
 #include "base/random.h"
-#include "cia_malloc/magazine_held.h"
+#include "cia_malloc/cpu_cache/magazine_exclusive.h"
 
 #include "cia_fixture.h"
 #include "run_suite.h"
@@ -227,7 +227,7 @@ START_TEST(a_level_stays_within_its_bounds_when_there_are_no_more_boxes)
         }
     }
     cia_trim();
-    ck_assert_uint_eq(magazine_waiting(magazine), 0);
+    ck_assert_uint_eq(magazine_cached(magazine), 0);
 }
 END_TEST
 
@@ -245,7 +245,7 @@ START_TEST(the_longest_blocks_of_magazines_wait_in_small_numbers)
         for (int i = 0; i < 300; i++) {
             cia_free(blocks[i]);
             check_what_waits(magazine);
-            ck_assert_uint_le(magazine_waiting(magazine) * MAGAZINE_LARGEST,
+            ck_assert_uint_le(magazine_cached(magazine) * MAGAZINE_LARGEST,
                               MAGAZINE_LOADS_OF_LONG * MAGAZINE_LOAD_BYTES);
         }
         ck_assert_uint_eq(magazine_bounds_of(magazine).boxes, 0);
@@ -350,9 +350,9 @@ START_TEST(what_is_wrongly_said_to_have_been_freed_can_be_freed)
     void *block = cia_allocate(BYTES);
 
     magazine->store->last[magazine_colour(block)] = magazine_line(block);
-    uint32_t waiting = magazine_waiting(magazine);
+    uint32_t waiting = magazine_cached(magazine);
     cia_free(block);
-    ck_assert_uint_eq(magazine_waiting(magazine), waiting + 1);
+    ck_assert_uint_eq(magazine_cached(magazine), waiting + 1);
     ck_assert_uint_eq(live_blocks(), 0);
 }
 END_TEST
@@ -367,7 +367,7 @@ START_TEST(a_level_that_is_empty_but_for_its_counts_takes_blocks)
     memset(magazine->store->count, MAGAZINE_OF_A_COLOUR, sizeof magazine->store->count);
     for (uint32_t i = 0; i < 10; i++) {
         cia_free(blocks[i]);
-        ck_assert_uint_eq(magazine_waiting(magazine), i + 1);
+        ck_assert_uint_eq(magazine_cached(magazine), i + 1);
     }
 }
 END_TEST
@@ -432,8 +432,8 @@ START_TEST(a_thread_that_only_frees_has_magazines_and_hoards_little)
     pthread_join(thread, NULL);
     stay_on_cpu(1);
     /* But not many: nobody asks for blocks there. */
-    ck_assert_uint_gt(magazine_waiting(magazine_of_class()), MAGAZINE_COLOURS);
-    ck_assert_uint_le(magazine_waiting(magazine_of_class()),
+    ck_assert_uint_gt(magazine_cached(magazine_of_class()), MAGAZINE_COLOURS);
+    ck_assert_uint_le(magazine_cached(magazine_of_class()),
                       MAGAZINE_FIRST_CEILING + MAGAZINE_COLOURS);
     ck_assert_uint_eq(live_blocks(), 0);
 }
@@ -558,9 +558,9 @@ START_TEST(a_trim_empties_the_magazines)
     allocate_many();
     for (int i = 0; i < MANY; i++)
         cia_free(blocks[i]);
-    ck_assert_uint_gt(magazine_waiting(magazine), MAGAZINE_COLOURS);
+    ck_assert_uint_gt(magazine_cached(magazine), MAGAZINE_COLOURS);
     cia_trim();
-    ck_assert_uint_eq(magazine_waiting(magazine), 0);
+    ck_assert_uint_eq(magazine_cached(magazine), 0);
 }
 END_TEST
 

@@ -5,8 +5,8 @@
  * here, and this program stands between cia and its system calls: it writes down what is asked for.
  * One test asks the kernel itself.
  */
-#include "cia_malloc/large.h"
-#include "cia_malloc/magazine_sequences.h"
+#include "cia_malloc/cpu_cache/magazine_sequences.h"
+#include "cia_malloc/large/large.h"
 
 #include "base/memory_nodes.h"
 #include "cia_fixture.h"

@@ -7,8 +7,8 @@
  */
 #include "base/cache_geometry.h"
 #include "base/random.h"
-#include "cia_malloc/allocator.h"
-#include "cia_malloc/heap_table.h"
+#include "cia_malloc/api/allocator.h"
+#include "cia_malloc/cpu_cache/heap_table.h"
 
 #include "run_suite.h"
 

@@ -169,7 +169,7 @@ static void stop_it(void (*call)(void), enum place wanted)
     atomic_store(&over, true);
     pthread_join(victim, NULL);
     printf("seed 1, %d stops: %d outside, %d with a lock, %d in a sequence, %d with "
-           "magazines withdrawn\n",
+           "magazines revoked\n",
            stops, counts[OUTSIDE], counts[WITH_A_LOCK], counts[IN_A_SEQUENCE], counts[WITHDRAWN]);
     ck_assert_int_eq(counts[wanted], STOPS_WANTED);
 }

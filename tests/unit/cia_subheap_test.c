@@ -5,7 +5,7 @@
  * back, memory is given back, misuse ends the process with one line.
  */
 #include "base/random.h"
-#include "cia_malloc/large.h"
+#include "cia_malloc/large/large.h"
 
 #include "cia_fixture.h"
 #include "run_suite.h"
@@ -79,7 +79,7 @@ START_TEST(a_remote_free_reaches_its_owner_once)
     for (int i = 0; i < 1000; i++)
         cia_free(blocks[i]);
     subheap_unlock(heap);
-    ck_assert_ptr_nonnull(atomic_load(&heap->inbox));
+    ck_assert_ptr_nonnull(atomic_load(&heap->inbox.newest));
     ck_assert_uint_eq(live_blocks(), 0);
 }
 END_TEST

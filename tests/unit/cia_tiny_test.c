@@ -5,8 +5,9 @@
  * handed out twice when threads move, free for each other, fork, or trim.
  */
 #include "base/random.h"
-#include "cia_malloc/decay.h"
-#include "cia_malloc/housekeeping.h"
+#include "cia_malloc/cpu_cache/flush.h"
+#include "cia_malloc/cpu_cache/housekeeping.h"
+#include "cia_malloc/pages/decay.h"
 
 #include "cia_clock.h"
 #include "cia_fixture.h"
@@ -78,7 +79,7 @@ START_TEST(a_thousand_blocks_that_come_and_go_wait_in_the_magazine)
             cia_free(blocks[i]);
     }
     magazine = &heap_here()->magazines->own[TINY_MAGAZINES];
-    ck_assert_uint_ge(magazine_waiting(magazine), BATCH);
+    ck_assert_uint_ge(magazine_cached(magazine), BATCH);
     ck_assert_uint_eq(live_blocks(), 0);
 }
 END_TEST
@@ -222,14 +223,14 @@ START_TEST(what_waits_unused_goes_home)
     for (int i = 0; i < MANY; i++)
         cia_free(blocks[i]);
     magazine = &heap_here()->magazines->own[TINY_MAGAZINES];
-    waiting = magazine_waiting(magazine);
+    waiting = magazine_cached(magazine);
     ck_assert_uint_gt(waiting, 0);
     for (int i = 0; i <= 2 * DECAY_STEPS; i++) {
-        ck_assert(i >= DECAY_STEPS / 4 || magazine_waiting(magazine) == waiting);
+        ck_assert(i >= DECAY_STEPS / 4 || magazine_cached(magazine) == waiting);
         clock_milliseconds += DECAY_DEFAULT / DECAY_STEPS + 1;
-        supply_housekeeping();
+        flush_housekeeping();
     }
-    ck_assert_uint_eq(magazine_waiting(magazine), 0);
+    ck_assert_uint_eq(magazine_cached(magazine), 0);
     ck_assert_uint_eq(live_blocks(), 0);
 }
 END_TEST

@@ -1,0 +1,428 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * What the fast paths of allocator.h leave, except blocks of the classes (cpu_cache/refill.h):
+ * aligned and large blocks, the end of memory, changes of size.
+ */
+#include "cia_malloc/api/allocator.h"
+
+#include "base/probes.h"
+#include "cia_malloc/cpu_cache/flush.h"
+#include "cia_malloc/cpu_cache/heap_table.h"
+#include "cia_malloc/cpu_cache/refill.h"
+#include "cia_malloc/cpu_cache/release.h"
+#include "cia_malloc/cpu_cache/tiny.h"
+#include "cia_malloc/hardened/hardened.h"
+#include "cia_malloc/large/large.h"
+#include "cia_malloc/pages/harden_mode.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * One block from the locked sub-heap's class for it, aligned to more than a line: the class's
+ * blocks have all colours and are each long enough for an aligned address, so the aligned ones take
+ * in turn all sets that their alignment leaves.
+ */
+static void *take_aligned(struct subheap *heap, size_t alignment, size_t bytes)
+{
+    bool untouched;
+    char *block = subheap_allocate(heap, size_class_of(bytes + alignment - LINE_BYTES), &untouched);
+    char *aligned = NULL;
+
+    if (block != NULL) {
+        aligned = block + (-(uintptr_t)block & (alignment - 1));
+        if (aligned != block) {
+            struct block at = block_at(page_source_owner(block), block);
+
+            class_heap_hand_out_inside(&at.chunk->spans[at.span], (uint32_t)__builtin_ctzll(at.bit),
+                                       block, alignment);
+        }
+    }
+    return aligned;
+}
+
+/* Whether a block of that alignment, above a line or a line, is pages and no block of a class. */
+static bool takes_pages(size_t alignment, size_t bytes)
+{
+    return bytes > SIZE_CLASS_LARGEST - (alignment - LINE_BYTES) || alignment >= PAGE_RUN_ALIGNMENT;
+}
+
+/* A block from the locked sub-heap, which is unlocked. */
+static void *take_and_unlock(struct subheap *heap, size_t alignment, size_t bytes, bool *zeroed)
+{
+    void *block;
+
+    if (takes_pages(alignment, bytes))
+        return large_allocate_and_unlock(heap, bytes, alignment, zeroed);
+    block = alignment > LINE_BYTES ? take_aligned(heap, alignment, bytes)
+                                   : subheap_allocate(heap, size_class_of(bytes), zeroed);
+    subheap_unlock(heap);
+    return block;
+}
+
+static void *allocate_here(size_t alignment, size_t bytes, bool *zeroed)
+{
+    struct subheap *heap = heap_acquire();
+
+    return heap != NULL ? take_and_unlock(heap, alignment, bytes, zeroed) : NULL;
+}
+
+static void *allocate_aligned_once(size_t alignment, size_t bytes, bool *zeroed)
+{
+    void *block = allocate_here(alignment, bytes, zeroed);
+
+    if (takes_pages(alignment, bytes))
+        flush_housekeeping();
+    return block;
+}
+
+static void *allocate_once(size_t bytes, bool *zeroed)
+{
+    uintptr_t block;
+
+    if (bytes > SIZE_CLASS_LARGEST)
+        return allocate_aligned_once(LINE_BYTES, bytes, zeroed);
+    if (__builtin_expect(tiny_serves(bytes), 0)) {
+        *zeroed = false;
+        return tiny_allocate(bytes);
+    }
+    block = refill_block(size_class_of(bytes));
+    *zeroed = (block & MAGAZINE_UNTOUCHED) != 0;
+    return magazine_block(block);
+}
+
+/*
+ * From whichever sub-heap has such a block free: that of this CPU has none, nor can it grow. Begins
+ * where the last block was found, because the next one usually is there as well.
+ */
+static void *allocate_anywhere(size_t alignment, size_t bytes, bool *zeroed)
+{
+    static _Atomic uint32_t found_in; /* relaxed: a hint */
+    uint32_t begin = atomic_load_explicit(&found_in, memory_order_relaxed);
+    uint32_t passed_over = 0;
+    void *block = NULL;
+
+    for (uint32_t turn = 0; turn < 2 && block == NULL; turn++) {
+        uint32_t index = turn == 0 ? begin : 0, end = turn == 0 ? ALL_HEAPS : begin;
+        struct subheap *heap;
+
+        while (block == NULL && (heap = heap_lock_next(&index, end, &passed_over)) != NULL) {
+            block = take_and_unlock(heap, alignment, bytes, zeroed);
+            if (block != NULL)
+                atomic_store_explicit(&found_in, heap->number, memory_order_relaxed);
+        }
+    }
+    return block;
+}
+
+/*
+ * Gathers what nobody uses; whether to try again then. Not whether pages went back: what one CPU's
+ * magazines held may be just what another CPU wants.
+ */
+static bool made_room_for(size_t bytes)
+{
+    if (bytes >= page_source_mapped_bytes())
+        return false; /* all of it would not do */
+    cia_trim();
+    page_heap_ask_again();
+    return true;
+}
+
+/*
+ * After a failure. What other CPUs have free comes before what must be gathered for it: a trim
+ * empties the magazines of all CPUs, so that the next call of each would end up here too, and as
+ * memory ends every call of every thread would be a trim.
+ */
+static __attribute__((noinline)) void *allocate_at_the_limit(size_t alignment, size_t bytes,
+                                                             bool *zeroed)
+{
+    void *block = NULL;
+
+    if (bytes <= (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES)
+        block = allocate_anywhere(alignment, bytes, zeroed);
+    if (block != NULL || !made_room_for(bytes))
+        return block;
+    block = allocate_here(alignment, bytes, zeroed);
+    return block != NULL ? block : allocate_anywhere(alignment, bytes, zeroed);
+}
+
+static __attribute__((noinline)) void *allocate(size_t bytes, bool *zeroed)
+{
+    void *block = allocate_once(bytes, zeroed);
+
+    if (__builtin_expect(block == NULL, 0))
+        block = allocate_at_the_limit(LINE_BYTES, bytes, zeroed);
+    return block;
+}
+
+/* Everything that asks for memory with CIA_HARDEN=1; in the same order as memory ends. */
+static __attribute__((noinline)) void *allocate_hardened(size_t alignment, size_t bytes,
+                                                         bool zeroed)
+{
+    struct subheap *heap;
+    void *block = NULL;
+
+    if (bytes > PTRDIFF_MAX)
+        return NULL;
+    for (int tries = 0; tries < 2 && block == NULL; tries++) {
+        uint32_t index = 0, passed_over = 0;
+
+        if (tries > 0 && !made_room_for(bytes))
+            return NULL;
+        heap = heap_acquire();
+        if (heap != NULL)
+            block = hardened_allocate_and_unlock(heap, alignment, bytes, zeroed);
+        while (block == NULL && (heap = heap_lock_next(&index, ALL_HEAPS, &passed_over)) != NULL)
+            block = hardened_allocate_and_unlock(heap, alignment, bytes, zeroed);
+    }
+    return block;
+}
+
+static void *reallocate_hardened(void *block, size_t bytes)
+{
+    size_t old_bytes;
+    void *moved = hardened_resize(block, bytes, &old_bytes);
+
+    if (moved != NULL)
+        return moved;
+    moved = allocate_hardened(LINE_BYTES, bytes, false);
+    if (moved == NULL)
+        return bytes <= old_bytes ? block : NULL; /* shrinking never fails */
+    memcpy(moved, block, bytes < old_bytes ? bytes : old_bytes);
+    hardened_free(block);
+    return moved;
+}
+
+/* For a thread that may have slept since its last call: a program may have no other slow paths. */
+static inline void look_at_the_clock(void)
+{
+    /* Not the child of a vfork, whose work would be half done if it were killed. */
+    if (magazines_use_sequences() && !magazine_has_announced(magazine_area) &&
+        magazine_thread_area != MAGAZINE_AREA_OFF)
+        flush_housekeeping();
+}
+
+void *cia_allocate_slow(size_t bytes)
+{
+    bool zeroed;
+    void *block;
+
+    if (harden_is_on()) {
+        block = allocate_hardened(LINE_BYTES, bytes, false);
+        if (block == NULL)
+            errno = ENOMEM;
+        return block;
+    }
+    PROBE1(malloc_slow_path, bytes);
+    look_at_the_clock();
+    if (__builtin_expect(magazines_have_tiny() && bytes <= LINE_BYTES, 0) &&
+        ((block = tiny_pop(bytes)) != NULL ||
+         (bytes <= TINY_LARGEST && (block = tiny_allocate(bytes)) != NULL)))
+        return block;
+    if (bytes <= MAGAZINE_LARGEST && !magazines_use_sequences()) {
+        uintptr_t popped = refill_pop_locked(size_class_of(bytes));
+
+        if (__builtin_expect(popped != 0, 1))
+            return magazine_block(popped);
+    }
+    /* Without allocate, which would ask for the same: it costs a malloc under the lock 3 ns of 15.
+     */
+    if (__builtin_expect(bytes <= SIZE_CLASS_LARGEST, 1)) {
+        uintptr_t supplied = refill_block(size_class_of(bytes));
+
+        if (__builtin_expect(supplied != 0, 1))
+            return magazine_block(supplied);
+    }
+    /* Here, for all callers, because the fast path need not look. */
+    block = bytes <= PTRDIFF_MAX ? allocate(bytes, &zeroed) : NULL;
+    if (block == NULL)
+        errno = ENOMEM;
+    return block;
+}
+
+/* As cia_allocate, but leaves errno alone. */
+static void *allocate_quietly(size_t bytes, bool *zeroed)
+{
+    uintptr_t popped = 0;
+
+    if (bytes <= MAGAZINE_LARGEST && magazine_has_announced(magazine_area))
+        popped = magazine_pop(magazine_area, magazine_offset_of(bytes));
+    if (__builtin_expect(popped == 0, 0))
+        return allocate(bytes, zeroed);
+    *zeroed = (popped & MAGAZINE_UNTOUCHED) != 0;
+    return magazine_block(popped);
+}
+
+void *cia_allocate_zeroed(size_t bytes)
+{
+    bool zeroed = false;
+
+    if (harden_is_on())
+        return allocate_hardened(LINE_BYTES, bytes, true);
+    void *block = allocate_quietly(bytes, &zeroed);
+
+    return block != NULL && !zeroed ? memset(block, 0, bytes) : block;
+}
+
+void *cia_allocate_aligned(size_t alignment, size_t bytes)
+{
+    bool zeroed;
+    void *block;
+
+    if (harden_is_on())
+        return allocate_hardened(alignment, bytes, false);
+    /* A tiny block is aligned to its length, longer ones to a line. */
+    if (alignment <= LINE_BYTES)
+        return allocate_quietly(bytes < alignment ? alignment : bytes, &zeroed);
+    if (bytes == 0)
+        bytes = 1;
+    block = allocate_aligned_once(alignment, bytes, &zeroed);
+    if (__builtin_expect(block == NULL, 0))
+        block = allocate_at_the_limit(alignment, bytes, &zeroed);
+    return block;
+}
+
+/*
+ * The block at the address, of whatever kind, goes back to where it came from, or to a magazine if
+ * that was not tried.
+ */
+static __attribute__((noinline)) void give_back(void *address)
+{
+    void *found = block_owner(address);
+
+    if (owner_kind_of(found) == OWNER_HUGE) {
+        huge_free(huge_at(found, address));
+        flush_housekeeping();
+        return;
+    }
+    struct block block = block_at(found, address);
+    block_check_start(&block, address);
+    if (block.size_class != CLASS_LARGE && block.start == address) {
+        release_block(page_map_find(address), address);
+        return;
+    }
+    /* One handed out from its inside goes back to its span, which knows that it was. */
+    flush_block_here(&block);
+}
+
+void cia_free_slow(void *address)
+{
+    const struct page_info *info = page_map_find(address);
+
+    if (__builtin_expect(address == NULL, 0))
+        return;
+    PROBE1(free_slow_path, address);
+    if (harden_is_on()) {
+        hardened_free(address);
+        return;
+    }
+    look_at_the_clock();
+    if (__builtin_expect(info != NULL && page_info_is_tiny(info), 0)) {
+        tiny_free(info, address);
+        return;
+    }
+    if (__builtin_expect(page_info_is_start(info, address), 1)) {
+        if (!magazines_use_sequences()) {
+            if (release_locked(info, address))
+                return;
+        } else {
+            ptrdiff_t area = magazine_area_here();
+
+            /* The fast path did not try the level: nothing was announced. */
+            if (magazine_area_is_usable(area) && (magazine_push(area, info->magazine, address) ||
+                                                  release_by_sequence(area, info, address)))
+                return;
+        }
+    }
+    give_back(address);
+}
+
+void cia_free_refused(ptrdiff_t area, const struct page_info *info, void *address)
+{
+    PROBE1(free_slow_path, address);
+    if (__builtin_expect(!release_by_sequence(area, info, address), 0))
+        give_back(address);
+}
+
+size_t cia_usable(const void *address)
+{
+    const struct page_info *info = page_map_find(address);
+
+    if (harden_is_on())
+        return hardened_usable(address);
+    /* Where a block begins, the class says it all. */
+    if (__builtin_expect(page_info_is_start(info, address), 1))
+        return (size_t)size_class_lines[info->size_class] * LINE_BYTES;
+    if (info != NULL && page_info_is_tiny(info))
+        return tiny_usable(info, address);
+    void *found = block_owner(address);
+
+    if (owner_kind_of(found) == OWNER_HUGE)
+        return huge_usable(huge_at(found, address));
+    struct block block = block_at(found, address);
+    block_check_start(&block, address);
+    return block.bytes - (size_t)((const char *)address - block.start);
+}
+
+/*
+ * A block above the classes that grows and has to move gets this part more than was asked for: one
+ * that grows in small steps is copied once in so many of its lengths. What is not used of that has
+ * addresses and no memory.
+ */
+enum { GROWTH_PART = 4 };
+
+void *cia_reallocate(void *block, size_t bytes)
+{
+    if (harden_is_on())
+        return reallocate_hardened(block, bytes);
+    size_t usable = cia_usable(block);
+
+    if (usable > SIZE_CLASS_LARGEST && bytes > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES) {
+        struct huge *huge = page_map_huge(block);
+        /* A mapping follows its block's length to the page. */
+        void *resized = huge != NULL ? huge_resize(huge, bytes) : NULL;
+
+        if (resized != NULL)
+            return resized;
+    }
+    /* In place while at least half of the block stays in use, or none could be shorter. */
+    if (bytes <= usable && (bytes >= usable / 2 || usable <= LINE_BYTES))
+        return block;
+    bool zeroed;
+    void *moved = NULL;
+    if (usable > SIZE_CLASS_LARGEST && bytes > usable)
+        moved = allocate_quietly(bytes + bytes / GROWTH_PART, &zeroed);
+    if (moved == NULL)
+        moved = allocate_quietly(bytes, &zeroed);
+    if (moved == NULL)
+        return bytes <= usable ? block : NULL; /* shrinking never fails */
+    memcpy(moved, block, bytes < usable ? bytes : usable);
+    cia_free(block);
+    return moved;
+}
+
+bool cia_trim(void)
+{
+    uint32_t index = 0, passed_over = 0;
+    bool trimmed = huge_give_back_all() > 0;
+    struct subheap *heap;
+
+    if (harden_is_on())
+        hardened_release_all();
+    flush_all(); /* of all, before any heap is looked at: blocks belong to any of them
+                  */
+    while ((heap = heap_lock_next(&index, ALL_HEAPS, &passed_over)) != NULL) {
+        bool more = subheap_trim(heap);
+
+        trimmed |= more;
+        subheap_unlock(heap);
+        /* What was in work already went in part: once more. */
+        if (more && subheap_lock_soon(heap)) {
+            (void)subheap_trim(heap);
+            subheap_unlock(heap);
+        }
+    }
+    return trimmed;
+}

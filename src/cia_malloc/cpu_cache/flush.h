@@ -1,0 +1,34 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Returns blocks to the sub-heaps that own them: single ones, batches, magazines that are full, in
+ * the way, or not used. locked: a sub-heap whose lock the caller has, or NULL.
+ */
+#ifndef MPLACE_CIA_FLUSH_H
+#define MPLACE_CIA_FLUSH_H
+
+#include "cia_malloc/cpu_cache/magazine_access.h"
+#include "cia_malloc/heap/block.h"
+
+struct subheap;
+
+/* Returns one block, past the magazines. The second locks this CPU's sub-heap if it can. */
+void flush_block(struct subheap *locked, const struct block *block);
+void flush_block_here(const struct block *block);
+
+/* Returns blocks that were cached; those of one span that follow each other, as they do when they
+   were allocated and freed in a row, go together. */
+void flush_blocks(struct subheap *locked, char *const *blocks, uint32_t count);
+void flush_blocks_here(char *const *blocks, uint32_t count);
+
+/* Returns the blocks of a magazine's level. False: there was none. */
+bool flush_level(const struct magazine_access *access, struct subheap *locked);
+
+/* Called now and then off the fast paths: housekeeping.h, and flushes each CPU's magazines four
+   times in a decay time. */
+void flush_housekeeping(void);
+
+/* Flushes the magazines of all CPUs that can be had. */
+void flush_all(void);
+
+#endif

@@ -1,0 +1,421 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Making, finding and, around fork, holding the sub-heaps; see heap_table.h.
+ */
+#include "cia_malloc/cpu_cache/heap_table.h"
+
+#include "base/cache_geometry.h"
+#include "base/futex.h"
+#include "base/memory_nodes.h"
+#include "base/settings.h"
+#include "base/spin.h"
+#include "cia_malloc/pages/harden_mode.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+_Atomic(struct subheap *) heap_table[ALL_HEAPS];
+
+/* How many were published. Relaxed: a bound, see may_make_spare. */
+static _Atomic uint32_t cpu_heap_count, spare_heap_count;
+
+/* The process that the table was last put in order for. */
+static _Atomic int32_t table_process;
+
+static int32_t this_process(void)
+{
+    return (int32_t)system_call_6(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+static bool sequences_can_be_used(void)
+{
+#ifdef __SANITIZE_THREAD__
+    return false; /* the sanitizer does not see what a sequence orders */
+#else
+    bool wanted = setting_switch("CIA_RSEQ", 1);
+
+    /* With CIA_HARDEN=1 no thread may: so the fast paths, which ask that anyway, are never taken.
+     */
+    return wanted && !harden_is_on() && rseq_is_registered() && rseq_cpu() >= 0;
+#endif
+}
+
+/*
+ * Tables that depend on the machine, computed by whoever allocates first: no constructor need have
+ * run. Threads that race compute and store the same; the flag is released after the tables.
+ */
+static void initialise_once(void)
+{
+    static atomic_bool done;
+
+    if (!atomic_load_explicit(&done, memory_order_acquire)) {
+        struct cache_geometry geometry;
+
+        cache_geometry_read(&geometry);
+        size_class_initialise(geometry.l1d.sets);
+        subheap_initialise(geometry.l2.sets);
+        decay_read_setting();
+        page_heap_read_setting();
+        magazines_choose(sequences_can_be_used(), memory_node_count(),
+                         setting_switch("CIA_TINY", 0) && !harden_is_on());
+        atomic_store_explicit(&table_process, this_process(), memory_order_relaxed);
+        atomic_store_explicit(&done, true, memory_order_release);
+    }
+}
+
+/*
+ * The magazines of a CPU stay when its sub-heap is replaced after a fork. False when out of memory.
+ */
+static bool give_magazines(struct subheap *heap)
+{
+    struct magazines *magazines = magazines_create(heap->pages.node);
+
+    if (magazines == NULL)
+        return false;
+    heap->magazines = magazines_publish(heap->number, magazines);
+    if (heap->magazines != magazines)
+        magazines_destroy(magazines);
+    return true;
+}
+
+static struct subheap *heap_make(uint32_t number, uint8_t node)
+{
+    struct subheap *expected = NULL;
+    struct subheap *heap;
+
+    initialise_once();
+    heap = subheap_create(number, node);
+    if (heap == NULL)
+        return atomic_load_explicit(&heap_table[number], memory_order_acquire);
+    if (number < CPU_HEAPS && !give_magazines(heap)) {
+        page_source_unmap_metadata(heap, sizeof *heap);
+        return NULL;
+    }
+    if (!atomic_compare_exchange_strong_explicit(&heap_table[number], &expected, heap,
+                                                 memory_order_acq_rel, memory_order_acquire)) {
+        if (heap->magazines != NULL && !magazines_use_sequences())
+            magazines_destroy(heap->magazines);
+        page_source_unmap_metadata(heap, sizeof *heap);
+        return expected;
+    }
+    atomic_fetch_add_explicit(number < CPU_HEAPS ? &cpu_heap_count : &spare_heap_count, 1,
+                              memory_order_relaxed);
+    return heap;
+}
+
+enum { ANY_NODE = UINT8_MAX + 1 };
+
+/* Sub-heap of the number, locked, if it is there, is of the node, and nobody holds it. */
+static struct subheap *try_number(uint32_t number, uint32_t node)
+{
+    struct subheap *heap = atomic_load_explicit(&heap_table[number], memory_order_acquire);
+
+    return heap != NULL && (node == ANY_NODE || heap->pages.node == node) && subheap_try_lock(heap)
+               ? heap
+               : NULL;
+}
+
+/*
+ * When the kernel last refused the memory of a sub-heap to a process that has others, or 0: for a
+ * while none is asked for, or as memory ends each call on a CPU without one would ask. Relaxed: a
+ * hint.
+ */
+static _Atomic uint64_t refused_at;
+static atomic_bool has_any; /* relaxed: likewise */
+
+static void note_whether_made(bool made)
+{
+    if (made)
+        atomic_store_explicit(&has_any, true, memory_order_relaxed);
+    else if (atomic_load_explicit(&has_any, memory_order_relaxed))
+        atomic_store_explicit(&refused_at, decay_clock(), memory_order_relaxed);
+}
+
+/* The same; made for the node if it is not there. */
+static struct subheap *try_or_make(uint32_t number, uint8_t node)
+{
+    /* Made, or another thread does, perhaps for another node. */
+    if (atomic_load_explicit(&heap_table[number], memory_order_acquire) == NULL &&
+        !decay_is_recent(atomic_load_explicit(&refused_at, memory_order_relaxed)))
+        note_whether_made(heap_make(number, node) != NULL);
+    return try_number(number, node);
+}
+
+/*
+ * The memory node of a CPU: as its sub-heap was made for, so that they agree when the machine
+ * changes.
+ */
+static uint8_t node_of(uint32_t cpu)
+{
+    struct subheap *heap = atomic_load_explicit(&heap_table[cpu], memory_order_acquire);
+
+    return heap != NULL ? heap->pages.node : memory_node_of_cpu(cpu);
+}
+
+/* Whether this thread holds a sub-heap: it is below us, in a signal handler. */
+static bool holds_one(void)
+{
+    for (uint32_t i = 0; i < ALL_HEAPS; i++) {
+        struct subheap *heap = atomic_load_explicit(&heap_table[i], memory_order_acquire);
+
+        if (heap != NULL &&
+            atomic_load_explicit(&heap->lock, memory_order_relaxed) == subheap_self())
+            return true;
+    }
+    return false;
+}
+
+/*
+ * As many spare ones as CPUs: so memory goes with the CPUs that are used, however many threads
+ * there are. A thread that holds a sub-heap, and so must not wait for others, may have one in any
+ * case.
+ */
+static bool may_make_spare(bool must_not_wait)
+{
+    return must_not_wait || atomic_load_explicit(&spare_heap_count, memory_order_relaxed) <
+                                atomic_load_explicit(&cpu_heap_count, memory_order_relaxed);
+}
+
+/*
+ * A spare one, locked; NULL when all are taken and no more may be made. The same few first. Each is
+ * of the node of the thread that made it, and for threads of that node.
+ */
+static struct subheap *acquire_spare(uint8_t node, bool must_not_wait, bool *no_memory)
+{
+    struct subheap *heap = NULL;
+
+    *no_memory = false;
+    for (uint32_t i = CPU_HEAPS; heap == NULL && i < ALL_HEAPS; i++) {
+        bool exists = atomic_load_explicit(&heap_table[i], memory_order_relaxed) != NULL;
+
+        if (!exists && !may_make_spare(must_not_wait))
+            break;
+        heap = try_or_make(i, node);
+        if (heap == NULL && atomic_load_explicit(&heap_table[i], memory_order_relaxed) == NULL) {
+            *no_memory = true;
+            break;
+        }
+    }
+    return heap;
+}
+
+/* Any one that nobody holds, of this node rather than another. *exists: there is one at all. */
+static struct subheap *acquire_any(uint8_t node, bool *exists)
+{
+    struct subheap *heap = NULL;
+
+    *exists = false;
+    for (uint32_t i = 0; heap == NULL && i < 2 * ALL_HEAPS; i++) {
+        *exists |= atomic_load_explicit(&heap_table[i % ALL_HEAPS], memory_order_relaxed) != NULL;
+        heap = try_number(i % ALL_HEAPS, i < ALL_HEAPS ? node : ANY_NODE);
+    }
+    return heap;
+}
+
+static void look_whether_forked(void);
+
+struct subheap *heap_acquire_slow(void)
+{
+    /* How often to look again when every sub-heap is taken and there is no memory for another:
+       their holder may be a thread that forks, and waits for a lock that this one has. */
+    enum { TRIES_WITHOUT_MEMORY = 50 };
+
+    for (int tries = 0;;) {
+        uint32_t cpu = current_cpu() % CPU_HEAPS;
+        uint8_t node = node_of(cpu);
+        struct subheap *heap = try_or_make(cpu, node);
+        bool exists, no_memory = false, holder = false;
+
+        bool has_own = atomic_load_explicit(&heap_table[cpu], memory_order_relaxed) != NULL;
+        for (int spins = 0; has_own && heap == NULL && spins < SUBHEAP_SPINS; spins++) {
+            spin_pause();
+            heap = try_number(cpu, node);
+        }
+        /* Obstructed: the holder was preempted or stopped, or is below us in a signal handler. */
+        if (heap == NULL) {
+            holder = holds_one();
+            heap = acquire_spare(node, holder, &no_memory);
+        }
+        if (heap == NULL)
+            heap = acquire_any(node, &exists);
+        if (heap != NULL || !exists || (no_memory && ++tries == TRIES_WITHOUT_MEMORY))
+            return heap;
+        heap = atomic_load_explicit(&heap_table[cpu], memory_order_acquire);
+        if (holder || heap == NULL)
+            sched_yield(); /* all others are taken, by threads that go on */
+        else if (subheap_lock_soon(heap))
+            return heap;
+        look_whether_forked();
+    }
+}
+
+/* Tries to lock it for some 20 ms. */
+static bool lock_patiently(struct subheap *heap)
+{
+    enum { TRIES = 20 };
+
+    for (int i = 0; i < TRIES; i++) {
+        if (subheap_lock_soon(heap))
+            return true;
+    }
+    return false;
+}
+
+struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_over)
+{
+    while (*index < end) {
+        struct subheap *heap = atomic_load_explicit(&heap_table[(*index)++], memory_order_acquire);
+
+        if (heap == NULL)
+            continue;
+        /* One that this thread holds below us will not be had by waiting. */
+        if (atomic_load_explicit(&heap->lock, memory_order_relaxed) != subheap_self() &&
+            lock_patiently(heap))
+            return heap;
+        ++*passed_over;
+    }
+    return NULL;
+}
+
+/*
+ * Fork. The child has one thread; a sub-heap whose holder was another thread would stay locked in
+ * it for ever, and be in the middle of a change. So the forking thread holds the CPUs' sub-heaps,
+ * and their magazines, across fork, and in the child they are whole. It must not hold the spare
+ * ones: between our handler and the fork proper libc takes locks of its own (stdio's), and a thread
+ * that holds one of those may want memory before it lets go. Such a thread finds a spare sub-heap.
+ *
+ * The forking thread gives up on a holder that does not move: one that is stopped, or itself,
+ * interrupted by the signal handler that forks. In the child, what is still locked by then (such a
+ * one, or a spare one in use) is taken out of the table: its blocks stay valid, what is freed to it
+ * is not used again.
+ */
+static uint64_t held_for_fork[CPU_HEAPS / 64];
+/* The thread between before_fork and after_fork, by its thread pointer, which the child shares.
+   Claimed by compare-and-swap from NULL; held_for_fork and forks_inside are that thread's. */
+static _Atomic(void *) fork_holder;
+static uint32_t forks_inside; /* from signal handlers while this thread holds the sub-heaps */
+
+static bool claim_fork(void *self)
+{
+    enum { TRIES = 100 };
+    static const struct timespec pause = {.tv_nsec = 1000 * 1000};
+
+    for (int i = 0; i < TRIES; i++) {
+        void *expected = NULL;
+
+        if (atomic_compare_exchange_strong_explicit(&fork_holder, &expected, self,
+                                                    memory_order_acquire, memory_order_relaxed))
+            return true;
+        if (expected == self) {
+            forks_inside++;
+            return false;
+        }
+        /* Another thread forks: let it. Raw: libc's nanosleep is a point where threads are
+           cancelled. */
+        (void)system_call_6(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
+    }
+    return false; /* forks without holding: the child passes by what is locked */
+}
+
+static void before_fork(void)
+{
+    uint32_t index = 0, passed_over = 0;
+    struct subheap *heap;
+
+    if (!claim_fork(__builtin_thread_pointer()))
+        return;
+    while ((heap = heap_lock_next(&index, CPU_HEAPS, &passed_over)) != NULL) {
+        /* A thread that is asking the kernel for a chunk takes the lock again, and has no other to
+           go to; it may have a lock of libc's that fork waits for. The sub-heap is whole. */
+        if (heap->relocking > 0)
+            subheap_unlock(heap);
+        else
+            held_for_fork[heap->number / 64] |= (uint64_t)1 << heap->number % 64;
+    }
+}
+
+static void release_after_fork(void)
+{
+    if (atomic_load_explicit(&fork_holder, memory_order_relaxed) != __builtin_thread_pointer())
+        return;
+    if (forks_inside > 0) {
+        forks_inside--;
+        return;
+    }
+    for (uint32_t i = 0; i < CPU_HEAPS; i++) {
+        struct subheap *heap = atomic_load_explicit(&heap_table[i], memory_order_relaxed);
+
+        if ((held_for_fork[i / 64] >> i % 64 & 1) != 0 && heap != NULL)
+            subheap_unlock(heap);
+    }
+    for (uint32_t i = 0; i < CPU_HEAPS / 64; i++)
+        held_for_fork[i] = 0;
+    atomic_store_explicit(&fork_holder, NULL, memory_order_release);
+}
+
+/* Takes what is locked by threads that are not here out of the table; and, by a thread that is
+   alone, takes back the work that they had in hand. */
+static void put_in_order(bool alone)
+{
+    atomic_store_explicit(&table_process, this_process(), memory_order_relaxed);
+    for (uint32_t i = 0; i < ALL_HEAPS; i++) {
+        struct subheap *heap = atomic_load_explicit(&heap_table[i], memory_order_relaxed);
+
+        if (heap == NULL)
+            continue;
+        if (atomic_load_explicit(&heap->lock, memory_order_relaxed) == 0) {
+            if (alone) {
+                heap->relocking = 0;
+                page_heap_after_fork(&heap->pages);
+            }
+            continue;
+        }
+        atomic_store_explicit(&heap_table[i], NULL, memory_order_relaxed);
+        atomic_fetch_sub_explicit(i < CPU_HEAPS ? &cpu_heap_count : &spare_heap_count, 1,
+                                  memory_order_relaxed);
+    }
+}
+
+/*
+ * For a thread that waits in vain: _Fork runs no handlers, and neither does a raw clone, so in
+ * their child sub-heaps may be held by threads that it does not have. One that the child's own
+ * threads hold by now may leave the table as well: it is whole, and not used again.
+ */
+static void look_whether_forked(void)
+{
+    int32_t process = this_process();
+    int32_t known = atomic_load_explicit(&table_process, memory_order_relaxed);
+
+    /* The child of a vfork has another number too, but it is the parent's table. */
+    if (process == known || magazine_thread_area == MAGAZINE_AREA_OFF ||
+        !atomic_compare_exchange_strong_explicit(&table_process, &known, process,
+                                                 memory_order_relaxed, memory_order_relaxed))
+        return;
+    put_in_order(false);
+}
+
+static void after_fork_in_child(void)
+{
+    bool mine =
+        atomic_load_explicit(&fork_holder, memory_order_relaxed) == __builtin_thread_pointer();
+    bool nested = mine && forks_inside > 0;
+
+    magazines_after_fork();
+    release_after_fork();
+    if (nested) { /* the code that this handler interrupted still holds the others */
+        atomic_store_explicit(&table_process, this_process(), memory_order_relaxed);
+        return;
+    }
+    forks_inside = 0;
+    /* Another thread may have been forking: it is not here, and what it held is dropped below. */
+    for (uint32_t i = 0; i < CPU_HEAPS / 64; i++)
+        held_for_fork[i] = 0;
+    atomic_store_explicit(&fork_holder, NULL, memory_order_relaxed);
+    put_in_order(true);
+}
+
+void heap_table_register_fork(void)
+{
+    pthread_atfork(before_fork, release_after_fork, after_fork_in_child);
+}

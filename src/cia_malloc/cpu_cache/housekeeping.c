@@ -1,0 +1,116 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * See housekeeping.h.
+ */
+#include "cia_malloc/cpu_cache/housekeeping.h"
+
+#include "cia_malloc/cpu_cache/heap_table.h"
+#include "cia_malloc/large/large.h"
+
+/*
+ * When to look at which sub-heap next. Read by every tick; written by the thread that does the
+ * work, once in some hundred milliseconds. Relaxed: nothing is published by them. A thread that is
+ * stopped in the middle holds nobody up, the next time comes all the same.
+ */
+static _Alignas(LINE_BYTES) _Atomic uint64_t next_time;
+static _Atomic uint32_t next_number;
+
+/* The next sub-heap in turn, and how many there are. */
+static struct subheap *next_in_turn(uint32_t *count)
+{
+    uint32_t turn = atomic_load_explicit(&next_number, memory_order_relaxed);
+    struct subheap *first = NULL, *next = NULL;
+
+    *count = 0;
+    for (uint32_t i = 0; i < ALL_HEAPS; i++) {
+        struct subheap *heap = atomic_load_explicit(&heap_table[i], memory_order_acquire);
+
+        if (heap == NULL)
+            continue;
+        ++*count;
+        if (first == NULL)
+            first = heap;
+        if (next == NULL && i >= turn)
+            next = heap;
+    }
+    if (next == NULL)
+        next = first;
+    if (next != NULL)
+        atomic_store_explicit(&next_number, next->number + 1, memory_order_relaxed);
+    return next;
+}
+
+enum { PURGE_PAGES_MOST = (64 << 20) / PAGE_BYTES }; /* at a look: ten milliseconds */
+
+static bool is_idle(const struct page_heap *pages, uint64_t now, uint64_t decay_time)
+{
+    return pages->changed_at + decay_time <= now && pages->trimmed_at != pages->changed_at;
+}
+
+/* Takes in what is there, purges what is due. True: the sub-heap is idle, and was not trimmed. */
+static bool take_in_and_purge(struct subheap *heap, uint64_t now, uint64_t decay_time)
+{
+    bool idle;
+
+    if (!subheap_try_lock(heap))
+        return false;
+    if (remote_free_any(&heap->inbox) ||
+        atomic_load_explicit(&heap->tiny.inbox, memory_order_relaxed) != 0)
+        heap->pages.trimmed_at = 0; /* a run that is kept for the next malloc may be idle by that */
+    subheap_drain(heap);
+    page_heap_decay(&heap->pages, now, PURGE_PAGES_MOST);
+    idle = is_idle(&heap->pages, now, decay_time);
+    subheap_unlock(heap);
+    return idle;
+}
+
+static void trim(struct subheap *heap)
+{
+    if (!subheap_try_lock(heap))
+        return;
+    subheap_trim(heap);
+    heap->pages.trimmed_at = heap->pages.changed_at;
+    subheap_unlock(heap);
+}
+
+/* One sub-heap. */
+static void maintain(struct subheap *heap, uint64_t now, int32_t decay_time,
+                     void (*scan_magazines)(struct subheap *heap, uint64_t now))
+{
+    if (heap->magazines != NULL && scan_magazines != NULL)
+        scan_magazines(heap, now);
+    if (take_in_and_purge(heap, now, (uint64_t)decay_time))
+        trim(heap);
+}
+
+bool housekeeping_tick(void (*scan_magazines)(struct subheap *heap, uint64_t now))
+{
+    int32_t decay_time = decay_milliseconds();
+    uint64_t now, due = atomic_load_explicit(&next_time, memory_order_relaxed);
+    uint32_t count;
+
+    if (decay_time == DECAY_NEVER || (now = decay_clock()) < due)
+        return false;
+    uint64_t step = (uint64_t)decay_time / DECAY_STEPS;
+    /* The others come too late; should the thread that wins be slow, they come in time again. */
+    if (!atomic_compare_exchange_strong_explicit(&next_time, &due, now + step + 1,
+                                                 memory_order_relaxed, memory_order_relaxed))
+        return false;
+    struct subheap *heap = next_in_turn(&count);
+    if (heap == NULL)
+        return true;
+    /* Each of them has its turn as often as time makes a step. */
+    uint64_t each = step / count + 1;
+    uint64_t turns = due == 0 ? 1 : 1 + (now - due) / each;
+
+    atomic_store_explicit(&next_time, now + each, memory_order_relaxed);
+    for (turns = turns < count ? turns : count; heap != NULL && turns > 0; turns--) {
+        maintain(heap, now, decay_time, scan_magazines);
+        if (turns > 1)
+            heap = next_in_turn(&count);
+    }
+    huge_give_back_old(now);
+    huge_unmap_refused();
+    return true;
+}

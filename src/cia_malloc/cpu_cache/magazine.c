@@ -1,0 +1,363 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Making magazines, looking at them, and taking those of other CPUs; see magazine.h.
+ */
+#include "cia_malloc/cpu_cache/magazine.h"
+
+#include "cia_malloc/pages/page_source.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+atomic_bool magazine_sequences, magazine_tiny;
+_Thread_local ptrdiff_t magazine_thread_area;
+
+/*
+ * Until the process's first call has run, an offset where each thread has zero: before that nothing
+ * of ours can have been. It is a word of the thread's control block that glibc reserves for
+ * transactional memory (tcbhead_t.__private_tm[2]) and that nobody uses: libitm takes the first
+ * two.
+ */
+enum { UNUSED_WORD = 96 };
+_Alignas(LINE_BYTES) ptrdiff_t magazine_area = UNUSED_WORD - 8;
+
+/* Announced here: nothing, ever. */
+static __attribute__((tls_model("initial-exec"))) _Thread_local uint64_t no_area[2];
+_Atomic(struct magazine_region *) magazine_to_take[CPU_HEAPS], magazine_to_put[CPU_HEAPS];
+
+static unsigned region_count;
+
+struct magazine_region magazines_without_room[MAGAZINE_NODES];
+
+/* What was published for each CPU; the tables lead there, or to magazines_without_room. Set once,
+   by compare-and-swap. */
+static _Atomic(struct magazines *) published[CPU_HEAPS];
+
+/* The thread between withdraw and return, by its thread pointer, which the child of a fork shares.
+   Claimed by compare-and-swap from NULL (acquire), released. */
+static _Atomic(void *) revoker;
+
+uint16_t magazine_offset_by_lines[MAGAZINE_LARGEST_LINES + 1];
+
+/* Length of the blocks: of a class, or tiny ones. They wait as if each had its line. */
+static uint32_t bytes_of(unsigned size_class)
+{
+    return size_class < TINY_MAGAZINES ? size_class_lines[size_class] * LINE_BYTES : LINE_BYTES;
+}
+
+static uint32_t load_of(unsigned size_class)
+{
+    uint32_t most = MAGAZINE_LOAD_BYTES / bytes_of(size_class);
+
+    return most < MAGAZINE_LOAD_MOST ? most : MAGAZINE_LOAD_MOST;
+}
+
+/* Blocks of the stack at most. Fewer than a box and another level take where they are long. */
+static uint32_t ceiling_of(unsigned size_class)
+{
+    uint32_t load = load_of(size_class);
+    bool is_long = load < MAGAZINE_LOAD_MOST;
+    uint32_t room =
+        is_long ? MAGAZINE_LOADS_OF_LONG * load : MAGAZINE_STACK_BYTES / bytes_of(size_class);
+    uint32_t most = is_long ? MAGAZINE_LONG_MOST : MAGAZINE_STACK_MOST;
+
+    return room < most ? room : most;
+}
+
+/* An odd number of lines: stores of different classes begin in different sets. */
+static size_t store_bytes_of(unsigned size_class)
+{
+    size_t bytes = offsetof(struct magazine_store, stack) + ceiling_of(size_class) * sizeof(char *);
+
+    return ((bytes + LINE_BYTES - 1) / LINE_BYTES | 1) * LINE_BYTES;
+}
+
+static size_t bytes_of_regions(void)
+{
+    return offsetof(struct magazines, region) + region_count * sizeof(struct magazine_region);
+}
+
+/* Where the store of the class begins; with ALL_MAGAZINES, where they all end. */
+static size_t store_offset_of(unsigned size_class)
+{
+    size_t offset = bytes_of_regions();
+
+    for (unsigned below = 0; below < size_class; below++)
+        offset += store_bytes_of(below);
+    return offset;
+}
+
+void magazines_choose(bool sequences, unsigned nodes, bool tiny)
+{
+    region_count = nodes > 1 ? MAGAZINE_NODES : 1; /* nodes have any numbers */
+    for (uint32_t lines = 0; lines <= MAGAZINE_LARGEST_LINES; lines++)
+        magazine_offset_by_lines[lines] = (uint16_t)magazine_offset(size_class_by_lines[lines], 0);
+    /* 0 leads to the line before the magazines, which reads as an empty one. */
+    if (tiny)
+        magazine_offset_by_lines[0] = magazine_offset_by_lines[1] = 0;
+    atomic_store_explicit(&magazine_tiny, tiny, memory_order_relaxed);
+    for (uint32_t cpu = 0; sequences && cpu < CPU_HEAPS; cpu++) {
+        struct magazine_region *none = NULL;
+
+        /* Another thread may be further already, and publish. */
+        atomic_compare_exchange_strong(&magazine_to_put[cpu], &none, magazines_without_room);
+        none = NULL;
+        atomic_compare_exchange_strong(&magazine_to_take[cpu], &none, magazines_without_room);
+    }
+    /* Release: a thread that finds this finds the tables. */
+    atomic_store_explicit(&magazine_sequences, sequences, memory_order_release);
+    __atomic_store_n(&magazine_area,
+                     sequences ? __rseq_offset
+                               : (const char *)no_area - (const char *)__builtin_thread_pointer(),
+                     __ATOMIC_RELEASE);
+}
+
+struct magazines *magazines_create(unsigned node)
+{
+    struct magazines *magazines = page_source_map_metadata(store_offset_of(ALL_MAGAZINES));
+
+    if (magazines != NULL)
+        magazines->own = magazines->region[node % MAGAZINE_NODES].of_class;
+    return magazines;
+}
+
+void magazines_destroy(struct magazines *magazines)
+{
+    page_source_unmap_metadata(magazines, store_offset_of(ALL_MAGAZINES));
+}
+
+/* Puts those of a CPU in the tables. */
+static void enter(uint32_t cpu, struct magazines *magazines)
+{
+    /* Release: all that was done to them is seen by who finds them. to_put comes last: who finds
+       them there finds to_take stored. */
+    atomic_store_explicit(&magazine_to_take[cpu], magazine_own_region(magazines),
+                          memory_order_release);
+    atomic_store_explicit(&magazine_to_put[cpu], magazines->region, memory_order_release);
+}
+
+/* A free inside a transaction would abort it where the stack first reaches a page. */
+static void touch(void *store, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += PAGE_BYTES)
+        *((volatile char *)store + at) = 0;
+    *((volatile char *)store + bytes - 1) = 0;
+}
+
+/* So many blocks more of the class, if all may hold so much more. */
+static bool reserve(struct magazines *magazines, unsigned size_class, uint32_t blocks)
+{
+    uint64_t bytes = magazines->ceiling_bytes + (uint64_t)blocks * bytes_of(size_class);
+
+    if (bytes > MAGAZINES_BYTES)
+        return false;
+    magazines->ceiling_bytes = bytes;
+    return true;
+}
+
+bool magazine_may_rise(struct magazines *magazines, unsigned size_class)
+{
+    struct magazine *magazine = &magazines->own[size_class];
+    uint32_t ceiling = atomic_load_explicit(&magazine->ceiling, memory_order_relaxed);
+
+    if (!atomic_load_explicit(&magazine->overflowed, memory_order_relaxed) ||
+        ceiling + MAGAZINE_CEILING_STEP > magazine->ceiling_most)
+        return false;
+    atomic_store_explicit(&magazine->overflowed, false, memory_order_relaxed);
+    return reserve(magazines, size_class, MAGAZINE_CEILING_STEP);
+}
+
+/* A magazine's first ceiling. */
+static uint32_t first_ceiling(struct magazines *magazines, unsigned size_class)
+{
+    uint32_t most = ceiling_of(size_class), least = 2 * load_of(size_class);
+    uint32_t wanted = most < MAGAZINE_FIRST_CEILING ? most : MAGAZINE_FIRST_CEILING;
+
+    if (reserve(magazines, size_class, wanted))
+        return wanted;
+    magazines->ceiling_bytes += (uint64_t)least * bytes_of(size_class);
+    return least;
+}
+
+void magazine_open(struct magazines *magazines, unsigned size_class)
+{
+    struct magazine *magazine = &magazines->own[size_class];
+    union magazine_bounds bounds = {.ceiling = (uint16_t)first_ceiling(magazines, size_class)};
+
+    magazine->ceiling_most = ceiling_of(size_class);
+    magazine->load = load_of(size_class);
+    magazine->store = (void *)((char *)magazines + store_offset_of(size_class));
+    touch(magazine->store, store_bytes_of(size_class));
+    /* Release: a sequence that finds the ceiling finds the others. */
+    atomic_store_explicit(&magazine->bounds, bounds.word, memory_order_release);
+}
+
+ptrdiff_t magazine_area_here(void)
+{
+    if (magazine_thread_area == MAGAZINE_AREA_UNKNOWN &&
+        atomic_load_explicit(&magazine_sequences, memory_order_acquire))
+        magazine_thread_area = rseq_cpu() >= 0 ? __rseq_offset : MAGAZINE_AREA_OFF;
+    return magazine_thread_area;
+}
+
+/* Acquire: the places are as new as the count or newer. */
+uint32_t magazine_cached(const struct magazine *magazine)
+{
+    return atomic_load_explicit(&magazine->top, memory_order_acquire) & MAGAZINE_TOP_MASK;
+}
+
+static uint32_t untouched_among(char *const *places, uint32_t count)
+{
+    uint32_t untouched = 0;
+
+    /* Relaxed: any of them may be taken or written anew meanwhile. The store is there for ever. */
+    for (uint32_t i = 0; i < count; i++)
+        untouched += (uintptr_t)__atomic_load_n(&places[i], __ATOMIC_RELAXED) & MAGAZINE_UNTOUCHED;
+    return untouched;
+}
+
+uint32_t magazine_cached_untouched(const struct magazine *magazine)
+{
+    uint32_t top = magazine_cached(magazine);
+
+    return top > 0 ? untouched_among(magazine->store->stack, top) : 0;
+}
+
+uint64_t magazine_served(const struct magazine *magazine)
+{
+    return atomic_load_explicit(&magazine->top, memory_order_relaxed) >> MAGAZINE_TOP_BITS;
+}
+
+void magazines_count_ceilings(struct magazines *magazines)
+{
+    magazines->ceiling_bytes = 0;
+    for (unsigned i = 0; i < ALL_MAGAZINES; i++)
+        magazines->ceiling_bytes +=
+            (uint64_t)atomic_load_explicit(&magazines->own[i].ceiling, memory_order_relaxed) *
+            bytes_of(i);
+}
+
+void magazine_begin_anew(struct magazines *magazines, unsigned size_class)
+{
+    struct magazine *magazine = &magazines->own[size_class];
+    uint64_t served = magazine_served(magazine);
+    union magazine_bounds bounds = {.word = 0};
+    uint32_t ceiling = atomic_load_explicit(&magazine->ceiling, memory_order_relaxed);
+
+    if (ceiling == 0 || magazine_cached(magazine) != 0)
+        return;
+    magazines->ceiling_bytes -= (uint64_t)ceiling * bytes_of(size_class);
+    magazines->uses[size_class] = 0;
+    if (served != magazines->served[size_class])
+        bounds.ceiling = (uint16_t)first_ceiling(magazines, size_class);
+    magazines->served[size_class] = served;
+    atomic_store_explicit(&magazine->bounds, bounds.word, memory_order_release);
+}
+
+struct magazines *magazines_publish(uint32_t cpu, struct magazines *magazines)
+{
+    struct magazines *expected = NULL;
+
+    if (!magazines_use_sequences())
+        return magazines;
+    if (!atomic_compare_exchange_strong_explicit(&published[cpu], &expected, magazines,
+                                                 memory_order_acq_rel, memory_order_acquire))
+        return expected;
+    enter(cpu, magazines);
+    return magazines;
+}
+
+const struct magazines *magazines_of(uint32_t cpu)
+{
+    return atomic_load_explicit(&published[cpu], memory_order_acquire);
+}
+
+const void *magazines_published_at(void)
+{
+    return published;
+}
+
+/* Interrupts every section that runs now. */
+static bool interrupt_sections(void)
+{
+    static atomic_bool registered;
+    int saved_errno = errno;
+    bool done;
+
+    if (!atomic_load_explicit(&registered, memory_order_relaxed))
+        atomic_store_explicit(
+            &registered,
+            syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0,
+            memory_order_relaxed);
+    done = syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0;
+    errno = saved_errno;
+    return done;
+}
+
+bool magazines_revoke(struct magazines_revoked *revoked)
+{
+    void *expected = NULL;
+
+    if (!magazines_use_sequences() ||
+        !atomic_compare_exchange_strong_explicit(&revoker, &expected, __builtin_thread_pointer(),
+                                                 memory_order_acquire, memory_order_relaxed))
+        return false;
+    for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
+        uint64_t bit = (uint64_t)1 << cpu % 64;
+
+        /* One that is published from now on stays in use. */
+        if (atomic_load_explicit(&magazine_to_put[cpu], memory_order_relaxed) !=
+                magazines_without_room &&
+            atomic_exchange_explicit(&magazine_to_put[cpu], magazines_without_room,
+                                     memory_order_seq_cst) != magazines_without_room) {
+            atomic_store_explicit(&magazine_to_take[cpu], magazines_without_room,
+                                  memory_order_seq_cst);
+            revoked->cpus[cpu / 64] |= bit;
+        } else {
+            revoked->cpus[cpu / 64] &= ~bit;
+        }
+    }
+    /* A section that began before finds itself at its beginning, and there NULL. */
+    if (interrupt_sections())
+        return true;
+    magazines_restore(revoked);
+    return false;
+}
+
+void magazines_restore(const struct magazines_revoked *revoked)
+{
+    for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
+        if (magazines_is_revoked(revoked, cpu))
+            enter(cpu, atomic_load_explicit(&published[cpu], memory_order_relaxed));
+    }
+    atomic_store_explicit(&revoker, NULL, memory_order_release);
+}
+
+struct magazines *magazines_revoked_next(const struct magazines_revoked *revoked, uint32_t *cpu)
+{
+    while (*cpu < CPU_HEAPS) {
+        uint32_t here = (*cpu)++;
+
+        if (magazines_is_revoked(revoked, here))
+            return atomic_load_explicit(&published[here], memory_order_relaxed);
+    }
+    return NULL;
+}
+
+void magazines_after_fork(void)
+{
+    /* Forked by a signal handler of the thread that has them: it goes on, and returns them. */
+    if (!magazines_use_sequences() ||
+        atomic_load_explicit(&revoker, memory_order_relaxed) == __builtin_thread_pointer())
+        return;
+    for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
+        struct magazines *magazines = atomic_load_explicit(&published[cpu], memory_order_relaxed);
+
+        if (magazines != NULL)
+            enter(cpu, magazines);
+    }
+    atomic_store_explicit(&revoker, NULL, memory_order_relaxed);
+}

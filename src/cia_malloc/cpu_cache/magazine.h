@@ -1,0 +1,361 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * A magazine: free blocks of one class, ready for one CPU. malloc and free of that CPU work on it
+ * alone. It is loaded from the class heap and unloaded to whichever sub-heaps its blocks belong to.
+ * (The name is Bonwick's, USENIX 2001.)
+ *
+ *     level     the newest blocks of a stack, at most MAGAZINE_OF_A_COLOUR of each colour. malloc
+ *               and free use this alone while they can.
+ *     boxes     below it in the same stack: what was a level. free closes one when a colour has no
+ *               place left; malloc gets there when the level is empty. To close or open a box moves
+ *               no block.
+ *
+ * Placement. A stack of whatever the program freed last could have one colour. Here a box has
+ * at least BOX_LEAST blocks and at most MAGAZINE_OF_A_COLOUR of each colour; where there are not so
+ * many, blocks go home. So N blocks in a row from boxes put at most 2.7 times the even share into a
+ * set, and 2 * MAGAZINE_OF_A_COLOUR more as they begin and end within boxes, whatever the program
+ * freed, and nearly the even share if that was everything. What comes after them is what the class
+ * heap, which keeps count, finds due; to it a block that waits here is live. Blocks never used are
+ * loaded in the class heap's order and come out in it: the rule for them, at most ceil(N / C) + 1
+ * of any N in a row, is as exact as without magazines.
+ *
+ * One of a colour would be more even still. But then whether a free finds its colour taken is
+ * chance, half the time, if blocks are freed in any order, and a processor cannot predict it:
+ * 20 ns in place of 8. Three are rarely there, and enough for a box before that happens often.
+ *
+ * A class gets its magazine when it is in heavy use on the CPU. Until then every call asks the
+ * class heap, which sees all frees at once and keeps the program's blocks as even as can be.
+ *
+ * Who may touch one. For the life of a process, one of these holds (magazine_sequences says which):
+ *   sequences   only restartable sequences that run on the magazine's CPU: no lock, no locked
+ *               instruction. To take one away from another CPU: magazines_revoke.
+ *   lock        only the holder of the sub-heap's lock.
+ * Wherever a sequence is interrupted, the magazine is in order: it writes blocks where none wait,
+ * and commits by one store. So the child of a fork finds all of them in order, wherever the
+ * parent's other threads were; what they had in hand is lost to it.
+ */
+#ifndef MPLACE_CIA_MAGAZINE_H
+#define MPLACE_CIA_MAGAZINE_H
+
+#include "base/rseq.h"
+#include "cia_malloc/heap/cached_block.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum {
+    MAGAZINE_OF_A_COLOUR = 3, /* of a level: less than half the ways of any first-level cache */
+    MAGAZINE_LEVEL_MOST = MAGAZINE_OF_A_COLOUR * MAGAZINE_COLOURS,
+    BOX_LEAST = 24 * MAGAZINE_OF_A_COLOUR, /* an even share is then 3/8 of the most, or more */
+    MAGAZINE_BOXES = 32,
+    /* What the stack of one class may hold, but for blocks so long that they are few: with fewer
+       places than blocks that come and go in turn, they would pass by the magazine all the time. A
+       thousand blocks of nine lines are 563 KiB; short ones come and go in thousands. */
+    MAGAZINE_STACK_MOST = 4096,
+    MAGAZINE_STACK_BYTES = 768 << 10,
+    /* What all of a CPU may hold together. A magazine gets less than it asks for when that is used
+       up, but two loads in any case, until they are next emptied. */
+    MAGAZINES_BYTES = 4 << 20,
+    MAGAZINE_FIRST_CEILING = 4 * MAGAZINE_COLOURS,
+    MAGAZINE_CEILING_STEP = 2 * MAGAZINE_COLOURS,
+    /* Blocks of a load: half of the colours, for frees to find room for the others; fewer where
+       they are long. */
+    MAGAZINE_LOAD_MOST = MAGAZINE_COLOURS / 2,
+    MAGAZINE_LOAD_BYTES = 64 << 10,
+    MAGAZINE_LOADS_OF_LONG = 8,                /* that a stack of those may hold */
+    MAGAZINE_LONG_MOST = 2 * MAGAZINE_COLOURS, /* and so many at most */
+
+    MAGAZINE_TOP_BITS = 16,
+    MAGAZINE_TOP_MASK = (1 << MAGAZINE_TOP_BITS) - 1,
+    MAGAZINE_SERVED = 1 << MAGAZINE_TOP_BITS, /* one malloc more */
+};
+
+/*
+ * What a magazine holds; apart from it, so that those of all classes are side by side.
+ *
+ * count and last are not committed with the stack: after a sequence that was interrupted in its
+ * last instructions they may be wrong until the level is next filled or unloaded. Then a colour has
+ * more in the level than it may, or fewer (a count may be below none; so it has a sign), or last
+ * names a block that does not wait, or does not name one. A level that is empty, but for what is
+ * counted, is unloaded by the first free that it refuses.
+ */
+struct magazine_store {
+    /* By colour, the line where the block begins that was freed last, modulo 2^32; 0 since one was
+       taken. Blocks are freed twice in a row more often than in any other way. */
+    uint32_t last[MAGAZINE_COLOURS];
+    int8_t count[MAGAZINE_COLOURS];                     /* the level's blocks of each colour */
+    int8_t box_count[MAGAZINE_BOXES][MAGAZINE_COLOURS]; /* count, when the box was closed */
+    uint64_t box_floor[MAGAZINE_BOXES];                 /* where in the stack it begins */
+    char *stack[]; /* the boxes, and the level above them: ceiling_most places */
+};
+
+/* One line. All that is written in malloc and free but the store. */
+struct magazine {
+    /* Blocks in the stack, in the low MAGAZINE_TOP_BITS; above them, mallocs served. */
+    _Alignas(LINE_BYTES) _Atomic uint64_t top;
+    /* floor: where in the stack the level begins. ceiling: how many blocks the stack may
+       hold; 0 if the class is not in heavy use here yet, and all is empty. It rises with a load,
+       that is when mallocs found the magazine empty, if blocks went home for want of room before: a
+       CPU that frees what others allocate, or a program that only allocates, hoards little. boxes:
+       how many there are. */
+    union {
+        _Atomic uint64_t bounds;
+        struct {
+            _Atomic uint16_t floor, ceiling, boxes; /* read alone; written together */
+        };
+    };
+    struct magazine_store *store; /* constant, from when there is a ceiling */
+    uint64_t load;                /* blocks to load at once; constant likewise */
+    uint64_t ceiling_most;        /* constant likewise */
+    /* Blocks went home for want of room since the ceiling last rose. Off the fast paths; relaxed.
+     */
+    atomic_bool overflowed;
+};
+
+union magazine_bounds {
+    uint64_t word;
+    struct {
+        uint16_t floor, ceiling, boxes, unused;
+    };
+};
+
+/* Those of all classes for blocks of one NUMA node. */
+struct magazine_region {
+    _Alignas(LINE_BYTES) uint64_t unused;
+    struct magazine of_class[ALL_MAGAZINES];
+};
+
+/*
+ * Those of one CPU. It has a region for each node, so that free() finds by what the page says, and
+ * without a question, either the CPU's magazine of the class, or, for a block of another node, one
+ * that nothing ever goes into.
+ */
+struct magazines {
+    struct magazine *own;           /* by class: in the region of the CPU's node; constant */
+    _Atomic uint64_t flushed_at;    /* when they were last emptied, of decay_clock; 0: never */
+    uint64_t served[ALL_MAGAZINES]; /* by then; for whoever empties them */
+    uint64_t ceiling_bytes; /* of all ceilings, see MAGAZINES_BYTES; under the sub-heap's lock */
+    uint32_t uses[ALL_MAGAZINES];    /* until there is a ceiling; likewise */
+    struct magazine_region region[]; /* by node; behind them the stores, populated when used */
+};
+
+static_assert(sizeof(struct magazine) == LINE_BYTES, "the assembler relies on it");
+static_assert(offsetof(struct magazine, bounds) == 8 && offsetof(struct magazine, store) == 16 &&
+                  offsetof(struct magazine, ceiling_most) == 32,
+              "the assembler relies on it");
+static_assert(offsetof(struct magazine_store, count) == 256 &&
+                  offsetof(struct magazine_store, box_count) == 320 &&
+                  offsetof(struct magazine_store, box_floor) == 2368 &&
+                  offsetof(struct magazine_store, stack) == 2624,
+              "the assembler relies on it");
+
+static_assert(sizeof(struct magazine) == MAGAZINE_BYTES &&
+                  sizeof(struct magazine_region) == MAGAZINE_REGION_BYTES &&
+                  offsetof(struct magazine_region, of_class) == MAGAZINES_AT,
+              "magazine_offset relies on it");
+
+/* That of an offset, counted from a region: from the own one malloc's, from the first one free's.
+ */
+static inline struct magazine *magazine_from(struct magazine_region *region, uint32_t offset)
+{
+    return (struct magazine *)(void *)((char *)region + (size_t)offset * 8);
+}
+
+/* The region of the CPU's node. */
+static inline struct magazine_region *magazine_own_region(struct magazines *magazines)
+{
+    char *own = (char *)magazines->own - offsetof(struct magazine_region, of_class);
+
+    return (struct magazine_region *)(void *)own;
+}
+
+/* Where malloc finds it, by number of lines of the request, 0 to MAGAZINE_LARGEST_LINES: one load
+   for malloc. Filled before sequences are used. */
+extern uint16_t magazine_offset_by_lines[MAGAZINE_LARGEST_LINES + 1];
+
+/* The same by length of the request, 0 to MAGAZINE_LARGEST bytes. */
+static inline uint32_t magazine_offset_of(size_t bytes)
+{
+    return magazine_offset_by_lines[(bytes + LINE_BYTES - 1) >> LINE_SHIFT];
+}
+
+/* How many of each colour there are. */
+static inline void magazine_count_colours(char *const *blocks, uint32_t count,
+                                          int8_t counts[MAGAZINE_COLOURS])
+{
+    memset(counts, 0, MAGAZINE_COLOURS);
+    for (uint32_t i = 0; i < count; i++)
+        counts[magazine_colour(blocks[i])]++;
+}
+
+/*
+ * Whether magazines are worked on by sequences. Written once, before the first sub-heap is
+ * published: relaxed, because who finds a magazine has found that sub-heap, and a thread that reads
+ * it before does without magazines.
+ */
+extern atomic_bool magazine_sequences;
+
+static inline bool magazines_use_sequences(void)
+{
+    return atomic_load_explicit(&magazine_sequences, memory_order_relaxed);
+}
+
+/*
+ * The offset of this thread's rseq area, if it may use sequences; else one of these. A thread may
+ * not when its area was not registered, and in the child of a vfork, see vfork.c.
+ */
+enum { MAGAZINE_AREA_UNKNOWN = 0, MAGAZINE_AREA_OFF = 1 };
+extern __attribute__((tls_model("initial-exec"))) _Thread_local ptrdiff_t magazine_thread_area;
+
+static inline bool magazine_area_is_usable(ptrdiff_t area)
+{
+    return (size_t)area > MAGAZINE_AREA_OFF;
+}
+
+/*
+ * What the fast paths go by, in place of that: the offset of every thread's rseq area; where there
+ * are no sequences, of 16 bytes of zeros. Written before the first sub-heap is published.
+ *
+ * In the area a thread announces each sequence, and the kernel clears what it finds announced when
+ * the thread was preempted, slept, or took a signal meanwhile. So a fast path that finds nothing
+ * announced is that of a thread that may not use sequences, or has not yet, or may have slept: the
+ * slow path tells them apart, and looks at the clock for housekeeping in the last case. That costs
+ * the fast paths what the look at a variable of the thread's own would.
+ */
+extern ptrdiff_t magazine_area;
+
+static inline __attribute__((always_inline)) bool magazine_has_announced(ptrdiff_t area)
+{
+    bool has;
+
+    __asm__ volatile("cmpq $0, %%fs:8(%[area])" : "=@ccne"(has) : [area] "r"(area) : "memory");
+    return has;
+}
+
+/* The same, found out first if it is unknown. */
+ptrdiff_t magazine_area_here(void);
+
+/*
+ * By CPU, where malloc and where free find magazines: the region of the CPU's node, and the first
+ * region. While the CPU has none, or while they are revoked: one in which all are empty and
+ * without room, for ever. Only used with sequences.
+ */
+extern _Atomic(struct magazine_region *) magazine_to_take[CPU_HEAPS], magazine_to_put[CPU_HEAPS];
+
+/* Whether there are magazines of tiny blocks. Written once, before the first sub-heap is published:
+   a thread that reads it before takes a whole line. */
+extern atomic_bool magazine_tiny;
+
+static inline bool magazines_have_tiny(void)
+{
+    return atomic_load_explicit(&magazine_tiny, memory_order_relaxed);
+}
+
+/* Once, before all else, and idempotent. nodes: how many NUMA nodes there are. tiny: CIA_TINY. */
+void magazines_choose(bool sequences, unsigned nodes, bool tiny);
+
+/* Magazines that are empty and without room, for ever: as many regions as a CPU can have. Read,
+   never written. */
+extern struct magazine_region magazines_without_room[MAGAZINE_NODES];
+
+/* For a CPU of the node. NULL when out of memory. */
+struct magazines *magazines_create(unsigned node);
+void magazines_destroy(struct magazines *magazines);
+
+/* For the holder of the sub-heap's lock: the class has a magazine on the CPU from now on. */
+void magazine_open(struct magazines *magazines, unsigned size_class);
+
+/*
+ * For the holder of the sub-heap's lock: counts a use of the class, gives it a magazine when those
+ * are many, and says whether it has one.
+ */
+static inline bool magazine_use(struct magazines *magazines, unsigned size_class)
+{
+    /* More than a program's start needs of any class, and done in some 30 us. */
+    enum { USES_BEFORE_MAGAZINE = 1024 };
+
+    if (__builtin_expect(
+            atomic_load_explicit(&magazines->own[size_class].bounds, memory_order_relaxed) != 0, 1))
+        return true;
+    if (++magazines->uses[size_class] <= USES_BEFORE_MAGAZINE)
+        return false;
+    magazine_open(magazines, size_class);
+    return true;
+}
+
+/* For the holder of the sub-heap's lock: whether the class is to hold a step more, by
+   magazine_raise_ceiling, because it overflowed and there is room in what the CPU may hold. */
+bool magazine_may_rise(struct magazines *magazines, unsigned size_class);
+
+/* Says that blocks of the open magazine go home for want of room. */
+static inline void magazine_overflows(struct magazine *magazine)
+{
+    atomic_store_explicit(&magazine->overflowed, true, memory_order_relaxed);
+}
+
+/*
+ * For who has the magazines alone, and the lock: what they may hold together is counted anew. A
+ * thread that was moved, or found no magazine, raised another CPU's ceiling or none.
+ */
+void magazines_count_ceilings(struct magazines *magazines);
+
+/*
+ * For who has the magazine alone, empty, and the lock, after magazines_count_ceilings: it begins
+ * anew. A class that served nothing since it last did has no magazine any more.
+ */
+void magazine_begin_anew(struct magazines *magazines, unsigned size_class);
+
+/* How many blocks wait, and how many mallocs were served: of any CPU's, roughly if it is at work.
+ */
+uint32_t magazine_cached(const struct magazine *magazine);
+uint64_t magazine_served(const struct magazine *magazine);
+
+/* How many of those that wait say MAGAZINE_UNTOUCHED. A look at each. */
+uint32_t magazine_cached_untouched(const struct magazine *magazine);
+
+/* With sequences: that of this CPU for blocks of pages that say so, or an empty one without room.
+   A hint by the time it is used. */
+static inline struct magazine *magazine_here(uint32_t offset)
+{
+    uint32_t cpu = (uint32_t)rseq_cpu() % CPU_HEAPS;
+
+    return magazine_from(atomic_load_explicit(&magazine_to_put[cpu], memory_order_acquire), offset);
+}
+
+/* With sequences: the CPU's magazines from now on. Returns them, or those that it had already. */
+struct magazines *magazines_publish(uint32_t cpu, struct magazines *magazines);
+
+/* Those published for the CPU, or NULL. To be read only. */
+const struct magazines *magazines_of(uint32_t cpu);
+
+/* Where all of those are kept, by CPU: for another process to begin at. */
+const void *magazines_published_at(void);
+
+/* Which CPUs' magazines are revoked. */
+struct magazines_revoked {
+    uint64_t cpus[CPU_HEAPS / 64];
+};
+
+/*
+ * Takes the magazines of all CPUs out of the tables and waits until no sequence works on one: they
+ * are the caller's then, who may use magazine_exclusive.h on magazines_revoked_next, until
+ * magazines_restore. False when the kernel cannot do that (before Linux 5.10) or another thread is
+ * at it: none is revoked then. Two system calls.
+ */
+bool magazines_revoke(struct magazines_revoked *revoked);
+void magazines_restore(const struct magazines_revoked *revoked);
+
+static inline bool magazines_is_revoked(const struct magazines_revoked *revoked, uint32_t cpu)
+{
+    return (revoked->cpus[cpu / 64] >> cpu % 64 & 1) != 0;
+}
+
+/* Those of the next CPU from *cpu on, which is moved behind it; NULL when there is none. */
+struct magazines *magazines_revoked_next(const struct magazines_revoked *revoked, uint32_t *cpu);
+
+/* In the child of a fork: no other thread has revoked any. */
+void magazines_after_fork(void);
+
+#endif

@@ -1,0 +1,176 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The steps of magazine_sequences.h for who has the magazine alone: the holder of the lock where
+ * magazines are under it, or who has revoked it.
+ *
+ * Words that a block depends on are stored last (release: the child of a fork, or statistics, find
+ * the block where the word says). Where two words change, a child that is forked between the two
+ * finds less than there is, never a block twice: by a signal handler that forks, or beside a step
+ * of another thread for whose end fork did not wait.
+ */
+#ifndef MPLACE_CIA_MAGAZINE_EXCLUSIVE_H
+#define MPLACE_CIA_MAGAZINE_EXCLUSIVE_H
+
+#include "cia_malloc/cpu_cache/magazine.h"
+
+#include <string.h>
+
+static inline uint64_t magazine_word(const _Atomic uint64_t *word)
+{
+    return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+static inline void magazine_set_word(_Atomic uint64_t *word, uint64_t value)
+{
+    atomic_store_explicit(word, value, memory_order_release);
+}
+
+static inline union magazine_bounds magazine_bounds_of(const struct magazine *magazine)
+{
+    return (union magazine_bounds){.word = magazine_word(&magazine->bounds)};
+}
+
+/* Of bounds one alone: one instruction, where all of them are three. */
+static inline size_t magazine_floor(const struct magazine *magazine)
+{
+    return atomic_load_explicit(&magazine->floor, memory_order_relaxed);
+}
+
+static inline size_t magazine_ceiling(const struct magazine *magazine)
+{
+    return atomic_load_explicit(&magazine->ceiling, memory_order_relaxed);
+}
+
+/* Blocks of the level. */
+static inline uint32_t magazine_level_blocks(const struct magazine *magazine)
+{
+    return (uint32_t)(magazine_word(&magazine->top) & MAGAZINE_TOP_MASK) -
+           magazine_bounds_of(magazine).floor;
+}
+
+/* The place above the newest block of the stack. */
+static inline char **magazine_next_place(struct magazine *magazine)
+{
+    return &magazine->store->stack[magazine_word(&magazine->top) & MAGAZINE_TOP_MASK];
+}
+
+static inline void magazine_grow(struct magazine *magazine, int64_t blocks)
+{
+    magazine_set_word(&magazine->top, magazine_word(&magazine->top) + (uint64_t)blocks);
+}
+
+/* magazine_pop_exclusive where top has been read. */
+static inline __attribute__((always_inline)) uintptr_t magazine_pop_below(struct magazine *magazine,
+                                                                          uint64_t top)
+{
+    struct magazine_store *store = magazine->store;
+    size_t count = top & MAGAZINE_TOP_MASK;
+
+    if (__builtin_expect(count == magazine_floor(magazine), 0))
+        return 0;
+    char *block = store->stack[count - 1];
+    size_t colour = magazine_colour(block);
+    store->count[colour]--;
+    store->last[colour] = 0;
+    magazine_set_word(&magazine->top, top + (MAGAZINE_SERVED - 1));
+    if (block == NULL)
+        __builtin_unreachable(); /* so that callers need not ask */
+    return (uintptr_t)block;
+}
+
+static inline uintptr_t magazine_pop_exclusive(struct magazine *magazine)
+{
+    return magazine_pop_below(magazine, magazine_word(&magazine->top));
+}
+
+/* look: as magazine_push; else as magazine_push_anyway. */
+static inline __attribute__((always_inline)) bool magazine_push_exclusive(struct magazine *magazine,
+                                                                          void *block, bool look)
+{
+    uint64_t top = magazine_word(&magazine->top);
+    size_t count = top & MAGAZINE_TOP_MASK;
+    struct magazine_store *store = magazine->store;
+    size_t colour = magazine_colour(block);
+    uint32_t line = magazine_line(block);
+
+    if (count >= magazine_ceiling(magazine) || store->count[colour] >= MAGAZINE_OF_A_COLOUR ||
+        (look && store->last[colour] == line))
+        return false;
+    store->stack[count] = block;
+    store->count[colour]++;
+    store->last[colour] = line;
+    magazine_set_word(&magazine->top, top + 1);
+    return true;
+}
+
+static inline bool magazine_open_box_exclusive(struct magazine *magazine)
+{
+    union magazine_bounds bounds = magazine_bounds_of(magazine);
+
+    if (magazine_level_blocks(magazine) != 0 || bounds.boxes == 0)
+        return false;
+    struct magazine_store *store = magazine->store;
+    bounds.floor = (uint16_t)store->box_floor[--bounds.boxes];
+    memcpy(store->count, store->box_count[bounds.boxes], sizeof store->count);
+    magazine_set_word(&magazine->bounds, bounds.word);
+    return true;
+}
+
+static inline bool magazine_close_box_exclusive(struct magazine *magazine, uint32_t least)
+{
+    union magazine_bounds bounds = magazine_bounds_of(magazine);
+    uint32_t count = magazine_level_blocks(magazine);
+
+    if (count < least || bounds.floor + count + MAGAZINE_COLOURS > bounds.ceiling ||
+        bounds.boxes >= MAGAZINE_BOXES)
+        return false;
+    struct magazine_store *store = magazine->store;
+    store->box_floor[bounds.boxes] = bounds.floor;
+    memcpy(store->box_count[bounds.boxes++], store->count, sizeof store->count);
+    memset(store->count, 0, sizeof store->count);
+    bounds.floor = (uint16_t)(bounds.floor + count);
+    magazine_set_word(&magazine->bounds, bounds.word);
+    return true;
+}
+
+static inline uint32_t magazine_unload_exclusive(struct magazine *magazine,
+                                                 char *places[MAGAZINE_LEVEL_MOST])
+{
+    uint32_t count = magazine_level_blocks(magazine);
+
+    if (magazine_ceiling(magazine) == 0)
+        return 0;
+    if (count > MAGAZINE_LEVEL_MOST)
+        count = MAGAZINE_LEVEL_MOST;
+    memcpy(places, magazine_next_place(magazine) - count, count * sizeof *places);
+    memset(magazine->store->count, 0, sizeof magazine->store->count);
+    memset(magazine->store->last, 0, sizeof magazine->store->last);
+    magazine_grow(magazine, -(int64_t)count);
+    return count;
+}
+
+static inline bool magazine_load_exclusive(struct magazine *magazine, char *const *places,
+                                           uint32_t count)
+{
+    union magazine_bounds bounds = magazine_bounds_of(magazine);
+
+    if (magazine_level_blocks(magazine) != 0 || bounds.floor + count > bounds.ceiling)
+        return false;
+    memcpy(magazine_next_place(magazine), places, count * sizeof *places);
+    magazine_count_colours(places, count, magazine->store->count);
+    magazine_grow(magazine, count);
+    return true;
+}
+
+static inline void magazine_raise_ceiling_exclusive(struct magazine *magazine)
+{
+    union magazine_bounds bounds = magazine_bounds_of(magazine);
+
+    if ((uint64_t)bounds.ceiling + MAGAZINE_CEILING_STEP > magazine->ceiling_most)
+        return;
+    bounds.ceiling = (uint16_t)(bounds.ceiling + MAGAZINE_CEILING_STEP);
+    magazine_set_word(&magazine->bounds, bounds.word);
+}
+
+#endif

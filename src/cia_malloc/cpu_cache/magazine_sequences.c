@@ -1,0 +1,204 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Sequences off the fast paths. An interrupted one begins again, so they must not be long: the
+ * longest takes MAGAZINE_LEVEL_MOST blocks out of a magazine, in some 800 instructions.
+ */
+#include "cia_malloc/cpu_cache/magazine_sequences.h"
+
+/* MAGAZINE_FIND with the table in a register: which one is for the caller to say. done is 0. */
+#define BEGIN                                                                                      \
+    RSEQ_BEGIN("%[scratch]")                                                                       \
+    "xorl %k[done], %k[done]\n\t"                                                                  \
+    "movl %%fs:4(%[area]), %k[scratch]\n\t"                                                        \
+    "cmpl %[cpus], %k[scratch]\n\t"                                                                \
+    "jae 6f\n\t"                                                                                   \
+    "movq (%[table], %[scratch], 8), %[found]\n\t"                                                 \
+    "leaq (%[found], %[offset], 8), %[found]\n\t"
+#define INPUTS  MAGAZINE_INPUTS, [table] "r"(table_of(side))
+#define RESULTS [done] "=&r"(done), [scratch] "=&r"(scratch), [found] "=&r"(found), [top] "=&r"(top)
+
+/* top: the word; scratch: where the level begins. */
+#define READ_TOP_AND_FLOOR                                                                         \
+    "movq (%[found]), %[top]\n\t"                                                                  \
+    "movzwl 8(%[found]), %k[scratch]\n\t"
+
+/* from, to: registers with addresses. Copies as many pointers as count says, not 0, from the last.
+   Not one more: magazine_search.h relies on it that only blocks that wait are written to places.
+   count is lost. */
+#define COPY(from, to, count)                                                                      \
+    "5:\n\t"                                                                                       \
+    "decq " count "\n\t"                                                                           \
+    "movq (" from ", " count ", 8), %%xmm0\n\t"                                                    \
+    "movq %%xmm0, (" to ", " count ", 8)\n\t"                                                      \
+    "jnz 5b\n\t" /* the moves leave the flags alone */
+
+static void *table_of(enum magazine_side side)
+{
+    return side == MAGAZINE_TAKE ? magazine_to_take : magazine_to_put;
+}
+
+/* from, to: registers with addresses, and how many bytes behind that. Copies what is counted of all
+   colours. */
+#define COPY_COUNTS(from, from_offset, to, to_offset)                                              \
+    "movups 0+" from_offset "(" from "), %%xmm0\n\t"                                               \
+    "movups 16+" from_offset "(" from "), %%xmm1\n\t"                                              \
+    "movups 32+" from_offset "(" from "), %%xmm2\n\t"                                              \
+    "movups 48+" from_offset "(" from "), %%xmm3\n\t"                                              \
+    "movups %%xmm0, 0+" to_offset "(" to ")\n\t"                                                   \
+    "movups %%xmm1, 16+" to_offset "(" to ")\n\t"                                                  \
+    "movups %%xmm2, 32+" to_offset "(" to ")\n\t"                                                  \
+    "movups %%xmm3, 48+" to_offset "(" to ")\n\t"
+#define COUNT     "256"
+#define BOX_COUNT "320"
+
+/* of: a register with an address, and how many bytes behind that. Clears as many bytes as
+   COPY_COUNTS copies. */
+#define CLEAR(of, offset)                                                                          \
+    "movups %%xmm0, 0+" offset "(" of ")\n\t"                                                      \
+    "movups %%xmm0, 16+" offset "(" of ")\n\t"                                                     \
+    "movups %%xmm0, 32+" offset "(" of ")\n\t"                                                     \
+    "movups %%xmm0, 48+" offset "(" of ")\n\t"
+#define CLEAR_COUNTS(of) "xorps %%xmm0, %%xmm0\n\t" CLEAR(of, COUNT)
+#define CLEAR_COUNTS_AND_LAST(of)                                                                  \
+    CLEAR_COUNTS(of) CLEAR(of, "0") CLEAR(of, "64") CLEAR(of, "128") CLEAR(of, "192")
+
+bool magazine_open_box(ptrdiff_t area, uint32_t offset, enum magazine_side side)
+{
+    uint64_t done, scratch, top, bounds;
+    char *found, *box, *store;
+
+    __asm__ volatile(
+        BEGIN READ_TOP_AND_FLOOR /* */
+        "cmpw %w[scratch], %w[top]\n\t"
+        "jne 6f\n\t"
+        "movzwl 12(%[found]), %k[box]\n\t" /* boxes */
+        "decl %k[box]\n\t"
+        "js 6f\n\t"
+        "movq 16(%[found]), %[store]\n\t"
+        "movq 8(%[found]), %[bounds]\n\t"
+        "movabsq $0x100000000, %[top]\n\t" /* a box less */
+        "subq %[top], %[bounds]\n\t"
+        "movw 2368(%[store], %[box], 8), %w[bounds]\n\t" /* floor */
+        "shlq $6, %[box]\n\t"
+        "addq %[store], %[box]\n\t" COPY_COUNTS("%[box]", BOX_COUNT, "%[store]", COUNT) /* */
+        "incl %k[done]\n\t"
+        "movq %[bounds], 8(%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
+        : RESULTS, [bounds] "=&r"(bounds), [box] "=&r"(box), [store] "=&r"(store)
+        : INPUTS
+        : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3");
+    return done != 0;
+}
+
+bool magazine_close_box(ptrdiff_t area, uint32_t offset, uint32_t least)
+{
+    enum magazine_side side = MAGAZINE_PUT;
+    uint64_t done, scratch, top, bounds;
+    char *found, *box, *store;
+
+    __asm__ volatile(
+        BEGIN READ_TOP_AND_FLOOR /* */
+        "movzwl %w[top], %k[bounds]\n\t"
+        "subl %k[scratch], %k[bounds]\n\t"
+        "cmpl %k[least], %k[bounds]\n\t"
+        "jb 6f\n\t"
+        "movw %w[top], %w[bounds]\n\t"
+        "addw %[places], %w[bounds]\n\t"
+        "cmpw 10(%[found]), %w[bounds]\n\t" /* ceiling */
+        "ja 6f\n\t"
+        "movzwl 12(%[found]), %k[box]\n\t" /* boxes */
+        "cmpl %[boxes], %k[box]\n\t"
+        "jae 6f\n\t"
+        "movq 16(%[found]), %[store]\n\t"
+        "movq %[scratch], 2368(%[store], %[box], 8)\n\t" /* floor */
+        "shlq $6, %[box]\n\t"
+        "addq %[store], %[box]\n\t" COPY_COUNTS("%[store]", COUNT, "%[box]", BOX_COUNT)
+            CLEAR_COUNTS("%[store]") /* */
+        "movq 8(%[found]), %[bounds]\n\t"
+        "movabsq $0x100000000, %[scratch]\n\t" /* a box more */
+        "addq %[scratch], %[bounds]\n\t"
+        "movw %w[top], %w[bounds]\n\t"
+        "incl %k[done]\n\t"
+        "movq %[bounds], 8(%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
+        : RESULTS, [bounds] "=&r"(bounds), [box] "=&r"(box), [store] "=&r"(store)
+        : INPUTS, [least] "r"(least), [boxes] "i"(MAGAZINE_BOXES), [places] "i"(MAGAZINE_COLOURS)
+        : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3");
+    return done != 0;
+}
+
+uint32_t magazine_unload(ptrdiff_t area, uint32_t offset, enum magazine_side side,
+                         char *places[MAGAZINE_LEVEL_MOST])
+{
+    uint64_t done, scratch, top;
+    char *found, *from, *store;
+
+    __asm__ volatile(BEGIN                          /* */
+                     "cmpw $0, 10(%[found])\n\t"    /* ceiling */
+                     "je 6f\n\t" READ_TOP_AND_FLOOR /* */
+                     "movzwl %w[top], %k[done]\n\t"
+                     "subl %k[scratch], %k[done]\n\t"
+                     "movl %[most], %k[scratch]\n\t"
+                     "cmpl %k[scratch], %k[done]\n\t"
+                     "cmoval %k[scratch], %k[done]\n\t"
+                     "subq %[done], %[top]\n\t"
+                     "movzwl %w[top], %k[scratch]\n\t"
+                     "movq 16(%[found]), %[store]\n\t"
+                     "leaq 2624(%[store], %[scratch], 8), %[from]\n\t"
+                     "movq %[done], %[scratch]\n\t"
+                     "testl %k[done], %k[done]\n\t"
+                     "jz 8f\n\t" COPY("%[from]", "%[places]", "%[scratch]") /* */
+                     "8:\n\t" CLEAR_COUNTS_AND_LAST("%[store]")             /* */
+                     "movq %[top], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
+                     : RESULTS, [from] "=&r"(from), [store] "=&r"(store)
+                     : INPUTS, [places] "r"(places), [most] "i"(MAGAZINE_LEVEL_MOST)
+                     : "memory", "cc", "xmm0");
+    return (uint32_t)done;
+}
+
+void magazine_raise_ceiling(ptrdiff_t area, uint32_t offset)
+{
+    enum magazine_side side = MAGAZINE_TAKE;
+    uint64_t done, scratch, top;
+    char *found;
+
+    __asm__ volatile(BEGIN                          /* */
+                     "movq 8(%[found]), %[top]\n\t" /* bounds */
+                     "movzwl 10(%[found]), %k[scratch]\n\t"
+                     "addl %[step], %k[scratch]\n\t"
+                     "cmpq 32(%[found]), %[scratch]\n\t" /* ceiling_most */
+                     "ja 6f\n\t"
+                     "addq %[step_in_place], %[top]\n\t"
+                     "movq %[top], 8(%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
+                     : RESULTS
+                     : INPUTS, [step] "i"(MAGAZINE_CEILING_STEP),
+                       [step_in_place] "i"(MAGAZINE_CEILING_STEP << 16)
+                     : "memory", "cc");
+}
+
+bool magazine_load(ptrdiff_t area, uint32_t offset, char *const *places, uint32_t count)
+{
+    enum magazine_side side = MAGAZINE_PUT;
+    uint64_t done, scratch, top;
+    char *found, *to;
+    int8_t counts[MAGAZINE_COLOURS];
+
+    magazine_count_colours(places, count, counts);
+    __asm__ volatile(
+        BEGIN READ_TOP_AND_FLOOR /* */
+        "cmpw %w[scratch], %w[top]\n\t"
+        "jne 6f\n\t"
+        "addw %w[count], %w[scratch]\n\t"
+        "cmpw 10(%[found]), %w[scratch]\n\t" /* ceiling */
+        "ja 6f\n\t"
+        "movq 16(%[found]), %[to]\n\t" COPY_COUNTS("%[counts]", "0", "%[to]", COUNT) /* */
+        "movzwl %w[top], %k[scratch]\n\t"
+        "leaq 2624(%[to], %[scratch], 8), %[to]\n\t"
+        "movl %[count], %k[scratch]\n\t"
+        "addq %[scratch], %[top]\n\t" COPY("%[places]", "%[to]", "%[scratch]") /* */
+        "incl %k[done]\n\t"
+        "movq %[top], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
+        : RESULTS, [to] "=&r"(to)
+        : INPUTS, [places] "r"(places), [count] "r"(count), [counts] "r"(counts)
+        : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3");
+    return done != 0;
+}

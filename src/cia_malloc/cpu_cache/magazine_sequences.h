@@ -1,0 +1,141 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The steps on this CPU's magazine by restartable sequences: taking and putting a block here, for
+ * the fast paths; what moves whole stacks in magazine_sequences.c. Each finds the magazine on the
+ * CPU that it runs on, and does nothing when there is none. (asm goto only where
+ * nothing comes out: GCC 12 loses what is assigned on the way to its labels when the statement has
+ * outputs too.)
+ */
+#ifndef MPLACE_CIA_MAGAZINE_SEQUENCES_H
+#define MPLACE_CIA_MAGAZINE_SEQUENCES_H
+
+#include "cia_malloc/cpu_cache/magazine.h"
+
+/* found: the magazine at the offset in a table's entry for this CPU; on to the label if there is no
+   such CPU. cpu: a register that is lost, as its 64 bits and as 32. */
+#define MAGAZINE_FIND(table, found, cpu, cpu32, none)                                              \
+    "movl %%fs:4(%[area]), " cpu32 "\n\t"                                                          \
+    "cmpl %[cpus], " cpu32 "\n\t" /* or a negative number */                                       \
+    "jae " none "\n\t"                                                                             \
+    "leaq " table "(%%rip), " found "\n\t"                                                         \
+    "movq (" found ", " cpu ", 8), " found "\n\t"                                                  \
+    "leaq (" found ", %[offset], 8), " found "\n\t"
+#define MAGAZINE_INPUTS [area] "r"(area), [cpus] "i"(CPU_HEAPS), [offset] "r"((uint64_t)offset)
+
+/*
+ * Takes the newest block of the level; 0 when there is none. 21 instructions; writes the magazine's
+ * line, an entry of count and one of last, and the thread's rseq area. From one call to the next
+ * only the number of blocks depends on what was stored: the block is not waited for.
+ */
+static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t area, uint32_t offset)
+{
+    uintptr_t block;
+    char *found;
+    uint64_t top, store, colour;
+
+    __asm__ volatile(RSEQ_BEGIN("%[top]") MAGAZINE_FIND("magazine_to_take", "%[found]", "%[top]",
+                                                        "%k[top]", "7f") /* */
+                     "movq (%[found]), %[top]\n\t"
+                     "movzwl %w[top], %k[block]\n\t"
+                     "cmpw 8(%[found]), %w[top]\n\t" /* floor */
+                     "je 7f\n\t"
+                     "movq 16(%[found]), %[store]\n\t"
+                     "addq %[less], %[top]\n\t"
+                     "movq 2616(%[store], %[block], 8), %[block]\n\t" /* the place below */
+                     "movl %k[block], %k[colour]\n\t"
+                     "shrl $6, %k[colour]\n\t"
+                     "andl $63, %k[colour]\n\t"
+                     "movl $0, (%[store], %[colour], 4)\n\t"
+                     "decb 256(%[store], %[colour])\n\t"
+                     "movq %[top], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
+                     ".pushsection .text.unlikely, \"ax\"\n\t"
+                     "7: xorl %k[block], %k[block]\n\t"
+                     "jmp 6b\n\t"
+                     ".popsection\n\t"
+                     : [top] "=&r"(top), [found] "=&r"(found), [block] "=&r"(block),
+                       [store] "=&r"(store), [colour] "=&r"(colour)
+                     : MAGAZINE_INPUTS, [less] "i"(MAGAZINE_SERVED - 1)
+                     : "memory", "cc");
+    return block;
+}
+
+/*
+ * The section that puts a block on top of the level. look: what it does before, with the block's
+ * colour in r10 and the store in r11. There are no outputs, so the registers that it works in are
+ * named.
+ */
+#define MAGAZINE_PUSH(look)                                                                        \
+    __asm__ goto(RSEQ_BEGIN("%%r8") MAGAZINE_FIND("magazine_to_put", "%%r9", "%%r8", "%%r8d",      \
+                                                  "%l[refused]") /* */                             \
+                 "movq (%%r9), %%r8\n\t"                                                           \
+                 "cmpw 10(%%r9), %%r8w\n\t"                                                        \
+                 "jae %l[refused]\n\t"                                                             \
+                 "movq 16(%%r9), %%r11\n\t" /* store */                                            \
+                 "movl %k[line], %%r10d\n\t"                                                       \
+                 "andl $63, %%r10d\n\t"                                                            \
+                 "cmpb %[most], 256(%%r11, %%r10)\n\t"                                             \
+                 "jge %l[refused]\n\t" look "movl %k[line], (%%r11, %%r10, 4)\n\t"                 \
+                 "incb 256(%%r11, %%r10)\n\t"                                                      \
+                 "movzwl %%r8w, %%r10d\n\t"                                                        \
+                 "incq %%r8\n\t"                                                                   \
+                 "movq %[block], 2624(%%r11, %%r10, 8)\n\t"                                        \
+                 "movq %%r8, (%%r9)\n\t" RSEQ_COMMITTED                                            \
+                 :                                                                                 \
+                 : MAGAZINE_INPUTS, [block] "r"(block), [most] "i"(MAGAZINE_OF_A_COLOUR),          \
+                   [line] "r"((uint64_t)(uintptr_t)block >> LINE_SHIFT)                            \
+                 : "memory", "cc", "r8", "r9", "r10", "r11"                                        \
+                 : refused)
+
+/*
+ * Puts a block on top of the level. False: that has as many of its colour as it may, or the stack
+ * as many as that may, or it is the last of its colour that was put here, and waits already; or the
+ * CPU has no magazine for it, or is of another node. 24 instructions; writes as magazine_pop, and a
+ * place.
+ */
+static inline __attribute__((always_inline)) bool magazine_push(ptrdiff_t area, uint32_t offset,
+                                                                void *block)
+{
+    MAGAZINE_PUSH("cmpl %k[line], (%%r11, %%r10, 4)\n\t"
+                  "je %l[refused]\n\t");
+    return true;
+refused:
+    return false;
+}
+
+/* The same where the block is known not to wait. */
+static inline bool magazine_push_anyway(ptrdiff_t area, uint32_t offset, void *block)
+{
+    MAGAZINE_PUSH("");
+    return true;
+refused:
+    return false;
+}
+
+/* For free: closes a box over the level, which is empty then. False: it has less than so many
+   blocks, or there is no room for another level above it. */
+bool magazine_close_box(ptrdiff_t area, uint32_t offset, uint32_t least);
+
+/*
+ * Those below find the magazine as malloc does or as free does: for free it is none that blocks go
+ * into if the page that says the offset is of another node.
+ */
+enum magazine_side { MAGAZINE_TAKE, MAGAZINE_PUT };
+
+/* Opens the last box, if the level is empty. False: it is not, or there is none. */
+bool magazine_open_box(ptrdiff_t area, uint32_t offset, enum magazine_side side);
+
+/* Takes the blocks of the level, the newest if there are more than MAGAZINE_LEVEL_MOST, into
+   places; returns how many. None are counted then, also where there were none. */
+uint32_t magazine_unload(ptrdiff_t area, uint32_t offset, enum magazine_side side,
+                         char *places[MAGAZINE_LEVEL_MOST]);
+
+/* For malloc: fills the level, if that is empty, with so many blocks, at most one of a colour.
+   False, and nothing is put, if it is not, or there is no magazine. The offset is that of the
+   blocks' pages, as for free: on a CPU of another node there is none. */
+bool magazine_load(ptrdiff_t area, uint32_t offset, char *const *places, uint32_t count);
+
+/* For malloc: a step up, if that is not above ceiling_most. */
+void magazine_raise_ceiling(ptrdiff_t area, uint32_t offset);
+
+#endif

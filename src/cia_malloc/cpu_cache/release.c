@@ -1,0 +1,110 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * See release.h.
+ */
+#include "cia_malloc/cpu_cache/release.h"
+
+#include "cia_malloc/cpu_cache/flush.h"
+#include "cia_malloc/cpu_cache/heap_table.h"
+#include "cia_malloc/cpu_cache/magazine_search.h"
+
+static _Noreturn void freed_twice(const void *address)
+{
+    struct block block = block_at(page_source_owner(address), address);
+
+    subheap_double_free(&block.chunk->spans[block.span], block.bit);
+}
+
+/* As on a CPU that frees what others allocate: then blocks go home a level at a time. */
+static bool has_no_room_for_a_box(const struct magazine *now)
+{
+    union magazine_bounds bounds = magazine_bounds_of(now);
+
+    return bounds.boxes >= MAGAZINE_BOXES ||
+           bounds.floor + magazine_level_blocks(now) + MAGAZINE_COLOURS > bounds.ceiling;
+}
+
+/* Whether the level has as many blocks as a load, or, if it is all that waits, nearly all there may
+   be: a CPU that takes as many blocks as it gives back is not to be without any all the time. */
+static bool is_worth_unloading(const struct magazine *now)
+{
+    union magazine_bounds bounds = magazine_bounds_of(now);
+
+    return magazine_level_blocks(now) >=
+           (bounds.boxes > 0 ? MAGAZINE_LOAD_MOST : bounds.ceiling * 3U / 4);
+}
+
+/*
+ * Finds a place in a magazine whose level did not take a block. now says what the level holds,
+ * roughly where it is worked on by sequences: after a box was closed over it; or, if there can be
+ * no more, after its blocks went home. So blocks that are freed in the order of their allocation
+ * come by here once in MAGAZINE_LEVEL_MOST times. Else false: the block goes home alone.
+ */
+static bool put_elsewhere(const struct magazine_access *access, struct magazine *now,
+                          struct subheap *locked, void *address)
+{
+    enum { LOOKED_AT = 8 };
+    bool suspected;
+
+    if (magazine_bounds_of(now).ceiling == 0)
+        return false;
+    suspected = magazine_freed_last(now, address);
+    if (__builtin_expect(magazine_has(now, address, suspected ? UINT32_MAX : LOOKED_AT), 0))
+        freed_twice(address);
+    if (suspected && access_push_anyway(access, address))
+        return true;
+    if (access_close_box(access, BOX_LEAST))
+        return access_push_anyway(access, address);
+    /* Empty, and refused it: what is counted was left by a sequence that was interrupted. */
+    if (magazine_level_blocks(now) != 0 && !(has_no_room_for_a_box(now) && is_worth_unloading(now)))
+        return false;
+    magazine_overflows(now);
+    flush_level(access, locked);
+    return access_push_anyway(access, address);
+}
+
+bool release_by_sequence(ptrdiff_t area, const struct page_info *info, void *address)
+{
+    struct magazine_access access = {.area = area, .offset = info->magazine, .side = MAGAZINE_PUT};
+
+    return put_elsewhere(&access, magazine_here(info->magazine), NULL, address);
+}
+
+bool release_locked(const struct page_info *info, void *address)
+{
+    struct subheap *heap = heap_with_magazines();
+
+    if (__builtin_expect(heap == NULL, 0))
+        return false;
+    struct magazine *magazine = magazine_from(heap->magazines->region, info->magazine);
+    if (__builtin_expect(!subheap_try_lock(heap), 0))
+        return false;
+    bool pushed = magazine_push_exclusive(magazine, address, true);
+    subheap_unlock(heap);
+    return pushed;
+}
+
+/* The same for the holder of the lock, where that is the way, with all the places there are. */
+static bool put_under_lock(struct subheap *heap, const struct page_info *info, void *address)
+{
+    if (magazine_under_lock(heap, info->size_class) == NULL)
+        return false;
+    /* As free does by sequences: for a block of another node, one without room. */
+    struct magazine_access access = {.exclusive =
+                                         magazine_from(heap->magazines->region, info->magazine)};
+    return access_push(&access, address) || put_elsewhere(&access, access.exclusive, heap, address);
+}
+
+void release_block(const struct page_info *info, void *address)
+{
+    /* The sub-heap of this CPU: anyone else's line would be taken away from them. */
+    struct subheap *heap = heap_try_lock_here();
+    if (heap == NULL || !put_under_lock(heap, info, address)) {
+        struct block block = block_at(page_source_owner(address), address);
+
+        flush_block(heap, &block);
+    }
+    if (heap != NULL)
+        subheap_unlock(heap);
+}

@@ -1,0 +1,39 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * With CIA_HARDEN=1: the process's secret, and patterns of bytes that are written where the program
+ * must not write, and compared later. hardened.c and quarantine.c use them.
+ */
+#ifndef MPLACE_CIA_CANARY_H
+#define MPLACE_CIA_CANARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    /* Bytes behind those asked for, at least, that are no block's. */
+    HARDEN_SLACK_LEAST = 8,
+};
+
+/* Of all bytes of a free block. As part of an address it is one that nothing can have. */
+#define HARDEN_JUNK UINT64_C(0xd5d5d5d5d5d5d5d5)
+
+/* A generator's first state, from the secret; a different one for each number. Never 0. */
+uint64_t harden_seed(uint64_t number);
+
+/* What stands behind a block of the program, 8 bytes again and again: none of them is 0, so that a
+   string's end is seen among them. Who reads one block's does not know that of any other. */
+uint64_t harden_canary(const void *block);
+
+/* Fills all bytes from one address to another: that at address a is byte a % 8 of the word. */
+void harden_fill(char *from, char *end, uint64_t word);
+
+/* The first byte that is not so, or NULL. */
+const char *harden_find_change(const char *from, const char *end, uint64_t word);
+
+/* One line on standard error, and the end of the process. */
+_Noreturn void harden_overflow(const void *block, size_t bytes, const void *at);
+_Noreturn void harden_used_after_free(const void *block, size_t bytes, const void *at);
+_Noreturn void harden_double_free(const void *block, size_t bytes);
+
+#endif

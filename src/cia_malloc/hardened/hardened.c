@@ -1,0 +1,339 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * See hardened.h. Each block has, out of line, a mark: a word for the line where it begins for the
+ * program, or, of a mapping of its own, in its record. It says whether the program has the block,
+ * and how much it asked for. Who frees changes it by compare-and-swap, on whatever CPU; so of two
+ * frees one finds it changed.
+ *
+ *     start of the block        aligned address = the program's      asked for            end
+ *     |   nothing               | the program's bytes                | canary             |
+ *     | junk, while it is free, whoever it waits for                                      |
+ *
+ * A mark of a block in a chunk:
+ *     0            no block of the program begins here, or none since the run was carved
+ *     live         the program's; how much it asked for
+ *     freed        it was, and the whole block from its start on is junk since then, or in the
+ *                  hands of the thread that frees it
+ *
+ * Marks are written by whoever has the block in hand: relaxed, a block's way from one thread to
+ * another orders them, be it through the program or through a sub-heap's lock.
+ */
+#include "cia_malloc/hardened/hardened.h"
+
+#include "base/random.h"
+#include "cia_malloc/cpu_cache/flush.h"
+#include "cia_malloc/cpu_cache/heap_table.h"
+#include "cia_malloc/cpu_cache/refill.h"
+#include "cia_malloc/hardened/canary.h"
+#include "cia_malloc/hardened/quarantine.h"
+#include "cia_malloc/heap/block.h"
+#include "cia_malloc/large/large.h"
+
+#include <string.h>
+
+typedef _Atomic uint32_t mark;
+
+enum {
+    MARK_LIVE = 1u << 30,
+    MARK_FREED = 2u << 30,
+    MARK_BYTES = MARK_LIVE - 1, /* asked for: blocks of a chunk are far shorter */
+};
+
+static mark *mark_at(const struct chunk *chunk, const void *address)
+{
+    return &chunk->marks[(uintptr_t)address % CHUNK_BYTES >> LINE_SHIFT];
+}
+
+static uint32_t mark_read(const mark *at)
+{
+    return atomic_load_explicit(at, memory_order_relaxed);
+}
+
+static void mark_write(mark *at, uint32_t value)
+{
+    atomic_store_explicit(at, value, memory_order_relaxed);
+}
+
+static uint32_t state_of(uint32_t value)
+{
+    return value & ~(uint32_t)MARK_BYTES;
+}
+
+/* What stands behind the bytes that were asked for. */
+static void write_canary(char *block, size_t bytes, char *end)
+{
+    harden_fill(block + bytes, end, harden_canary(block));
+}
+
+static void check_canary(const char *block, size_t bytes, const char *end)
+{
+    const char *changed = harden_find_change(block + bytes, end, harden_canary(block));
+
+    if (__builtin_expect(changed != NULL, 0))
+        harden_overflow(block, bytes, changed);
+}
+
+/* That nobody wrote to a free block. */
+static void check_junk(const char *start, size_t bytes)
+{
+    const char *changed = harden_find_change(start, start + bytes, HARDEN_JUNK);
+
+    if (__builtin_expect(changed != NULL, 0))
+        harden_used_after_free(start, bytes, changed);
+}
+
+/* One of the bits, of which there is at least one. */
+static uint32_t random_bit(struct subheap *heap, uint64_t bits)
+{
+    if (heap->random == 0)
+        heap->random = harden_seed(heap->number);
+    for (uint32_t skip = random_below(&heap->random, (uint32_t)__builtin_popcountll(bits));
+         skip > 0; skip--)
+        bits &= bits - 1;
+    return (uint32_t)__builtin_ctzll(bits);
+}
+
+/*
+ * Any of the blocks whose colour is due, where the lowest would be next: so the rule of the colours
+ * holds as ever, and nobody knows which block is next. From the class heap, past the magazines.
+ */
+static char *take_block(struct subheap *heap, unsigned size_class, bool *untouched)
+{
+    struct class_heap *class_heap = &heap->classes[size_class];
+
+    if (class_heap_due(class_heap) == 0 && !subheap_find(heap, size_class))
+        return NULL;
+    return class_heap_take_bit(class_heap, class_heap->current,
+                               random_bit(heap, class_heap_due(class_heap)), untouched);
+}
+
+static void *allocate_of_class(struct subheap *heap, size_t alignment, size_t bytes, bool zeroed)
+{
+    unsigned size_class = size_class_of(bytes + HARDEN_SLACK_LEAST + alignment - LINE_BYTES);
+    bool untouched;
+    char *start = take_block(heap, size_class, &untouched);
+
+    subheap_unlock(heap);
+    if (start == NULL)
+        return NULL;
+    struct chunk *chunk = page_source_owner(start);
+    size_t length = (size_t)size_class_lines[size_class] * LINE_BYTES;
+    char *block = start + (-(uintptr_t)start & (alignment - 1));
+
+    if (state_of(mark_read(mark_at(chunk, start))) == MARK_FREED)
+        check_junk(start, length);
+    if (block != start)
+        mark_write(mark_at(chunk, start), 0);
+    mark_write(mark_at(chunk, block), MARK_LIVE | (uint32_t)bytes);
+    if (zeroed && !untouched)
+        memset(block, 0, bytes);
+    write_canary(block, bytes, start + length);
+    return block;
+}
+
+static char *huge_end(const struct huge *huge)
+{
+    return huge->base + huge->mapped_bytes;
+}
+
+static void *allocate_large(struct subheap *heap, size_t alignment, size_t bytes, bool zeroed)
+{
+    bool reads_as_zero;
+    char *block =
+        large_allocate_and_unlock(heap, bytes + HARDEN_SLACK_LEAST, alignment, &reads_as_zero);
+
+    if (block == NULL)
+        return NULL;
+    struct huge *huge = page_map_huge(block);
+    char *end;
+    if (huge != NULL) {
+        end = huge_end(huge);
+        atomic_store_explicit(&huge->marked, bytes + 1, memory_order_relaxed);
+    } else {
+        struct chunk *chunk = page_source_owner(block);
+
+        end = block + block_at(chunk, block).bytes;
+        mark_write(mark_at(chunk, block), MARK_LIVE | (uint32_t)bytes);
+    }
+    if (zeroed && !reads_as_zero)
+        memset(block, 0, bytes);
+    write_canary(block, bytes, end);
+    flush_housekeeping();
+    return block;
+}
+
+void *hardened_allocate_and_unlock(struct subheap *heap, size_t alignment, size_t bytes,
+                                   bool zeroed)
+{
+    if (alignment < LINE_BYTES)
+        alignment = LINE_BYTES;
+    if (bytes == 0) /* who resizes a block to what it has must not free it */
+        bytes = 1;
+    if (alignment < PAGE_RUN_ALIGNMENT &&
+        bytes <= SIZE_CLASS_LARGEST - HARDEN_SLACK_LEAST - (alignment - LINE_BYTES))
+        return allocate_of_class(heap, alignment, bytes, zeroed);
+    return allocate_large(heap, alignment, bytes, zeroed);
+}
+
+/* The process ends: no block of the program begins there. */
+static _Noreturn void refuse(struct chunk *chunk, const void *address)
+{
+    struct block block = block_at(chunk, address);
+
+    if (block.start == address && state_of(mark_read(mark_at(chunk, address))) == MARK_FREED)
+        block_is_wrong(address, "a free block");
+    block_is_wrong(address, "not the address of a block that is in use");
+}
+
+/* The mark of a block that the program has. */
+static mark *live_mark(struct chunk *chunk, const void *address, uint32_t *value)
+{
+    mark *at = mark_at(chunk, address);
+
+    *value = mark_read(at);
+    if (__builtin_expect((uintptr_t)address % LINE_BYTES != 0, 0) ||
+        __builtin_expect(state_of(*value) != MARK_LIVE, 0))
+        refuse(chunk, address);
+    return at;
+}
+
+static bool mark_change(mark *at, uint32_t *value, uint32_t wanted)
+{
+    return atomic_compare_exchange_strong_explicit(at, value, wanted, memory_order_relaxed,
+                                                   memory_order_relaxed);
+}
+
+/* How much was asked for; the process ends if the program does not have the block. */
+static size_t huge_bytes(struct huge *huge)
+{
+    size_t marked = atomic_load_explicit(&huge->marked, memory_order_relaxed);
+
+    if (__builtin_expect(marked == 0, 0))
+        block_is_wrong(huge->block, "a free block");
+    return marked - 1;
+}
+
+static void free_huge(struct huge *huge)
+{
+    size_t bytes = huge_bytes(huge);
+
+    check_canary(huge->block, bytes, huge_end(huge));
+    if (atomic_exchange_explicit(&huge->marked, 0, memory_order_relaxed) == 0)
+        harden_double_free(huge->block, bytes);
+    huge_free(huge);
+    flush_housekeeping();
+}
+
+/* Those that leave a quarantine go where they belong; no lock is held. */
+static void give_back(char *const *leaving, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct block block = block_at(page_source_owner(leaving[i]), leaving[i]);
+
+        /* A run's pages may be anything's next; blocks of classes are looked at when they are
+           handed out again. */
+        if (block.size_class == CLASS_LARGE)
+            check_junk(block.start, block.bytes);
+        flush_block_here(&block);
+    }
+}
+
+static void free_in_chunk(struct chunk *chunk, char *address)
+{
+    char *leaving[QUARANTINE_LEAVING];
+    uint32_t value, count = 1;
+    mark *at = live_mark(chunk, address, &value);
+    struct block block = block_at(chunk, address);
+    char *end = block.start + block.bytes;
+    size_t bytes = value & MARK_BYTES;
+
+    if (!mark_change(at, &value, MARK_FREED))
+        harden_double_free(address, bytes);
+    check_canary(address, bytes, end);
+    harden_fill(block.start, end, HARDEN_JUNK);
+    mark_write(mark_at(chunk, block.start), MARK_FREED);
+
+    struct subheap *heap = heap_acquire();
+    if (heap != NULL) {
+        count = quarantine_put(heap, &block, leaving);
+        subheap_unlock(heap);
+    } else {
+        leaving[0] = block.start; /* no memory for a sub-heap, all others taken */
+    }
+    give_back(leaving, count);
+    if (count > 0)
+        flush_housekeeping();
+}
+
+void hardened_free(void *address)
+{
+    void *owner = block_owner(address);
+
+    if (owner_kind_of(owner) == OWNER_HUGE)
+        free_huge(huge_at(owner, address));
+    else
+        free_in_chunk(owner, address);
+}
+
+size_t hardened_usable(const void *address)
+{
+    void *owner = block_owner(address);
+    uint32_t value;
+
+    if (owner_kind_of(owner) == OWNER_HUGE)
+        return huge_bytes(huge_at(owner, address));
+    (void)live_mark(owner, address, &value);
+    return value & MARK_BYTES;
+}
+
+static void *resize_huge(struct huge *huge, size_t bytes, size_t *old_bytes)
+{
+    *old_bytes = huge_bytes(huge);
+    check_canary(huge->block, *old_bytes, huge_end(huge));
+    if (bytes <= SIZE_CLASS_LARGEST || huge_resize(huge, bytes + HARDEN_SLACK_LEAST) == NULL)
+        return NULL;
+    atomic_store_explicit(&huge->marked, bytes + 1, memory_order_relaxed);
+    write_canary(huge->block, bytes, huge_end(huge));
+    return huge->block;
+}
+
+void *hardened_resize(void *address, size_t bytes, size_t *old_bytes)
+{
+    void *owner = block_owner(address);
+    uint32_t value;
+
+    if (owner_kind_of(owner) == OWNER_HUGE)
+        return resize_huge(huge_at(owner, address), bytes, old_bytes);
+    mark *at = live_mark(owner, address, &value);
+    struct block block = block_at(owner, address);
+    char *end = block.start + block.bytes;
+    size_t room = (size_t)(end - (char *)address);
+
+    *old_bytes = value & MARK_BYTES;
+    check_canary(address, *old_bytes, end);
+    /* In place, unless the block is too short, or one that is to be shorter may be half as long. */
+    if (bytes + HARDEN_SLACK_LEAST > room ||
+        (bytes < *old_bytes && bytes + HARDEN_SLACK_LEAST <= room / 2))
+        return NULL;
+    if (!mark_change(at, &value, MARK_LIVE | (uint32_t)bytes))
+        block_is_wrong(address, "a free block");
+    write_canary(address, bytes, end);
+    return address;
+}
+
+void hardened_release_all(void)
+{
+    char *leaving[QUARANTINE_LEAVING];
+    uint32_t index = 0, passed_over = 0;
+    struct subheap *heap;
+
+    while ((heap = heap_lock_next(&index, ALL_HEAPS, &passed_over)) != NULL) {
+        uint32_t count = quarantine_take(heap, leaving);
+
+        if (count > 0)
+            index = heap->number; /* there may be more */
+        subheap_unlock(heap);
+        give_back(leaving, count);
+    }
+}

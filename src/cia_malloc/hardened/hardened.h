@@ -1,0 +1,36 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The malloc family with CIA_HARDEN=1: what allocator.c does in place of everything else. Every
+ * misuse that is described in docs/internals.md under "Hardened mode" ends the process with one
+ * line that says what is wrong with which block.
+ */
+#ifndef MPLACE_CIA_HARDENED_H
+#define MPLACE_CIA_HARDENED_H
+
+#include "cia_malloc/heap/subheap.h"
+
+/*
+ * A block of so many bytes (0 to PTRDIFF_MAX), aligned to a power of two and to a line; zeroed, if
+ * that is wanted, else whatever is there. NULL when this sub-heap can have no memory for it. The
+ * sub-heap is locked on entry and unlocked on return.
+ */
+void *hardened_allocate_and_unlock(struct subheap *heap, size_t alignment, size_t bytes,
+                                   bool zeroed);
+
+/* block came from there, and is the program's. */
+void hardened_free(void *block);
+
+/* Bytes of the block that are the program's: as many as it asked for. */
+size_t hardened_usable(const void *block);
+
+/*
+ * The block with so many bytes (1 to PTRDIFF_MAX) and its contents, without a copy: where it is, or
+ * its pages elsewhere. NULL, block untouched, when that cannot be done. *old_bytes: what it had.
+ */
+void *hardened_resize(void *block, size_t bytes, size_t *old_bytes);
+
+/* Gives back all blocks that wait until they may be handed out again. */
+void hardened_release_all(void);
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * See block.h.
+ */
+#include "cia_malloc/heap/block.h"
+
+#include "base/report.h"
+
+#include <stdlib.h>
+
+_Noreturn void block_is_wrong(const void *address, const char *what)
+{
+    report_line("libcia_malloc: %p given to free, realloc or malloc_usable_size is %s", address,
+                what);
+    abort();
+}
+
+void *block_owner(const void *address)
+{
+    void *owner = page_map_huge(address);
+
+    if (owner == NULL)
+        owner = page_source_owner(address);
+    if (__builtin_expect(owner == NULL, 0))
+        block_is_wrong(address, "not from this allocator");
+    return owner;
+}
+
+struct block block_at(struct chunk *chunk, const void *address)
+{
+    size_t offset = (uintptr_t)address % CHUNK_BYTES;
+    const struct page_info *info = block_page(chunk, address);
+    struct block at = {.chunk = chunk, .size_class = info->size_class};
+    uint32_t line = block_line(info, address);
+
+    if (__builtin_expect(info->size_class >= CLASS_LARGE, 0)) {
+        const struct span *span = &chunk->spans[info->run_page];
+
+        if (info->size_class != CLASS_LARGE || line != 0)
+            block_is_wrong(address, "not the address of a block");
+        at.span = info->run_page;
+        at.bit = 1;
+        at.start = span->base;
+        at.bytes = (size_t)span->run_pages * PAGE_BYTES - (size_t)info->first_line * LINE_BYTES;
+        return at;
+    }
+    const struct class_layout *layout = &class_layouts[info->size_class];
+    struct block_position position = class_layout_locate(layout, line);
+    uint32_t first_line = position.span * layout->span_lines + position.block * layout->lines;
+
+    if (__builtin_expect(
+            position.span >= layout->run_spans || position.block >= layout->span_blocks, 0))
+        block_is_wrong(address, "between two blocks");
+    struct block_home home = block_home_at(info, position);
+    at.span = home.span;
+    at.bit = home.bit;
+    at.start = chunk->base + ((offset >> LINE_SHIFT) - line + first_line) * LINE_BYTES;
+    at.bytes = home.bytes;
+    return at;
+}
+
+/* Of a block that was handed out from an address inside it: how that is aligned. */
+static size_t alignment_of(const struct block *block)
+{
+    const uint64_t *words = block->chunk->remotes[block->span].alignment;
+    uint32_t shift = 0;
+
+    for (uint32_t i = 0; i < 2; i++)
+        shift |= (uint32_t)((__atomic_load_n(&words[i], __ATOMIC_RELAXED) & block->bit) != 0) << i;
+    return (size_t)128 << shift;
+}
+
+void block_check_start(const struct block *block, const void *address)
+{
+    const struct span *span = &block->chunk->spans[block->span];
+    const char *handed_out = block->start;
+
+    /* The owner may write other bits of the words meanwhile; this block's bits stand while it
+       lives. */
+    if (__builtin_expect(block->size_class < CLASS_LARGE &&
+                             (__atomic_load_n(&span->interior, __ATOMIC_RELAXED) & block->bit) != 0,
+                         0))
+        handed_out += -(uintptr_t)handed_out & (alignment_of(block) - 1);
+    if (__builtin_expect(handed_out != address, 0))
+        block_is_wrong(address, "inside a block");
+}

@@ -1,0 +1,83 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * From an address to its block: which chunk, span and bit, and whether it is an address that was
+ * handed out at all. Needs no lock: reads what does not change while the block lives.
+ */
+#ifndef MPLACE_CIA_BLOCK_H
+#define MPLACE_CIA_BLOCK_H
+
+#include "cia_malloc/heap/cached_block.h"
+#include "cia_malloc/pages/chunk.h"
+#include "cia_malloc/pages/page_map.h"
+
+/* One line on standard error that names the address, and the end of the process. */
+_Noreturn void block_is_wrong(const void *address, const char *what);
+
+/* What the address is in: a struct chunk or a struct huge, as owner_kind_of says; or the process
+   ends. */
+void *block_owner(const void *address);
+
+/* Where a block is. */
+struct block {
+    struct chunk *chunk;
+    uint32_t span; /* index in chunk->spans */
+    uint64_t bit;
+    char *start;         /* its first byte; the address looked up may lie behind it */
+    size_t bytes;        /* from start on */
+    unsigned size_class; /* or CLASS_LARGE */
+};
+
+/* The block that the address is in, or the process ends. Does not say whether it is handed out. */
+struct block block_at(struct chunk *chunk, const void *address);
+
+/* Where a block of a size class belongs, and how long it is. */
+struct block_home {
+    uint32_t span;
+    uint32_t bytes;
+    uint64_t bit;
+};
+
+/* What is said of the page that the address is in. */
+static inline const struct page_info *block_page(const struct chunk *chunk, const void *address)
+{
+    return &chunk->pages[(uintptr_t)address % CHUNK_BYTES >> PAGE_SHIFT];
+}
+
+/* The address's line, counted from the first line of block 0 of its run. */
+static inline uint32_t block_line(const struct page_info *info, const void *address)
+{
+    return (uint32_t)((uintptr_t)address % CHUNK_BYTES >> LINE_SHIFT) -
+           ((uint32_t)info->run_page * LINES_PER_PAGE + info->first_line);
+}
+
+/* Of a page of a size class. */
+static inline struct block_home block_home_at(const struct page_info *info,
+                                              struct block_position position)
+{
+    const struct class_layout *layout = &class_layouts[info->size_class];
+    uint32_t phase = span_phase(layout, info->run_type, position.span);
+
+    return (struct block_home){
+        .span = info->run_page + position.span,
+        .bytes = layout->lines * LINE_BYTES,
+        .bit = (uint64_t)1 << span_bit_of_block(layout, phase, position.block),
+    };
+}
+
+/*
+ * That of an address which is known to have been handed out and to be of a size class: one that
+ * waits in a magazine was looked at when it was freed. A third of the instructions of block_at.
+ */
+static inline struct block_home block_home(const struct chunk *chunk, const void *address)
+{
+    const struct page_info *info = block_page(chunk, address);
+
+    return block_home_at(
+        info, class_layout_locate(&class_layouts[info->size_class], block_line(info, address)));
+}
+
+/* The process ends unless the address was handed out: the first byte, or an aligned one. */
+void block_check_start(const struct block *block, const void *address);
+
+#endif

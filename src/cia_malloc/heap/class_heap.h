@@ -1,0 +1,230 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The blocks of one class in one sub-heap, and which of them to hand out next so that the live ones
+ * lie evenly over the L1 sets. All of it under the sub-heap's lock.
+ *
+ * Balance. count[s] is the number of live blocks in slot s (one slot, one colour). A slot is below
+ * when count[s] < target; blocks are handed out from slots that are below, as long as there are
+ * any.
+ *
+ *     invariant    bit s of below  <=>  count[s] < target
+ *     invariant    live / C < target <= (live + C / 2) / C + 1    after every raise and lower
+ *
+ * The target rises when no slot is below, that is when every slot holds target blocks, and falls
+ * when live has fallen half a cycle under the point where it rose: so each move costs C steps and
+ * happens at most once in C / 2 calls. Since every span holds each slot of its type once, a slot
+ * with few live blocks is a slot with many free ones: what balance asks for is there. So
+ *   - never-used blocks: no slot gets its (k + 1)th block before each has k. N in a row put at most
+ *     ceil(N / C) + 1 into a set;
+ *   - recycled blocks: no slot is given more than about one block above its even share, whatever
+ * was freed before. It is the frees of the program that can leave a set fuller than that.
+ *
+ * Which span. A program that frees at random leaves one or two free blocks in every span, so that a
+ * new current span is soon needed: every second malloc of a large tree. The span of a block just
+ * freed is the best one: its block is nearly always due, and its words are in the cache. So each
+ * free notes its span in a ring, and malloc takes from there, newest first, before it looks through
+ * a list.
+ *
+ *     invariant    a span with free blocks is current, recent or listed, or more than one of them
+ *     invariant    a listed span has free blocks, or is current
+ *     invariant    a span that is entirely free is current or listed
+ *
+ * Recent is only a hint: such a span may have been used up since. A span goes into a list when it
+ * leaves the ring with free blocks, and out of it when it is used up: a block freed and taken again
+ * soon changes no list, which would write to the words of two other spans.
+ */
+#ifndef MPLACE_CIA_CLASS_HEAP_H
+#define MPLACE_CIA_CLASS_HEAP_H
+
+#include "cia_malloc/heap/populate.h"
+
+/* Bits of span.listed. */
+enum {
+    SPAN_LISTED = 1,   /* in partial */
+    SPAN_RECENT = 2,   /* in recent, once */
+    RECENT_SPANS = 16, /* a power of two. Frees and mallocs in random order pass by what is kept
+                          here about once in so many; more would be searched for longer */
+};
+
+struct class_heap {
+    struct span *current;              /* blocks come from here; NULL at first */
+    uint64_t allocations;              /* since the process started */
+    uint32_t live;                     /* blocks handed out and not yet back */
+    uint32_t capacity;                 /* blocks in all spans */
+    uint32_t target;                   /* see above; from 1 */
+    uint32_t lower_at;                 /* lower the target when live is less */
+    uint32_t block_bytes;              /* constant, beside what malloc reads with it */
+    uint8_t block_mask;                /* constant: span_blocks - 1 */
+    uint8_t span_shift;                /* constant: log2 span_blocks */
+    uint8_t first_bit;                 /* constant: where the search in a span begins */
+    uint8_t next_type;                 /* where the search for a type begins */
+    uint8_t types;                     /* constant */
+    uint8_t size_class;                /* constant */
+    uint8_t has_runs;                  /* next_page holds, from the first run on */
+    uint8_t next_page[TYPES_GREATEST]; /* by type: where its next run should begin, modulo the L2 */
+    uint8_t recent_end;                /* the next place in recent, modulo RECENT_SPANS */
+    uint32_t untouched;                /* bits set in the untouched words of all spans */
+    uint64_t below[TYPES_GREATEST];
+    struct span
+        *partial[TYPES_GREATEST];      /* spans with free blocks, by type; circular, first = head */
+    struct span *recent[RECENT_SPANS]; /* a ring used as a stack; NULL from the oldest on */
+    uint32_t count[COLOURS_GREATEST];  /* live blocks by slot: type << span_shift | bit */
+};
+
+static_assert(offsetof(struct class_heap, below) == LINE_BYTES, "the hot words are one line");
+static_assert(sizeof(struct class_heap) / LINE_BYTES % 2 == 1,
+              "an odd number of lines: heaps of different classes begin in different sets");
+
+void class_heap_initialise(struct class_heap *heap, unsigned size_class);
+
+/* Makes every slot's bit in below agree with the target: C steps. */
+void class_heap_set_target(struct class_heap *heap, uint32_t target);
+
+static inline void class_heap_count_taken(struct class_heap *heap, uint32_t type, uint32_t bit)
+{
+    if (++heap->count[type << heap->span_shift | bit] >= heap->target)
+        heap->below[type] &= ~((uint64_t)1 << bit);
+    heap->live++;
+    heap->allocations++;
+}
+
+static inline void class_heap_count_returned(struct class_heap *heap, uint32_t type, uint32_t bit)
+{
+    if (--heap->count[type << heap->span_shift | bit] < heap->target)
+        heap->below[type] |= (uint64_t)1 << bit;
+    if (__builtin_expect(--heap->live < heap->lower_at, 0))
+        class_heap_set_target(heap, heap->live / colours + 1);
+}
+
+static inline uint64_t class_heap_live_bytes(const struct class_heap *heap)
+{
+    return (uint64_t)heap->live * heap->block_bytes;
+}
+
+/* Takes a free block of the current span; *untouched says that it reads as zero. */
+static inline void *class_heap_take_bit(struct class_heap *heap, struct span *span, uint32_t bit,
+                                        bool *untouched)
+{
+    uint64_t mask = (uint64_t)1 << bit;
+
+    span->free &= ~mask;
+    *untouched = (span->untouched & mask) != 0;
+    if (__builtin_expect(*untouched, 0)) {
+        populate_blocks(span, mask, class_heap_live_bytes(heap));
+        span->untouched &= ~mask;
+        heap->untouched--;
+    }
+    class_heap_count_taken(heap, span->type, bit);
+    return span->base + (size_t)((bit - span->phase) & heap->block_mask) * heap->block_bytes;
+}
+
+/* Free blocks of the current span whose colour is due. */
+static inline uint64_t class_heap_due(const struct class_heap *heap)
+{
+    const struct span *span = heap->current;
+
+    return span != NULL ? span->free & heap->below[span->type] : 0;
+}
+
+/*
+ * The fast path: a block from the current span whose colour is due, or NULL. Five lines are written
+ * or read: the sub-heap's lock, two of the class heap, the count, the span.
+ */
+static inline void *class_heap_allocate_fast(struct class_heap *heap, bool *untouched)
+{
+    uint64_t due = class_heap_due(heap);
+
+    if (__builtin_expect(due == 0, 0))
+        return NULL;
+    uint64_t ahead = due & (~(uint64_t)0 << heap->first_bit);
+    uint32_t bit = (uint32_t)__builtin_ctzll(ahead != 0 ? ahead : due);
+
+    return class_heap_take_bit(heap, heap->current, bit, untouched);
+}
+
+/*
+ * Makes the newest recent span with a block whose colour is due current. False when there is none:
+ * then no span is recent or current any more.
+ */
+bool class_heap_find_recent(struct class_heap *heap);
+
+/*
+ * Makes a span with a block whose colour is due current, if the current one has none; failing that,
+ * one with the block whose colour has the fewest live ones, which is due then. False when every
+ * block is handed out, or, unless at_any_price, when a colour would get more than twice its share:
+ * then carve a run.
+ */
+bool class_heap_find(struct class_heap *heap, bool at_any_price);
+
+/*
+ * Takes blocks of the current span whose colours are due, in the order of class_heap_allocate_fast,
+ * at most so many, and none of a colour (see magazine_colour) that is in *colours, where those
+ * taken are added. Bit 0 of each says MAGAZINE_UNTOUCHED. Returns how many. A nanosecond each.
+ */
+uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t most,
+                              uint64_t *colours_taken);
+
+/* The type that a new run should begin with: one with slots below. */
+uint32_t class_heap_wanted_type(struct class_heap *heap);
+
+/*
+ * Where that run should begin for the L2's sake: a page number modulo 256. Call it once a run; any
+ * other place of the right colour is allowed.
+ */
+uint32_t class_heap_wanted_page(struct class_heap *heap, uint32_t type);
+
+/* Carves the run's pages, already taken from the chunk, into spans. */
+void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t page,
+                        uint32_t run_type, bool clean);
+
+/*
+ * A block of the current span just taken is handed out from an address inside it: a multiple of the
+ * alignment, 128 to 1024. Until it is put back its first line begins no block for free().
+ */
+void class_heap_hand_out_inside(struct span *span, uint32_t bit, char *start, size_t alignment);
+
+/* A block that was, put back: its first line begins a block again. */
+void class_heap_put_inside(struct class_heap *heap, struct span *span, uint64_t bit);
+
+/* Puts one block back. After the last one of a span the caller calls class_heap_record. */
+static inline void class_heap_put(struct class_heap *heap, struct span *span, uint64_t bit)
+{
+    span->free |= bit;
+    if (__builtin_expect((span->interior & bit) != 0, 0))
+        class_heap_put_inside(heap, span, bit);
+    class_heap_count_returned(heap, span->type, (uint32_t)__builtin_ctzll(bit));
+}
+
+/* Makes a span that is not recent the newest recent one. */
+void class_heap_remember(struct class_heap *heap, struct span *span);
+
+/*
+ * Makes a span with blocks put back a recent one. Returns true when it is entirely free: settle it.
+ */
+static inline bool class_heap_record(struct class_heap *heap, struct span *span)
+{
+    if (span == heap->current)
+        return false;
+    if (__builtin_expect((span->listed & SPAN_RECENT) == 0, 0))
+        class_heap_remember(heap, span);
+    return span->free == ~(uint64_t)0 >> (63 - heap->block_mask);
+}
+
+/*
+ * Lists a span that is entirely free. Returns true when its run has no live block, is not in use,
+ * and the class has enough without it: remove it.
+ */
+bool class_heap_reconcile(struct class_heap *heap, struct span *span);
+
+/* Takes the spans of a run out of the lists. The run must have no live block. */
+void class_heap_remove_run(struct class_heap *heap, struct chunk *chunk, uint32_t page);
+
+/* Whether every span of the run is entirely free and none is current. */
+bool class_heap_run_is_idle(const struct class_heap *heap, const struct chunk *chunk,
+                            uint32_t page);
+
+/* Lets go of the current span, for class_heap_run_is_idle. */
+void class_heap_retire_current(struct class_heap *heap);
+
+#endif

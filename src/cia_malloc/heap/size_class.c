@@ -1,0 +1,165 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The table of size classes, with the reason for each entry that is not a prime; see size_class.h.
+ *
+ * Primes from 2 to 31 lines, all of them. Prime multiples of the line are the "more radical" of the
+ * two cures that Afek, Dice and Morrison give (Cache Index-Aware Memory Allocation, ISMM 2011): odd
+ * multiples spread the blocks of one class, primes also keep two classes from walking in step.
+ *
+ * Five entries are not prime:
+ *    1   the smallest block; coprime with everything.
+ *    4   between 3 and 5: 193 to 256 B would waste 20 % or more of a block of five lines, and
+ *        pages with it: a tree of 32,767 nodes of 224 B had 0.71 of jemalloc's rate, and has 0.93.
+ *    9   between 7 and 11: a request of 8 lines (512 B, the commonest round size there is) would
+ *        waste 27 % of an 11-line block, and 11 % of this one.
+ *   15   between 13 and 17: 14 lines would waste 18 %, now 7 %.
+ *   33   between 31 and 37: 2049 B would waste 13.5 %, more than the 12.5 % allowed above 2 KiB; it
+ *        also serves 2 KiB itself, which programs ask for.
+ * docs/performance.md has the waste measured with and without them.
+ *
+ * Above 33 each entry is the largest prime b for which the smallest request it serves, one byte
+ * more than the entry before, wastes at most 12.5 % of the block; the last one covers 64 KiB.
+ */
+#include "cia_malloc/heap/size_class.h"
+
+#include <assert.h>
+
+const uint16_t size_class_lines[SIZE_CLASS_COUNT] = {
+    1,   2,   3,   4,   5,   7,   9,   11,  13,  15,  17,  19,  23,  29,   31,  33,
+    37,  41,  43,  47,  53,  59,  67,  73,  83,  89,  101, 113, 127, 139,  157, 179,
+    199, 227, 257, 293, 331, 373, 421, 479, 547, 619, 701, 797, 907, 1031,
+};
+
+/* clang-format off */
+uint8_t size_class_by_lines[SIZE_CLASS_LARGEST_LINES + 1] = {
+    [0 ... 1] = 0,       [2] = 1,             [3] = 2,             [4] = 3,             [5] = 4,
+    [6 ... 7] = 5,       [8 ... 9] = 6,       [10 ... 11] = 7,     [12 ... 13] = 8,
+    [14 ... 15] = 9,     [16 ... 17] = 10,     [18 ... 19] = 11,    [20 ... 23] = 12,
+    [24 ... 29] = 13,    [30 ... 31] = 14,    [32 ... 33] = 15,    [34 ... 37] = 16,
+    [38 ... 41] = 17,    [42 ... 43] = 18,    [44 ... 47] = 19,    [48 ... 53] = 20,
+    [54 ... 59] = 21,    [60 ... 67] = 22,    [68 ... 73] = 23,    [74 ... 83] = 24,
+    [84 ... 89] = 25,    [90 ... 101] = 26,   [102 ... 113] = 27,  [114 ... 127] = 28,
+    [128 ... 139] = 29,  [140 ... 157] = 30,  [158 ... 179] = 31,  [180 ... 199] = 32,
+    [200 ... 227] = 33,  [228 ... 257] = 34,  [258 ... 293] = 35,  [294 ... 331] = 36,
+    [332 ... 373] = 37,  [374 ... 421] = 38,  [422 ... 479] = 39,  [480 ... 547] = 40,
+    [548 ... 619] = 41,  [620 ... 701] = 42,  [702 ... 797] = 43,  [798 ... 907] = 44,
+    [908 ... 1031] = 45,
+};
+/* clang-format on */
+
+struct class_layout class_layouts[SIZE_CLASS_COUNT];
+uint32_t colours = COLOURS_LEAST;
+
+enum {
+    TARGET_RUN_PAGES = 16,     /* small classes carve several spans at once: fewer trips here */
+    TWO_LINES_RUN_PAGES = 64,  /* 63 spans of 65 lines fill it to one line, a tail of 0.02 % */
+    FOUR_LINES_RUN_PAGES = 16, /* 15 spans, a tail of 5 %: runs of an odd number of spans begin with
+                                  each type in turn, and so fall into all sets of the L2 */
+    FOUR_LINES = 3,            /* the class */
+    LAST_CLASS_FULL_SPAN = 31, /* to here a span has 64 blocks: 64 x 31 lines are 124 KiB */
+};
+
+/* log2 of an even number of lines: those in the table are powers of two. */
+static uint32_t even_shift_of(uint32_t lines)
+{
+    return lines % 2 == 0 ? (uint32_t)__builtin_ctz(lines) : 0;
+}
+
+/* Blocks of a span: fewer where blocks are long, so that a span is some 35 pages, at most 129. */
+static uint32_t span_blocks_for(uint32_t lines)
+{
+    if (even_shift_of(lines) != 0)
+        return colours / lines;
+    if (lines <= LAST_CLASS_FULL_SPAN)
+        return 64;
+    if (lines <= 67)
+        return 32;
+    return lines <= 139 ? 16 : 8;
+}
+
+static uint64_t reciprocal_of(uint32_t divisor)
+{
+    return (((uint64_t)1 << 32) + divisor - 1) / divisor;
+}
+
+/* The slot s of [0, C) with s * lines = colour mod C; lines is odd. */
+static uint32_t slot_of_colour(uint32_t lines, uint32_t colour)
+{
+    uint32_t slot = 0;
+
+    while (((slot * lines) & (colours - 1)) != colour)
+        slot++;
+    return slot;
+}
+
+uint32_t size_class_colour(unsigned size_class, uint32_t slot)
+{
+    const struct class_layout *layout = &class_layouts[size_class];
+
+    if (layout->even_shift != 0) /* slots of type 0 are the multiples of n in order, and so on */
+        return (slot % layout->span_blocks) * layout->lines + slot / layout->span_blocks;
+    return (slot * layout->lines) & (colours - 1);
+}
+
+uint32_t class_layout_page_in_cycle(const struct class_layout *layout, uint32_t type)
+{
+    uint32_t unit = colours / LINES_PER_PAGE;
+    uint32_t page = 0;
+
+    for (uint32_t t = 0; t < type; t++) {
+        page += class_layout_run_pages(layout, t);
+        /* The next run starts at the first page with its residue. */
+        uint32_t residue = class_layout_run_offset(layout, (t + 1) & (layout->types - 1u));
+        page += (residue / LINES_PER_PAGE - page) & (unit - 1);
+    }
+    return page;
+}
+
+static uint32_t cycle_pages_of(const struct class_layout *layout)
+{
+    uint32_t unit = colours / LINES_PER_PAGE;
+    uint32_t units = class_layout_page_in_cycle(layout, layout->types) / unit;
+
+    /* Where packing makes them even, one unit is left out each cycle, for other classes to use. */
+    return (units | 1) * unit;
+}
+
+void size_class_initialise(uint32_t l1_sets)
+{
+    colours = l1_sets > COLOURS_LEAST ? COLOURS_GREATEST : COLOURS_LEAST;
+    /* With 128 colours, four spans of four lines come round in an L2 of 512 sets, to where they
+     * were.
+     */
+    size_class_by_lines[4] = colours == COLOURS_LEAST ? FOUR_LINES : FOUR_LINES + 1;
+
+    for (uint32_t i = 0; i < SIZE_CLASS_COUNT; i++) {
+        struct class_layout *layout = &class_layouts[i];
+        uint32_t lines = size_class_lines[i];
+        uint32_t blocks = span_blocks_for(lines);
+        /* 29 is odd, so that classes 0 to 45 begin in 46 different colours. */
+        uint32_t first_colour = (i * 29) & (colours - 1);
+
+        layout->lines = (uint16_t)lines;
+        layout->span_blocks = (uint8_t)blocks;
+        layout->span_shift = (uint8_t)__builtin_ctz(blocks);
+        layout->types = (uint8_t)(colours / blocks);
+        layout->even_shift = (uint8_t)even_shift_of(lines);
+        if (layout->even_shift != 0) {
+            layout->span_lines = (uint16_t)(lines * blocks + 1);
+            uint32_t pages = lines == 2 ? TWO_LINES_RUN_PAGES : FOUR_LINES_RUN_PAGES;
+            layout->run_spans =
+                (uint8_t)((pages * LINES_PER_PAGE - (lines - 1)) / layout->span_lines);
+            layout->reciprocal = reciprocal_of(layout->span_lines);
+            layout->first_slot = (uint8_t)(first_colour / lines + first_colour % lines * blocks);
+        } else {
+            layout->span_lines = (uint16_t)(blocks * lines);
+            layout->run_spans = (uint8_t)(lines < TARGET_RUN_PAGES ? TARGET_RUN_PAGES / lines : 1);
+            layout->reciprocal = reciprocal_of(lines);
+            layout->first_slot = (uint8_t)slot_of_colour(lines, first_colour);
+        }
+        layout->cycle_pages = (uint16_t)cycle_pages_of(layout);
+    }
+}
+
+static_assert(SIZE_CLASS_LARGEST >= 64 * 1024, "every request up to 64 KiB has a class");

@@ -1,0 +1,302 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Runs and remote frees of one sub-heap; see subheap.h. Every path here is off the fast
+ * one: once a span, a run, or a batch of remote frees.
+ */
+#include "cia_malloc/heap/subheap.h"
+
+#include "base/futex.h"
+#include "base/probes.h"
+#include "base/report.h"
+#include "base/spin.h"
+
+#include <stdlib.h>
+
+/* L2 sets in pages: runs of one class go on through the L2 sets where the one before ended. */
+static uint32_t l2_pages = 1;
+
+void subheap_initialise(uint32_t l2_sets)
+{
+    uint32_t pages = l2_sets / LINES_PER_PAGE;
+
+    /* A larger L2 is spread over as well by 64 pages; more would leave holes in the chunks. */
+    l2_pages = pages < 1 ? 1 : pages > 64 ? 64 : pages;
+}
+
+static void drain_full(struct subheap *heap)
+{
+    if (!subheap_try_lock(heap))
+        return;
+    subheap_drain(heap);
+    subheap_unlock(heap);
+}
+
+bool subheap_lock_soon(struct subheap *heap)
+{
+    static const struct timespec pause = {.tv_nsec = SUBHEAP_SLEEP_NS};
+
+    for (int spins = 0; spins < SUBHEAP_SPINS; spins++) {
+        if (subheap_try_lock(heap))
+            return true;
+        spin_pause();
+    }
+    atomic_fetch_add_explicit(&heap->sleepers, 1, memory_order_relaxed);
+    uint32_t holder = atomic_load_explicit(&heap->lock, memory_order_relaxed);
+    /* Returns at once if the holder has changed meanwhile. */
+    if (holder != 0)
+        (void)futex_call((int *)(void *)&heap->lock, FUTEX_WAIT_PRIVATE, (int)holder, &pause, 0);
+    atomic_fetch_sub_explicit(&heap->sleepers, 1, memory_order_relaxed);
+    return subheap_try_lock(heap);
+}
+
+void subheap_lock(struct subheap *heap)
+{
+    while (!subheap_lock_soon(heap))
+        ;
+}
+
+void subheap_wake_sleeper(struct subheap *heap)
+{
+    futex_wake_one((int *)(void *)&heap->lock);
+}
+
+void subheap_unlock_and_work(struct subheap *heap)
+{
+    struct page_work work;
+    struct subheap *full = heap->full_inbox;
+
+    heap->full_inbox = NULL;
+    page_heap_take_work(&heap->pages, &work);
+    subheap_release(heap);
+    page_work_do(&heap->pages, &work);
+    /* If another has the lock, chunks wait for whoever next asks for pages. */
+    if (work.chunks != NULL && subheap_try_lock(heap)) {
+        page_heap_take_in(&heap->pages);
+        subheap_release(heap);
+    }
+    if (full != NULL)
+        drain_full(full);
+}
+
+static void give_up(struct subheap *heap)
+{
+    heap->relocking++;
+    subheap_unlock(heap);
+}
+
+static void take_again(struct subheap *heap)
+{
+    subheap_lock(heap);
+    heap->relocking -= heap->relocking > 0; /* a child of fork forgets those of other threads */
+}
+
+static const struct page_heap_lock lock_of_pages = {.give_up = give_up, .take = take_again};
+
+struct subheap *subheap_create(uint32_t number, uint8_t node)
+{
+    struct subheap *heap = page_source_map_metadata(sizeof *heap);
+
+    if (heap == NULL)
+        return NULL;
+    heap->number = number;
+    page_heap_initialise(&heap->pages, heap, &lock_of_pages);
+    heap->pages.node = node;
+    tiny_heap_initialise(&heap->tiny, &heap->pages, number);
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
+        class_heap_initialise(&heap->classes[i], i);
+    return heap;
+}
+
+static bool add_run(struct subheap *heap, struct class_heap *class_heap)
+{
+    const struct class_layout *layout = &class_layouts[class_heap->size_class];
+    uint32_t type = class_heap_wanted_type(class_heap);
+    uint32_t modulus = colours / LINES_PER_PAGE;
+    uint32_t residue = class_layout_run_offset(layout, type) / LINES_PER_PAGE;
+    struct page_request request = {
+        .pages = class_layout_run_pages(layout, type),
+        .modulus = modulus,
+        .residue = residue,
+        .preferred_modulus = modulus,
+        .preferred_residue = residue,
+        .populated_later = true,
+    };
+    struct page_run run;
+
+    if (class_heap->has_runs && l2_pages > modulus) {
+        request.preferred_modulus = l2_pages;
+        request.preferred_residue = class_heap_wanted_page(class_heap, type) & (l2_pages - 1);
+    }
+    if (!page_heap_take(&heap->pages, &request, &run))
+        return false;
+    class_heap_add_run(class_heap, run.chunk, run.page, type, run.clean);
+    PROBE3(span_refill, heap->number, class_heap->block_bytes, request.pages);
+    return true;
+}
+
+bool subheap_find(struct subheap *heap, unsigned size_class)
+{
+    struct class_heap *class_heap = &heap->classes[size_class];
+
+    if (class_heap_find_recent(class_heap))
+        return true;
+    subheap_drain(heap);
+    if (class_heap_find(class_heap, false))
+        return true;
+    if (!add_run(heap, class_heap)) {
+        if (class_heap_find(class_heap, true))
+            return true;
+        if (!subheap_gather_pages(heap) || !add_run(heap, class_heap))
+            return false;
+    }
+    return class_heap_find(class_heap, true);
+}
+
+uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **blocks, uint32_t most)
+{
+    struct class_heap *class_heap = &heap->classes[size_class];
+    uint32_t count = 0, more;
+    uint64_t colours_taken;
+    bool untouched;
+
+    /* What waits in the inbox still counts as live, of whatever colours it is, and the load asks
+       for what is due. A relaxed load where there is nothing. */
+    if (most > 1)
+        subheap_drain(heap);
+    char *block = subheap_allocate(heap, size_class, &untouched);
+    if (block == NULL)
+        return 0;
+    blocks[count++] = block + (untouched ? MAGAZINE_UNTOUCHED : 0);
+    colours_taken = (uint64_t)1 << magazine_colour(block);
+    do {
+        more = class_heap_take_many(class_heap, blocks + count, most - count, &colours_taken);
+        count += more;
+        /* What is still due in this span has a colour that was taken, or nothing is. */
+    } while (count < most && more > 0 && class_heap_find(class_heap, false));
+    /* The caller serves one; the magazine will count the others. */
+    class_heap->allocations -= count - 1;
+    return count;
+}
+
+static void release_run(struct subheap *heap, struct class_heap *class_heap, struct chunk *chunk,
+                        uint32_t page)
+{
+    uint32_t pages = chunk->spans[page].run_pages;
+
+    class_heap_remove_run(class_heap, chunk, page);
+    page_heap_return(&heap->pages, chunk, page, pages);
+}
+
+void subheap_reconcile(struct subheap *heap, struct span *span)
+{
+    struct class_heap *class_heap = &heap->classes[span->size_class];
+
+    if (class_heap_reconcile(class_heap, span))
+        release_run(heap, class_heap, span->chunk, span->run_page);
+}
+
+void subheap_free_large(struct subheap *heap, struct span *span)
+{
+    heap->large_live--;
+    heap->large_pages_live -= span->run_pages;
+    page_heap_return(&heap->pages, span->chunk, span->run_page, span->run_pages);
+}
+
+void subheap_drain(struct subheap *heap)
+{
+    struct span_remote *remote;
+    uint64_t bits;
+
+    tiny_heap_drain(&heap->tiny);
+    remote = remote_free_take_all(&heap->inbox);
+    while (remote != NULL) {
+        struct span *span = span_of_remote(remote);
+
+        remote = remote_free_open(remote, &bits);
+        PROBE3(remote_free_drain, heap->number, span, bits);
+        subheap_free_local(heap, span, bits);
+    }
+}
+
+void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bits)
+{
+    uint64_t twice = remote_free_push(&chunk->owner->inbox, &chunk->remotes[span_index], bits);
+
+    if (__builtin_expect(twice != 0, 0))
+        subheap_double_free(&chunk->spans[span_index], twice);
+}
+
+void subheap_freed_remotely(struct subheap *heap, size_t bytes, struct subheap *locked)
+{
+    if (!remote_free_fills(&heap->inbox, bytes))
+        return;
+    if (locked != NULL)
+        locked->full_inbox = heap;
+    else
+        drain_full(heap);
+}
+
+static void release_idle_runs(struct chunk *chunk)
+{
+    struct subheap *heap = chunk->owner;
+    uint32_t page = 0;
+
+    while (page < chunk->mapped_pages) {
+        unsigned size_class = chunk->pages[page].size_class;
+        uint32_t pages = 1;
+
+        if (size_class <= CLASS_LARGE)
+            pages = chunk->spans[page].run_pages;
+        if (size_class < SIZE_CLASS_COUNT &&
+            class_heap_run_is_idle(&heap->classes[size_class], chunk, page)) {
+            release_run(heap, &heap->classes[size_class], chunk, page);
+        }
+        page += pages;
+    }
+}
+
+static void gather(struct subheap *heap)
+{
+    subheap_drain(heap);
+    tiny_heap_trim(&heap->tiny);
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
+        class_heap_retire_current(&heap->classes[i]);
+    page_heap_visit(&heap->pages, release_idle_runs);
+}
+
+bool subheap_trim(struct subheap *heap)
+{
+    uint32_t chunks_before = heap->pages.chunk_count;
+    uint32_t purged;
+
+    gather(heap);
+    /* A sub-heap of a CPU has one chunk at least, unless it was never used; a spare one need not.
+     */
+    purged = page_heap_purge(&heap->pages, heap->magazines == NULL);
+    return purged > 0 || heap->pages.chunk_count < chunks_before;
+}
+
+bool subheap_gather_pages(struct subheap *heap)
+{
+    if (!page_heap_may_trim(&heap->pages))
+        return false;
+    uint32_t used_before = heap->pages.used_pages;
+
+    gather(heap);
+    heap->pages.gather_failed_at = heap->pages.used_pages < used_before ? 0 : decay_clock();
+    return true;
+}
+
+_Noreturn void subheap_double_free(const struct span *span, uint64_t bits)
+{
+    uint32_t bit = (uint32_t)__builtin_ctzll(bits);
+    const struct class_layout *layout = &class_layouts[span->size_class];
+    const char *block = span->base;
+
+    if (span->size_class != CLASS_LARGE)
+        block +=
+            (size_t)((bit - span->phase) & (layout->span_blocks - 1u)) * layout->lines * LINE_BYTES;
+    report_line("libcia_malloc: double free of the block at %p", (const void *)block);
+    abort();
+}

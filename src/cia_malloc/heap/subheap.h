@@ -1,0 +1,201 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * A sub-heap: the class heaps and chunks of one CPU, behind one lock.
+ *
+ * Who may do what:
+ *   the holder of the lock        everything, the magazines too where there are no sequences
+ *   anyone, without it            read constants, and push freed blocks: subheap_free_remote
+ *
+ * A thread that finds the lock taken goes elsewhere if it can: malloc to another sub-heap
+ * (heap_acquire in heap_table.h), free to the remote words. It waits only when it holds no lock, or
+ * holds one below a signal handler and waits for another. The kernel is not asked for anything
+ * under the lock, so it is locked for microseconds, unless its holder is preempted or stopped.
+ */
+#ifndef MPLACE_CIA_SUBHEAP_H
+#define MPLACE_CIA_SUBHEAP_H
+
+#include "cia_malloc/heap/class_heap.h"
+#include "cia_malloc/heap/remote_free.h"
+#include "cia_malloc/heap/tiny_heap.h"
+#include "cia_malloc/pages/page_heap.h"
+
+struct magazines;
+struct quarantine;
+
+enum {
+    LARGE_CURSORS = 64,
+    LARGE_GREATEST_PAGES = 128, /* 512 KiB: eight to a chunk; longer blocks have a mapping each */
+};
+
+struct subheap {
+    /*
+     * 0: free, else subheap_self() of the holder. Taken by compare-and-swap (acquire), released by
+     * a store (release): the holder sees all that the holder before it wrote. sleepers: threads
+     * that sleep for it. The store and the look at sleepers may be turned round by the processor:
+     * then a sleeper is not woken, and looks itself after SUBHEAP_SLEEP_NS.
+     */
+    _Alignas(LINE_BYTES) _Atomic uint32_t lock;
+    _Atomic uint32_t sleepers;
+    uint32_t number; /* constant: its place in the heap table */
+    uint32_t uses;   /* of magazines under the lock */
+    /* Threads that gave up the lock to ask the kernel for a chunk, and will take it again: fork
+       must not hold it from them, see before_fork. Under the lock. */
+    uint32_t relocking;
+    struct page_heap pages;
+    uint32_t large_live; /* large blocks handed out */
+    uint64_t large_allocations;
+    uint64_t large_pages_live;
+
+    struct remote_inbox inbox;
+
+    _Alignas(LINE_BYTES) uint8_t large_colour[LARGE_CURSORS];
+    struct class_heap classes[SIZE_CLASS_COUNT];
+    struct tiny_heap tiny;
+
+    struct subheap *full_inbox; /* one that has waited for the end of the holder's work, or NULL */
+
+    /* NULL for a spare sub-heap. Constant. What is in them is not under the lock if magazines are
+       worked on by sequences, see magazine.h. */
+    struct magazines *magazines;
+
+    /* With CIA_HARDEN=1, from the first block on. */
+    struct quarantine *quarantine;
+    uint64_t random; /* state of a generator, from the secret */
+};
+
+/* NULL when out of memory. Its blocks are to lie on the memory node: heap->pages.node. */
+struct subheap *subheap_create(uint32_t number, uint8_t node);
+
+/* The calling thread, never 0. Threads 256 GiB of address space apart may have the same: who finds
+   its own number may be wrong, who finds another one is right. */
+static inline uint32_t subheap_self(void)
+{
+    return (uint32_t)((uintptr_t)__builtin_thread_pointer() >> 6) | 1;
+}
+
+static inline bool subheap_try_lock(struct subheap *heap)
+{
+    uint32_t expected = 0;
+
+    /* Pairs with the release in subheap_unlock. The plain read first: a failing exchange would take
+       the line away from the holder. */
+    return atomic_load_explicit(&heap->lock, memory_order_relaxed) == 0 &&
+           atomic_compare_exchange_strong_explicit(&heap->lock, &expected, subheap_self(),
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+
+enum {
+    SUBHEAP_SPINS = 200,        /* longer than the lock is locked by a thread that runs */
+    SUBHEAP_SLEEP_NS = 1000000, /* at most, before the sleeper looks again */
+};
+
+/* Takes the lock if it can be had by spinning, or by sleeping once. Not for the holder. */
+bool subheap_lock_soon(struct subheap *heap);
+
+/* Waits for the lock. Not for its holder, nor in a signal handler above it. */
+void subheap_lock(struct subheap *heap);
+
+void subheap_wake_sleeper(struct subheap *heap);
+
+/* Gives up the lock while there is work that waits for it, and does that. */
+void subheap_unlock_and_work(struct subheap *heap);
+
+static inline void subheap_release(struct subheap *heap)
+{
+    atomic_store_explicit(&heap->lock, 0, memory_order_release);
+    if (__builtin_expect(atomic_load_explicit(&heap->sleepers, memory_order_relaxed) != 0, 0))
+        subheap_wake_sleeper(heap);
+}
+
+static inline void subheap_unlock(struct subheap *heap)
+{
+    if (__builtin_expect(page_heap_has_work(&heap->pages) || heap->full_inbox != NULL, 0))
+        subheap_unlock_and_work(heap);
+    else
+        subheap_release(heap);
+}
+
+/* The functions below want the lock locked. */
+
+/*
+ * Makes the class heap have a block to hand out where it has none: drains the inbox, looks further,
+ * takes new memory, for which the lock may be given up and taken again. False when out of memory.
+ */
+bool subheap_find(struct subheap *heap, unsigned size_class);
+
+/*
+ * Takes blocks of the class for a magazine, at least one and at most so many: those that as many
+ * calls of subheap_allocate would take, in that order, but none of the same colour twice, and new
+ * memory is taken for the first one only. Returns how many; 0 when out of memory. Bit 0 of each is
+ * MAGAZINE_UNTOUCHED.
+ */
+uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **blocks, uint32_t most);
+
+/* A block of the class; NULL when out of memory. *untouched: it reads as zero. */
+static inline void *subheap_allocate(struct subheap *heap, unsigned size_class, bool *untouched)
+{
+    void *block = class_heap_allocate_fast(&heap->classes[size_class], untouched);
+
+    if (__builtin_expect(block == NULL, 0) && subheap_find(heap, size_class))
+        block = class_heap_allocate_fast(&heap->classes[size_class], untouched);
+    return block;
+}
+
+/* Says which block of the span was freed twice, and aborts. */
+_Noreturn void subheap_double_free(const struct span *span, uint64_t bits);
+
+/* See class_heap_reconcile; releases the run if that says so. */
+void subheap_reconcile(struct subheap *heap, struct span *span);
+
+/* Puts a large block's run back. */
+void subheap_free_large(struct subheap *heap, struct span *span);
+
+/*
+ * Puts back blocks of a span of this sub-heap. The process ends if one of them is free already: it
+ * was freed twice.
+ */
+static inline void subheap_free_local(struct subheap *heap, struct span *span, uint64_t bits)
+{
+    if (__builtin_expect((span->free & bits) != 0, 0))
+        subheap_double_free(span, span->free & bits);
+    if (__builtin_expect(span->size_class == CLASS_LARGE, 0)) {
+        subheap_free_large(heap, span);
+        return;
+    }
+    struct class_heap *class_heap = &heap->classes[span->size_class];
+
+    for (uint64_t left = bits; left != 0; left &= left - 1)
+        class_heap_put(class_heap, span, left & -left);
+    if (__builtin_expect(class_heap_record(class_heap, span), 0))
+        subheap_reconcile(heap, span);
+}
+
+/* Takes over what other threads freed. */
+void subheap_drain(struct subheap *heap);
+
+/*
+ * Chooses everything to be given back that is not in use: idle runs, dirty pages, empty chunks; it
+ * goes when the lock is given up. True if there was any.
+ */
+bool subheap_trim(struct subheap *heap);
+
+/*
+ * Where a class finds no memory: makes idle runs of other classes pages for any. False, and nothing
+ * done, when that was tried a few milliseconds ago and brought none.
+ */
+bool subheap_gather_pages(struct subheap *heap);
+
+/* Without the lock: gives blocks of a span back to the sub-heap that owns the chunk, see
+   remote_free.h. Ends the process as subheap_free_local does. */
+void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bits);
+
+/* After some of those: how many bytes they were, all of this sub-heap. Drains it when its inbox is
+   full; with another sub-heap's lock, locked, when that is given up. */
+void subheap_freed_remotely(struct subheap *heap, size_t bytes, struct subheap *locked);
+
+/* Once, before the first sub-heap: how far runs go through the L2 before they repeat. Idempotent.
+ */
+void subheap_initialise(uint32_t l2_sets);
+
+#endif

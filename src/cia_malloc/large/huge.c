@@ -1,0 +1,198 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * See huge.h.
+ */
+#include "cia_malloc/large/huge.h"
+
+#include "base/probes.h"
+#include "cia_malloc/heap/block.h"
+#include "cia_malloc/large/huge_cache.h"
+#include "cia_malloc/large/huge_guarded.h"
+
+/*
+ * Where in its mapping a block begins. Pages that lie a power of two apart share a set of the TLB
+ * and of the L2, and so do those of mappings of such a length side by side: so a block may begin
+ * some pages further on as well, in turn. The pages before it are never touched. (128 buffers read
+ * in step, 4 MiB less a line apart: 10.7 ns a line; 4 MiB and a page and a line: 3.2.)
+ */
+struct place {
+    size_t offset;     /* at least: of the colour, and with CIA_HARDEN=1 of closed pages */
+    size_t turn_bytes; /* whole pages to be added where there is room */
+    size_t alignment;  /* of the mapping, and of what is added */
+};
+
+static struct place place_of(uint32_t colour, size_t alignment)
+{
+    enum { TURNS = 32 };
+    /* A page, or two where the page's number takes part in the colour. */
+    size_t cycle = (size_t)colours * LINE_BYTES;
+    struct place place = {
+        .offset = huge_guard_bytes(),
+        .turn_bytes = colour % TURNS * cycle,
+        .alignment = cycle,
+    };
+
+    if (alignment <= LINE_BYTES)
+        place.offset += (size_t)colour * LINE_BYTES;
+    /* Beyond a page what is closed before the block is a multiple of its alignment, if that is no
+       whole chunk. */
+    if (alignment > cycle)
+        place = (struct place){
+            .offset = huge_guard_bytes() != 0 && alignment < CHUNK_BYTES ? alignment : 0,
+            .alignment = alignment,
+        };
+    return place;
+}
+
+static void *map_new(size_t bytes, struct place place, uint8_t node)
+{
+    struct huge *record = huge_record_take();
+    size_t offset = place.offset + place.turn_bytes;
+    size_t total = round_up_to_pages(bytes + offset), extent = total + huge_guard_bytes();
+
+    if (record == NULL)
+        return NULL;
+    record->node = node;
+    if (!(harden_is_on() &&
+          huge_map_extent(record, huge_guarded_extent_for(extent), total, place.alignment)) &&
+        !huge_map_extent(record, extent, total, place.alignment) &&
+        (huge_give_back_all() == 0 || !huge_map_extent(record, extent, total, place.alignment))) {
+        huge_record_put(record);
+        return NULL;
+    }
+    void *block = huge_begin(record, offset);
+    if (block != NULL && harden_is_on())
+        huge_close_both_sides(record);
+    return block;
+}
+
+/*
+ * Cuts what a block does not need off a kept mapping: kept, in a record of its own and for as long
+ * as it would have been, if it is long enough for another block. A shorter rest stays, for growing,
+ * and is purged if it is more than an eighth of the block.
+ */
+static void cut(struct huge *record, size_t total)
+{
+    enum { REST_LEAST = LARGE_GREATEST_PAGES * PAGE_BYTES, SPARE_PART = 8 };
+    size_t extent = huge_extent(record);
+    struct huge *rest = extent - total > REST_LEAST ? huge_record_take() : NULL;
+
+    if (rest != NULL) {
+        rest->base = record->base + total;
+        rest->mapped_bytes = extent - total;
+        rest->since = record->since;
+        rest->node = record->node;
+        huge_keep_on(rest);
+        extent = total;
+    }
+    record->mapped_bytes = total;
+    record->spare_bytes = extent - total;
+    if (record->spare_bytes > total / SPARE_PART) {
+        PROBE3(memory_given_back, record->base + total, record->spare_bytes, 0);
+        page_source_purge(record->base + total, record->spare_bytes);
+    }
+}
+
+/* A block in a mapping that was kept; NULL when there is none that serves. */
+static void *reuse(size_t bytes, struct place place, uint8_t node)
+{
+    size_t least = round_up_to_pages(bytes + place.offset);
+    struct huge *kept = huge_cache_take(least, place.alignment, node);
+
+    if (kept == NULL)
+        return NULL;
+    /* From here on another thread may not take it; that it suits is looked at again. */
+    size_t skip = -(uintptr_t)kept->base & (place.alignment - 1), extent = huge_extent(kept);
+    if (extent < least + skip) {
+        char *base = place.alignment > PAGE_BYTES
+                         ? NULL
+                         : page_source_grow(kept->base, extent, least + place.turn_bytes);
+
+        if (base == NULL) { /* perhaps several areas to the kernel, which never grow */
+            huge_give_back(kept);
+            return NULL;
+        }
+        kept->base = base;
+        extent = kept->mapped_bytes = least + place.turn_bytes;
+        kept->spare_bytes = 0;
+    }
+    size_t room = extent - least - skip;
+    skip += (place.turn_bytes < room ? place.turn_bytes : room) & ~(place.alignment - 1);
+    cut(kept, least + skip);
+    return huge_begin(kept, place.offset + skip);
+}
+
+void *huge_allocate(size_t bytes, size_t alignment, uint32_t colour, uint8_t node, bool *zeroed)
+{
+    struct place place = place_of(colour, alignment);
+    void *block;
+
+    *zeroed = harden_is_on(); /* what was closed was purged */
+    if (!harden_is_on())
+        block = reuse(bytes, place, node);
+    else if (place.alignment > PAGE_BYTES)
+        block = NULL;
+    else
+        block = huge_reopen(round_up_to_pages(bytes + place.offset + place.turn_bytes),
+                            place.offset + place.turn_bytes, node);
+    if (block != NULL)
+        return block;
+    *zeroed = true;
+    return map_new(bytes, place, node);
+}
+
+void huge_free(struct huge *huge)
+{
+    uint64_t now = decay_clock();
+
+    huge_finish(huge);
+    huge_give_back_old(now);
+    if (!huge_keep(huge, now))
+        huge_give_back(huge);
+}
+
+struct huge *huge_at(void *owner, const void *address)
+{
+    struct huge *huge = owner;
+
+    if (__builtin_expect(huge->block != address, 0))
+        block_is_wrong(address, "inside a block");
+    return huge;
+}
+
+/* Shorter, where it is. What is cut off stays mapped and populated if the block was resized a
+   moment ago, for it may grow again, and is not half as long as the block; else it goes back. */
+static void *shrink(struct huge *huge, size_t total)
+{
+    uint64_t now = decay_clock();
+    size_t extent = huge_extent(huge);
+
+    if (extent - total > total / 2 || !decay_is_recent(huge->since)) {
+        PROBE3(memory_given_back, huge->base + total, extent - total, 1);
+        if (page_source_unmap(huge->base + total, extent - total))
+            extent = total;
+    }
+    huge->since = now;
+    return huge_resized(huge, total, extent);
+}
+
+void *huge_resize(struct huge *huge, size_t new_bytes)
+{
+    enum { SLACK_PART = 8 };
+    size_t offset = (size_t)(huge->block - huge->base);
+    size_t total = round_up_to_pages(new_bytes + offset);
+
+    if (harden_is_on())
+        return huge_resize_guarded(huge, new_bytes);
+    if (total < huge->mapped_bytes)
+        return shrink(huge, total);
+    if (total <= huge_extent(huge))
+        return huge_resized(huge, total, huge_extent(huge));
+    /* Some addresses more: what grows once often grows in steps. */
+    size_t slack = round_up_to_pages(total / SLACK_PART);
+    if (!huge_grow(huge, total, total + slack) && !huge_grow(huge, total, total))
+        return NULL;
+    huge->since = decay_clock();
+    return huge->block;
+}

@@ -1,0 +1,40 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Blocks that are a mapping each: those above 512 KiB. Mappings of freed blocks are kept for others
+ * for a while: see huge_keep.h.
+ *
+ * With CIA_HARDEN=1 every block above the last class is one, as long as they are not very many. The
+ * pages before and behind those of the block are closed; and those of a freed block, while its
+ * mapping is kept: no other block begins there meanwhile. See huge_guarded.h.
+ */
+#ifndef MPLACE_CIA_HUGE_H
+#define MPLACE_CIA_HUGE_H
+
+#include "cia_malloc/large/huge_keep.h"
+
+/*
+ * A block of bytes, aligned to a power of two, on the memory node. It begins at that colour if its
+ * alignment is no more than a line. NULL when out of memory; *zeroed: it reads as zero. No lock.
+ */
+void *huge_allocate(size_t bytes, size_t alignment, uint32_t colour, uint8_t node, bool *zeroed);
+
+/* What block_owner found at the address, of OWNER_HUGE. The process ends unless its block begins
+   there. */
+struct huge *huge_at(void *owner, const void *address);
+
+static inline size_t huge_usable(const struct huge *huge)
+{
+    return (size_t)(huge->base + huge->mapped_bytes - huge->block);
+}
+
+/* Keeps the mapping for another block for a while, or gives it back. */
+void huge_free(struct huge *huge);
+
+/*
+ * The block with at least new_bytes usable bytes, its contents kept, without a copy: in place, or
+ * its pages moved elsewhere. NULL, nothing changed, when that cannot be done.
+ */
+void *huge_resize(struct huge *huge, size_t new_bytes);
+
+#endif

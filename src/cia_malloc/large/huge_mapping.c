@@ -1,0 +1,208 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * See huge_mapping.h.
+ */
+#include "cia_malloc/large/huge_mapping.h"
+
+#include "base/probes.h"
+
+enum { RECORDS_AT_ONCE = 32 };
+
+/* Written once a mapping of more than half a MiB comes or goes. */
+static atomic_size_t huge_bytes_live, huge_blocks_live;
+/* The most that those ever were. Each is raised by whoever raised the other above it. */
+static atomic_size_t huge_bytes_most, huge_blocks_most;
+static _Atomic uint64_t huge_made;
+
+/*
+ * A stack of records, by any thread without a lock: the top's address, a multiple of 128 below
+ * 2^47, in the low 40 bits, and above it a number that goes up with each pop. So a pop that was
+ * overtaken by others, and finds the same record on top of another one, fails. Records are kept for
+ * ever, 128 bytes for each half MiB that was ever in use at once: next may be read of one that is
+ * gone.
+ */
+struct record_stack {
+    _Atomic uint64_t top;
+};
+
+enum { RECORD_BITS = 40 };
+static_assert(ADDRESS_BITS - 7 <= (int)RECORD_BITS, "a record's address fits");
+
+static struct huge *record_of(uint64_t top)
+{
+    return (struct huge *)(uintptr_t)(top << (64 - RECORD_BITS) >> (64 - RECORD_BITS) << 7);
+}
+
+static void push(struct record_stack *stack, struct huge *record)
+{
+    uint64_t top = atomic_load_explicit(&stack->top, memory_order_relaxed), pushed;
+
+    do {
+        atomic_store_explicit(&record->next, record_of(top), memory_order_relaxed);
+        pushed = top >> RECORD_BITS << RECORD_BITS | (uint64_t)(uintptr_t)record >> 7;
+        /* Release pairs with the acquire in pop: what was written to the record is seen. */
+    } while (!atomic_compare_exchange_weak_explicit(&stack->top, &top, pushed, memory_order_release,
+                                                    memory_order_relaxed));
+}
+
+static struct huge *pop(struct record_stack *stack)
+{
+    uint64_t top = atomic_load_explicit(&stack->top, memory_order_acquire), popped;
+    struct huge *record;
+
+    do {
+        record = record_of(top);
+        if (record == NULL)
+            return NULL;
+        const struct huge *next = atomic_load_explicit(&record->next, memory_order_relaxed);
+        popped = ((top >> RECORD_BITS) + 1) << RECORD_BITS | (uint64_t)(uintptr_t)next >> 7;
+    } while (!atomic_compare_exchange_weak_explicit(&stack->top, &top, popped, memory_order_acquire,
+                                                    memory_order_acquire));
+    return record;
+}
+
+static struct record_stack unused_records;
+static struct record_stack refused; /* with addresses that the kernel did not take back */
+
+struct huge *huge_record_take(void)
+{
+    struct huge *record = pop(&unused_records);
+
+    if (record == NULL) {
+        char *fresh = page_source_map_metadata((RECORDS_AT_ONCE + 1) * sizeof *record);
+
+        if (fresh == NULL)
+            return NULL;
+        record = (struct huge *)(void *)(fresh + (-(uintptr_t)fresh & (sizeof *record - 1)));
+        for (int i = 1; i < RECORDS_AT_ONCE; i++)
+            push(&unused_records, &record[i]);
+    }
+    record->kind = OWNER_HUGE;
+    record->base = record->block = NULL;
+    record->mapped_bytes = record->spare_bytes = 0;
+    record->since = 0;
+    atomic_store_explicit(&record->marked, 0, memory_order_relaxed);
+    return record; /* but next, which an overtaken pop may read */
+}
+
+void huge_record_put(struct huge *record)
+{
+    push(&unused_records, record);
+}
+
+bool huge_map_extent(struct huge *record, size_t extent, size_t total, size_t alignment)
+{
+    record->base = page_source_map(extent, alignment);
+    if (record->base != NULL)
+        page_source_bind(record->base, extent, record->node);
+    record->mapped_bytes = total;
+    record->spare_bytes = extent - total;
+    return record->base != NULL;
+}
+
+/* more may be negative, modulo 2^64: then the sum is no greater than it was. */
+static void add_and_record(atomic_size_t *sum, atomic_size_t *most, size_t more)
+{
+    size_t now = atomic_fetch_add_explicit(sum, more, memory_order_relaxed) + more;
+    size_t before = atomic_load_explicit(most, memory_order_relaxed);
+
+    while (now > before && !atomic_compare_exchange_weak_explicit(
+                               most, &before, now, memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
+void *huge_begin(struct huge *record, size_t offset)
+{
+    record->block = record->base + offset;
+    if (page_map_provide(record->block) == NULL) {
+        huge_give_back(record);
+        return NULL;
+    }
+    page_map_set_huge(record->block, record);
+    add_and_record(&huge_bytes_live, &huge_bytes_most, record->mapped_bytes);
+    add_and_record(&huge_blocks_live, &huge_blocks_most, 1);
+    atomic_fetch_add_explicit(&huge_made, 1, memory_order_relaxed);
+    return record->block;
+}
+
+void huge_finish(struct huge *record)
+{
+    page_map_set_huge(record->block, NULL);
+    atomic_fetch_sub_explicit(&huge_bytes_live, record->mapped_bytes, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&huge_blocks_live, 1, memory_order_relaxed);
+}
+
+void *huge_resized(struct huge *huge, size_t total, size_t extent)
+{
+    add_and_record(&huge_bytes_live, &huge_bytes_most, total - huge->mapped_bytes);
+    huge->mapped_bytes = total;
+    huge->spare_bytes = extent - total;
+    return huge->block;
+}
+
+bool huge_grow(struct huge *huge, size_t total, size_t extent)
+{
+    size_t offset = (size_t)(huge->block - huge->base);
+    struct page_info *leaf = page_map_take_leaf();
+
+    if (leaf == NULL)
+        return false;
+    /* Before the pages move: once they have, another thread may map their place and begin a block
+       there. */
+    page_map_set_huge(huge->block, NULL);
+    char *base = page_source_grow(huge->base, huge_extent(huge), extent);
+    if (base == NULL) {
+        page_map_set_huge(huge->block, huge);
+    } else {
+        huge->base = base;
+        huge->block = base + offset;
+        (void)page_map_provide_from(huge->block, &leaf);
+        page_map_set_huge(huge->block, huge);
+        (void)huge_resized(huge, total, extent);
+    }
+    page_map_put_leaf(leaf);
+    return base != NULL;
+}
+
+void huge_unmap_refused(void)
+{
+    struct huge *record = pop(&refused);
+
+    if (record == NULL)
+        return;
+    push(page_source_unmap(record->base, huge_extent(record)) ? &unused_records : &refused, record);
+}
+
+void huge_give_back(struct huge *record)
+{
+    PROBE3(memory_given_back, record->base, huge_extent(record), 1);
+    push(page_source_unmap(record->base, huge_extent(record)) ? &unused_records : &refused, record);
+    huge_unmap_refused();
+}
+
+void huge_totals(size_t *bytes, size_t *blocks)
+{
+    *bytes = atomic_load_explicit(&huge_bytes_live, memory_order_relaxed);
+    *blocks = atomic_load_explicit(&huge_blocks_live, memory_order_relaxed);
+}
+
+void huge_most(size_t *bytes, size_t *blocks)
+{
+    *bytes = atomic_load_explicit(&huge_bytes_most, memory_order_relaxed);
+    *blocks = atomic_load_explicit(&huge_blocks_most, memory_order_relaxed);
+}
+
+uint64_t huge_allocations(void)
+{
+    return atomic_load_explicit(&huge_made, memory_order_relaxed);
+}
+
+struct huge_totals_at huge_totals_at(void)
+{
+    return (struct huge_totals_at){
+        .bytes = (uintptr_t)&huge_bytes_live,
+        .blocks = (uintptr_t)&huge_blocks_live,
+        .made = (uintptr_t)&huge_made,
+    };
+}

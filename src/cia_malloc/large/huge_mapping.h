@@ -1,0 +1,95 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * A mapping that is one block, or was one and is kept for another: its record, how long it is, and
+ * the totals of all. What is asked of one that has a block is in huge.h.
+ */
+#ifndef MPLACE_CIA_HUGE_MAPPING_H
+#define MPLACE_CIA_HUGE_MAPPING_H
+
+#include "cia_malloc/heap/subheap.h"
+#include "cia_malloc/pages/harden_mode.h"
+
+/*
+ * What page_map_huge finds for a mapping that is one block. While it has a block it is changed only
+ * for that block's owner; while it is kept, by whoever takes it out of its slot.
+ */
+struct huge {
+    _Alignas(PAGE_MAP_RECORD_ALIGNMENT) enum owner_kind kind;
+    uint8_t node;        /* the memory node that its pages are to come from */
+    char *base;          /* of the mapping: a page's beginning */
+    size_t mapped_bytes; /* to the end of the block's pages */
+    size_t spare_bytes;  /* mapped as well, behind them: for growing, and for the next block */
+    char *block;         /* what malloc returned */
+    uint64_t since; /* of decay_clock: when it was last resized; while it is kept, since when */
+    /* With CIA_HARDEN=1, see hardened.c: */
+    _Atomic(size_t)
+        marked; /* how much the program asked for, plus 1; 0: it does not have the block */
+    _Atomic(struct huge *) next; /* while it is in a stack of records */
+};
+
+static_assert(sizeof(struct huge) == PAGE_MAP_RECORD_ALIGNMENT, "records side by side are aligned");
+
+static inline size_t huge_extent(const struct huge *huge)
+{
+    return huge->mapped_bytes + huge->spare_bytes;
+}
+
+static inline size_t round_up_to_pages(size_t bytes)
+{
+    return (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+}
+
+/* Bytes that are closed behind a mapping's block, at least. */
+static inline size_t huge_guard_bytes(void)
+{
+    return harden_is_on() ? PAGE_BYTES : 0;
+}
+
+/* A record without a mapping, of all zeros but for its kind; NULL when out of memory. No lock. */
+struct huge *huge_record_take(void);
+void huge_record_put(struct huge *record);
+
+/* Maps extent bytes, of which a block's pages end at total, on the record's node. False: ENOMEM,
+   and the record has no mapping. */
+bool huge_map_extent(struct huge *record, size_t extent, size_t total, size_t alignment);
+
+/* The record has its mapping: the block begins so far behind that, and is live. NULL when out of
+   memory: the mapping was given back, and the record with it. */
+void *huge_begin(struct huge *record, size_t offset);
+
+/* It is no block any more; the mapping stays. */
+void huge_finish(struct huge *record);
+
+/* The live block has so many bytes of its mapping now, which has so many. Returns the block. */
+void *huge_resized(struct huge *huge, size_t total, size_t extent);
+
+/*
+ * Makes the live block's mapping so long, of which total are the block's. The block may move, its
+ * pages without a copy. False, nothing changed, when that cannot be done.
+ */
+bool huge_grow(struct huge *huge, size_t total, size_t extent);
+
+/*
+ * Unmaps it, and puts the record back. Where the kernel refuses (page_source_unmap) the addresses
+ * are tried again at the next such call, and by huge_unmap_refused.
+ */
+void huge_give_back(struct huge *record);
+void huge_unmap_refused(void);
+
+/* Bytes and number of all live mappings. */
+void huge_totals(size_t *bytes, size_t *blocks);
+
+/* The most that each ever was. */
+void huge_most(size_t *bytes, size_t *blocks);
+
+/* All that were ever made. */
+uint64_t huge_allocations(void);
+
+/* Where these are kept, by address: for another process. */
+struct huge_totals_at {
+    uint64_t bytes, blocks, made;
+};
+struct huge_totals_at huge_totals_at(void);
+
+#endif

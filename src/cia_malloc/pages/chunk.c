@@ -1,0 +1,386 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Page runs inside a chunk, by two bitmaps; see chunk.h. Called once a run (16 to 129 pages), not
+ * once a block.
+ */
+#include "cia_malloc/pages/chunk.h"
+
+#include "base/probes.h"
+#include "cia_malloc/pages/harden_mode.h"
+
+#include <string.h>
+
+static_assert((size_t)HALF_PAGES * PAGE_BYTES == 2 << 20, "a huge page of x86-64");
+
+enum {
+    /* From so many pages on a half is nearly full. Runs begin at pages of certain numbers: a half
+       that has room for no more of them has 80 to 95 % of its pages in use. The kernel would fill
+       in the others. */
+    NEARLY_FULL_PAGES = HALF_PAGES * 15 / 16,
+};
+
+enum { MARKS_BYTES = CHUNK_BYTES / LINE_BYTES * sizeof(uint32_t) };
+
+static size_t bytes_of(const struct chunk *chunk)
+{
+    return (size_t)chunk->mapped_pages * PAGE_BYTES;
+}
+
+static void give_back(struct chunk *chunk)
+{
+    page_source_unmap(chunk->base, bytes_of(chunk));
+    if (chunk->marks != NULL)
+        page_source_unmap(chunk->marks, MARKS_BYTES);
+    page_source_unmap_metadata(chunk, sizeof *chunk);
+}
+
+/* The bits of word w that belong to pages [first, first + pages). */
+static uint64_t range_mask(uint32_t w, uint32_t first, uint32_t pages)
+{
+    uint32_t low = first > w * 64 ? first - w * 64 : 0;
+    uint32_t end = first + pages - w * 64;
+    uint64_t mask = ~(uint64_t)0 << low;
+
+    return end >= 64 ? mask : mask & ~(~(uint64_t)0 << end);
+}
+
+/* The last page of the range whose bit is set, or -1. */
+static int last_set(const uint64_t *bits, uint32_t first, uint32_t pages)
+{
+    for (uint32_t w = (first + pages - 1) / 64 + 1; w-- > first / 64;) {
+        uint64_t found = bits[w] & range_mask(w, first, pages);
+
+        if (found != 0)
+            return (int)(w * 64 + 63 - (uint32_t)__builtin_clzll(found));
+    }
+    return -1;
+}
+
+static uint32_t count_set(const uint64_t *bits, uint32_t first, uint32_t pages)
+{
+    uint32_t count = 0;
+
+    for (uint32_t w = first / 64; w <= (first + pages - 1) / 64; w++)
+        count += (uint32_t)__builtin_popcountll(bits[w] & range_mask(w, first, pages));
+    return count;
+}
+
+static void set_range(uint64_t *bits, uint32_t first, uint32_t pages, bool value)
+{
+    for (uint32_t w = first / 64; w <= (first + pages - 1) / 64; w++) {
+        if (value)
+            bits[w] |= range_mask(w, first, pages);
+        else
+            bits[w] &= ~range_mask(w, first, pages);
+    }
+}
+
+/* The first page from the given one on whose bit has the value, or CHUNK_PAGES. */
+static uint32_t next_page(const uint64_t *map, uint32_t from, bool value)
+{
+    for (uint32_t w = from / 64; w < CHUNK_WORDS; w++) {
+        uint64_t bits = value ? map[w] : ~map[w];
+
+        if (w == from / 64)
+            bits &= ~(uint64_t)0 << (from % 64);
+        if (bits != 0)
+            return w * 64 + (uint32_t)__builtin_ctzll(bits);
+    }
+    return CHUNK_PAGES;
+}
+
+/* With CIA_HARDEN=1: who writes on and on behind a block, or before it, ends where the chunk does,
+   and not in the tables of the allocator. Both pages count as taken, and belong to no run. */
+static void close_ends(struct chunk *chunk)
+{
+    uint32_t last = chunk->mapped_pages - 1u;
+
+    chunk->used[0] |= 1;
+    chunk->used[last / 64] |= (uint64_t)1 << last % 64;
+    (void)page_source_protect(chunk->base, PAGE_BYTES);
+    (void)page_source_protect(chunk->base + (size_t)last * PAGE_BYTES, PAGE_BYTES);
+}
+
+struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge)
+{
+    /* First what is most often refused. */
+    char *base = page_source_map((size_t)pages * PAGE_BYTES, CHUNK_BYTES);
+    struct chunk *chunk = base != NULL ? page_source_map_metadata(sizeof *chunk) : NULL;
+
+    if (chunk == NULL) {
+        if (base != NULL)
+            page_source_unmap(base, (size_t)pages * PAGE_BYTES);
+        return NULL;
+    }
+    chunk->mapped_pages = (uint16_t)pages;
+    chunk->base = base;
+    if (harden_is_on())
+        chunk->marks = page_source_map(MARKS_BYTES, PAGE_BYTES);
+    if (harden_is_on() && chunk->marks == NULL) {
+        give_back(chunk);
+        return NULL;
+    }
+    chunk->pages = page_map_provide(chunk->base);
+    page_source_bind(chunk->base, bytes_of(chunk), node);
+    if (huge && pages == CHUNK_PAGES) {
+        page_source_prefer_huge_pages(chunk->base, CHUNK_BYTES);
+        chunk->huge_halves = (1 << CHUNK_HALVES) - 1;
+    } else {
+        page_source_avoid_huge_pages(chunk->base, bytes_of(chunk));
+    }
+    chunk->kind = OWNER_CHUNK;
+    chunk->node = node;
+    chunk->longest_free = pages;
+    /* Memory behind the chunk's own may be anybody's, a huge block's too. */
+    for (uint32_t page = 0; chunk->pages != NULL && page < pages; page++)
+        chunk->pages[page].size_class = CLASS_NONE;
+    if (chunk->pages == NULL || !page_source_register(chunk->base, chunk)) {
+        give_back(chunk);
+        return NULL;
+    }
+    if (pages < CHUNK_PAGES)
+        set_range(chunk->used, pages, CHUNK_PAGES - pages, true);
+    if (chunk->marks != NULL)
+        close_ends(chunk);
+    return chunk;
+}
+
+void chunk_destroy(struct chunk *chunk)
+{
+    PROBE3(memory_given_back, chunk->base, bytes_of(chunk), 1);
+    page_source_forget(chunk->base);
+    give_back(chunk);
+}
+
+int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint32_t residue,
+                     bool *clean)
+{
+    uint32_t base_number = (uint32_t)((uintptr_t)chunk->base >> PAGE_SHIFT);
+    uint32_t first = (residue - base_number) & (modulus - 1);
+
+    if (pages > chunk->longest_free)
+        return -1;
+    while (first + pages <= CHUNK_PAGES) {
+        int obstacle = last_set(chunk->used, first, pages);
+
+        if (obstacle < 0) {
+            uint32_t dirty = count_set(chunk->touched, first, pages);
+
+            *clean = dirty == 0;
+            set_range(chunk->used, first, pages, true);
+            chunk->used_pages += pages;
+            chunk->dirty_pages -= dirty;
+            return (int)first;
+        }
+        /* The next free page behind the obstacle, and from there the right residue. */
+        uint32_t next = next_page(chunk->used, (uint32_t)obstacle + 1, false);
+        first += (next - first + modulus - 1) & ~(modulus - 1);
+    }
+    /* A longer run could only have been missed for its residue. */
+    if (chunk->longest_free > pages + modulus - 2)
+        chunk->longest_free = pages + modulus - 2;
+    return -1;
+}
+
+void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages)
+{
+    for (uint32_t page = first; page < first + pages; page++)
+        chunk->pages[page] = (struct page_info){.size_class = CLASS_NONE};
+    for (uint32_t line = 0; chunk->marks != NULL && line < pages * LINES_PER_PAGE; line++)
+        atomic_store_explicit(&chunk->marks[first * LINES_PER_PAGE + line], 0,
+                              memory_order_relaxed);
+    set_range(chunk->used, first, pages, false);
+    chunk->used_pages -= pages;
+    chunk->dirty_pages += count_set(chunk->touched, first, pages);
+    chunk->longest_free = CHUNK_PAGES; /* unknown: the run may have joined others */
+}
+
+uint32_t chunk_touched_pages(const struct chunk *chunk, uint32_t first, uint32_t pages)
+{
+    return count_set(chunk->touched, first, pages);
+}
+
+void chunk_touch(struct chunk *chunk, uint32_t first, uint32_t pages)
+{
+    set_range(chunk->touched, first, pages, true);
+}
+
+void chunk_populate(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t ahead)
+{
+    struct pending_pages *pending = chunk->pending;
+    uint32_t end = first + pages;
+
+    while ((first = next_page(chunk->touched, first, false)) < end) {
+        uint32_t stop = next_page(chunk->touched, first, true);
+        char *address = chunk->base + (size_t)first * PAGE_BYTES;
+
+        if (stop > end + ahead)
+            stop = end + ahead;
+        size_t bytes = (size_t)(stop - first) * PAGE_BYTES;
+        uint32_t last = pending->count - 1;
+        set_range(chunk->touched, first, stop - first, true);
+        if (pending->count > 0 &&
+            pending->range[last].address + pending->range[last].bytes == address) {
+            pending->range[last].bytes += bytes;
+        } else if (pending->count < sizeof pending->range / sizeof *pending->range) {
+            pending->range[pending->count].address = address;
+            pending->range[pending->count++].bytes = bytes;
+        } else {
+            page_source_populate(address, bytes); /* a load has one or two ranges */
+        }
+    }
+}
+
+void populate_now(const struct pending_pages *pending)
+{
+    for (uint32_t i = 0; i < pending->count; i++)
+        page_source_populate(pending->range[i].address, pending->range[i].bytes);
+}
+
+static char *half_address(const struct chunk *chunk, uint32_t half)
+{
+    return chunk->base + (size_t)half * HALF_PAGES * PAGE_BYTES;
+}
+
+static uint32_t used_in_half(const struct chunk *chunk, uint32_t half)
+{
+    return count_set(chunk->used, half * HALF_PAGES, HALF_PAGES);
+}
+
+static bool has_half(uint8_t halves, uint32_t half)
+{
+    return (halves >> half & 1) != 0;
+}
+
+bool chunk_begin_join(struct chunk *chunk)
+{
+    chunk->joining = 0;
+    for (uint32_t half = 0; half < CHUNK_HALVES && chunk->mapped_pages == CHUNK_PAGES; half++) {
+        if (!has_half(chunk->huge_halves, half) && used_in_half(chunk, half) >= NEARLY_FULL_PAGES)
+            chunk->joining |= (uint8_t)(1u << half);
+    }
+    if (chunk->joining == 0)
+        return false;
+    chunk->huge_halves |= chunk->joining;
+    chunk->worker = __builtin_thread_pointer();
+    return true;
+}
+
+/* Chooses pages of a half to purge, from its end, since runs are taken from the beginning. */
+static uint32_t choose_in_half(struct chunk *chunk, uint32_t half, uint32_t most)
+{
+    uint32_t first = half * HALF_PAGES, end = first + HALF_PAGES, chosen = 0;
+
+    if (has_half(chunk->huge_halves, half)) {
+        if (used_in_half(chunk, half) == 0) { /* in one piece, as it came */
+            set_range(chunk->purging, first, HALF_PAGES, true);
+            return count_set(chunk->touched, first, HALF_PAGES);
+        }
+        /* The kernel would join again what is split, and fill in what was given back. */
+        chunk->huge_halves &= (uint8_t) ~(1u << half);
+        chunk->splitting |= (uint8_t)(1u << half);
+    }
+    for (uint32_t w = end / 64; w-- > first / 64 && chosen < most;) {
+        for (uint64_t dirty = chunk->touched[w] & ~chunk->used[w]; dirty != 0 && chosen < most;
+             chosen++) {
+            uint64_t bit = (uint64_t)1 << (63 - __builtin_clzll(dirty));
+
+            chunk->purging[w] |= bit;
+            dirty ^= bit;
+        }
+    }
+    return chosen;
+}
+
+static bool has_dirty(const struct chunk *chunk, uint32_t half)
+{
+    for (uint32_t w = half * HALF_PAGES / 64; w < (half + 1) * HALF_PAGES / 64; w++) {
+        if ((chunk->touched[w] & ~chunk->used[w]) != 0)
+            return true;
+    }
+    return false;
+}
+
+uint32_t chunk_begin_purge(struct chunk *chunk, uint32_t most)
+{
+    uint32_t chosen = 0;
+
+    chunk->splitting = chunk->joining = 0;
+    for (uint32_t half = CHUNK_HALVES; half-- > 0 && chosen < most;) {
+        if (has_dirty(chunk, half))
+            chosen += choose_in_half(chunk, half, most - chosen);
+    }
+    if (chosen == 0)
+        return 0;
+    for (uint32_t w = 0; w < CHUNK_WORDS; w++) {
+        chunk->used[w] |= chunk->purging[w];
+        chunk->used_pages += (uint32_t)__builtin_popcountll(chunk->purging[w]);
+        chunk->purged[w] = 0;
+    }
+    chunk->dirty_pages -= chosen;
+    chunk->worker = __builtin_thread_pointer();
+    return chosen;
+}
+
+static void purge_chosen(struct chunk *chunk)
+{
+    uint32_t first = 0;
+
+    while ((first = next_page(chunk->purging, first, true)) < CHUNK_PAGES) {
+        uint32_t end = next_page(chunk->purging, first, false);
+        char *address = chunk->base + (size_t)first * PAGE_BYTES;
+        size_t bytes = (size_t)(end - first) * PAGE_BYTES;
+
+        if (page_source_purge(address, bytes)) {
+            PROBE3(memory_given_back, address, bytes, 0);
+            set_range(chunk->purged, first, end - first, true);
+        }
+        first = end;
+    }
+}
+
+static void join_chosen(struct chunk *chunk)
+{
+    const size_t bytes = (size_t)HALF_PAGES * PAGE_BYTES;
+
+    for (uint32_t half = 0; half < CHUNK_HALVES; half++) {
+        char *address = half_address(chunk, half);
+
+        if (!has_half(chunk->joining, half) ||
+            page_source_populated_pages(address, HALF_PAGES) < NEARLY_FULL_PAGES)
+            continue;
+        page_source_prefer_huge_pages(address, bytes);
+        page_source_join(address, bytes);
+        chunk->joining &= (uint8_t) ~(1u << half);
+    }
+}
+
+void chunk_do_work(struct chunk *chunk)
+{
+    for (uint32_t half = 0; half < CHUNK_HALVES; half++) {
+        if (has_half(chunk->splitting, half))
+            page_source_avoid_huge_pages(half_address(chunk, half),
+                                         (size_t)HALF_PAGES * PAGE_BYTES);
+    }
+    purge_chosen(chunk);
+    join_chosen(chunk);
+}
+
+uint32_t chunk_finish_work(struct chunk *chunk)
+{
+    uint32_t dirty = 0;
+
+    for (uint32_t w = 0; w < CHUNK_WORDS; w++) {
+        chunk->used[w] &= ~chunk->purging[w];
+        chunk->used_pages -= (uint32_t)__builtin_popcountll(chunk->purging[w]);
+        chunk->touched[w] &= ~(chunk->purged[w] & chunk->purging[w]); /* none were, of a join */
+        dirty += (uint32_t)__builtin_popcountll(chunk->purging[w] & chunk->touched[w]);
+        chunk->purging[w] = 0;
+    }
+    chunk->dirty_pages += dirty;
+    chunk->longest_free = CHUNK_PAGES; /* unknown */
+    chunk->huge_halves &= (uint8_t)~chunk->joining;
+    chunk->worker = NULL;
+    return dirty;
+}

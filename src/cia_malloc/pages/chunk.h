@@ -1,0 +1,197 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * A chunk: up to 4 MiB of pages that belong to one sub-heap, and, kept away from them, what is
+ * known about each page. Hands out runs of pages, takes them back, and purges what lies free.
+ *
+ * Everything here but the remote words is read and written under the lock of the sub-heap that owns
+ * the chunk. What asks the kernel is done without it, by the thread that chose it under the lock,
+ * once it has given the lock up. Populating: chunk_populate notes ranges under the lock,
+ * populate_now has them populated. Purging and joining: chunk_begin_purge or chunk_begin_join
+ * choose pages under the lock, and the chunk is in work: pages to be purged count as used;
+ * chunk_do_work does it without the lock; chunk_finish_work takes the result in, under it.
+ */
+#ifndef MPLACE_CIA_CHUNK_H
+#define MPLACE_CIA_CHUNK_H
+
+#include "cia_malloc/pages/page_map.h"
+
+#include <assert.h>
+
+struct subheap;
+
+/* What is to be populated once the lock is given up. Of one sub-heap. */
+struct pending_pages {
+    uint32_t count;
+    struct {
+        char *address;
+        size_t bytes;
+    } range[32];
+};
+
+enum {
+    CHUNK_PAGES = CHUNK_BYTES / PAGE_BYTES,
+    CHUNK_WORDS = CHUNK_PAGES / 64,
+    CHUNK_HALVES = 2, /* as long as a huge page each */
+    HALF_PAGES = CHUNK_PAGES / CHUNK_HALVES,
+    TINY_WORDS = 4, /* of bits, for a page of tiny blocks, see heap/tiny_heap.h */
+};
+
+/*
+ * A span's words, one cache line, written under the sub-heap's lock only. A bit is a block: see
+ * span_bit_of_block. A large block has bit 0 alone.
+ */
+struct span {
+    union {
+        struct {
+            uint64_t free;      /* may be handed out; remote frees not yet drained are not in it */
+            uint64_t untouched; /* never handed out since the kernel zeroed its pages: calloc need
+                                   not */
+            uint64_t interior;  /* handed out from an address inside the block, for its alignment */
+            char *base;         /* block 0; for a large block its address */
+        };
+        uint64_t tiny_free[TINY_WORDS]; /* of a page of tiny blocks, in place of these */
+    };
+    struct span *next, *previous; /* the circular list of partial spans of its class and type */
+    struct chunk *chunk;
+    uint8_t size_class; /* or CLASS_LARGE */
+    uint8_t type;
+    uint8_t phase;
+    uint8_t listed;    /* SPAN_LISTED, SPAN_RECENT: where its class heap finds it */
+    uint16_t run_page; /* first page of its run, counted in the chunk */
+    uint16_t run_pages;
+};
+
+/*
+ * Blocks of a span freed by threads that did not hold its sub-heap's lock. Any thread may set bits;
+ * the one that finds the word 0 also pushes the span onto the owner's inbox. The holder of the
+ * owner's lock takes the inbox, then the words: see subheap_drain. A line of its own, so that
+ * remote frees do not fetch the line that the owner works on.
+ */
+struct span_remote {
+    union {
+        struct {
+            _Alignas(LINE_BYTES) _Atomic uint64_t freed;
+            struct span_remote *next; /* in the inbox; written by the pusher, read by the drainer */
+            struct chunk *chunk;      /* constant while the run lives */
+            /* Of blocks with their bit in span.interior: log2 of the alignment less 7, its low and
+               its high bit. Under the owner's lock, read by whoever frees the block. */
+            uint64_t alignment[2];
+        };
+        struct { /* of a page of tiny blocks: each word goes into the inbox by itself */
+            _Atomic uint64_t tiny_freed[TINY_WORDS];
+            uintptr_t tiny_next[TINY_WORDS];
+        };
+    };
+};
+
+/* What page_source_owner finds: first field of struct chunk and of struct huge. */
+enum owner_kind { OWNER_CHUNK = 1, OWNER_HUGE = 2 };
+
+static inline enum owner_kind owner_kind_of(const void *owner)
+{
+    return *(const enum owner_kind *)owner;
+}
+
+struct chunk {
+    enum owner_kind kind;
+    uint32_t used_pages;
+    uint32_t dirty_pages;          /* free, but touched */
+    uint32_t longest_free;         /* an upper bound of the longest free run, in pages */
+    struct subheap *owner;         /* constant */
+    uint8_t node;                  /* constant: the memory node of its pages, if it has any left */
+    char *base;                    /* constant */
+    struct chunk *next, *previous; /* a circle of the sub-heap's chunks, see struct page_heap */
+    uint8_t circle;                /* which of them */
+    uint8_t huge_halves;           /* bit h: the kernel was asked for a huge page for half h */
+    uint16_t mapped_pages;         /* constant: its pages, from base on; the others count as used */
+    struct pending_pages *pending; /* constant: of the sub-heap */
+
+    /* Work without the lock. While worker is not NULL the rest belongs to that thread. */
+    void *worker;            /* the thread pointer of who does it */
+    struct chunk *work_next; /* in a list of chunks in work, or whose work is done */
+    uint8_t splitting;       /* bit h: half h is to be a huge page no more */
+    uint8_t joining;         /* bit h: half h is to become one; afterwards: did not */
+    uint64_t purging[CHUNK_WORDS];
+    uint64_t purged[CHUNK_WORDS]; /* of those, the ones that the kernel took */
+
+    uint64_t used[CHUNK_WORDS]; /* in a run */
+    /* A page whose bit is not set reads as zero and has no byte of any block that was ever handed
+       out since: see populate.h, which sets the bits. One that is touched and not used is dirty. */
+    uint64_t touched[CHUNK_WORDS];
+    struct page_info *pages; /* constant: of the page map, CHUNK_PAGES of them */
+    /* Constant: with CIA_HARDEN=1 a word for each line, see hardened.c; those of pages that are in
+       no run are 0. Else NULL. */
+    _Atomic uint32_t *marks;
+    /* Indexed by page. The spans of a run take the entries from the run's first page on: a run
+       never has more spans than pages. */
+    _Alignas(LINE_BYTES) struct span spans[CHUNK_PAGES];
+    struct span_remote remotes[CHUNK_PAGES];
+};
+
+static_assert(sizeof(struct span) == LINE_BYTES, "a span's words are one line");
+static_assert(sizeof(struct span_remote) == LINE_BYTES, "remote words do not share a line");
+
+/*
+ * NULL when out of memory. A chunk of so many pages, at most CHUNK_PAGES, registered; its pages are
+ * to come from the memory node. huge: the kernel is asked for huge pages for it; else it is asked
+ * for none, because where it gives them to everyone a program that uses a few blocks would hold 2
+ * MiB for them. Needs no lock: the caller sets owner and pending.
+ */
+struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge);
+
+/* The chunk must have no used page, be in no list, and have no work. Needs no lock. */
+void chunk_destroy(struct chunk *chunk);
+
+/*
+ * Finds a free run of so many pages that starts at a page with number % modulus == residue (modulus
+ * a power of two; page numbers are address / PAGE_BYTES) and marks it used. Returns its first page
+ * in the chunk, or -1. *clean says that every page of it reads as zero.
+ */
+int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint32_t residue,
+                     bool *clean);
+
+/* Gives a run back; those of its pages that were touched count as dirty. */
+void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages);
+
+/* How many pages of a range were touched. */
+uint32_t chunk_touched_pages(const struct chunk *chunk, uint32_t first, uint32_t pages);
+
+/* Says that all pages of a range are touched, or may be any time. */
+void chunk_touch(struct chunk *chunk, uint32_t first, uint32_t pages);
+
+/*
+ * Has the pages of a range populated that were not touched, and with the last of them up to so many
+ * behind the range, as far as those were not touched either: they count as touched, and
+ * populate_now does it when the lock is given up. The caller's blocks lie there, so the run lives
+ * until then.
+ */
+void chunk_populate(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t ahead);
+void populate_now(const struct pending_pages *pending);
+
+/*
+ * Begins to join each half of the chunk that has no huge page, and is nearly full of runs, to a
+ * huge page; the work leaves out those that are not nearly all populated, so that hardly any memory
+ * is added to what is in use. True if there is one. The chunk must not be in work.
+ */
+bool chunk_begin_join(struct chunk *chunk);
+
+/*
+ * Begins to purge at most so many dirty pages, or all of a huge page without a page in use if that
+ * is more; one with pages in use is split. Returns how many. The chunk must not be in work.
+ */
+uint32_t chunk_begin_purge(struct chunk *chunk, uint32_t most);
+
+void chunk_do_work(struct chunk *chunk);
+
+/* Of a chunk in work. Returns how many pages are dirty again because the kernel refused them: it
+   does where memory is locked. */
+uint32_t chunk_finish_work(struct chunk *chunk);
+
+/* A span and its remote words have the same index in their chunk. */
+static inline struct span *span_of_remote(struct span_remote *remote)
+{
+    return &remote->chunk->spans[remote - remote->chunk->remotes];
+}
+
+#endif

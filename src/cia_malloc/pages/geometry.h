@@ -1,0 +1,19 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Sizes that the processor and the kernel give: lines, pages, and our unit of address space.
+ */
+#ifndef MPLACE_CIA_GEOMETRY_H
+#define MPLACE_CIA_GEOMETRY_H
+
+enum {
+    LINE_SHIFT = 6,
+    LINE_BYTES = 1 << LINE_SHIFT,
+    PAGE_SHIFT = 12,
+    PAGE_BYTES = 1 << PAGE_SHIFT,
+    LINES_PER_PAGE = PAGE_BYTES / LINE_BYTES,
+    CHUNK_SHIFT = 22,
+    CHUNK_BYTES = 1 << CHUNK_SHIFT, /* 4 MiB: two huge pages, and small under RLIMIT_AS */
+};
+
+#endif

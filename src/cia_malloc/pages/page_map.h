@@ -1,0 +1,143 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * From an address to its page: what free() must know, 16 bytes a page, found by two loads that
+ * depend on nothing but the address. A root in .bss and leaves for 512 MiB of address space each,
+ * mapped when first needed and kept. Memory that is not ours reads as all zero, or has no leaf.
+ */
+#ifndef MPLACE_CIA_PAGE_MAP_H
+#define MPLACE_CIA_PAGE_MAP_H
+
+#include "cia_malloc/pages/page_source.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+/* What a page is in: a run of one of so many size classes (heap/size_class.h), or of these. */
+enum {
+    PAGE_SIZE_CLASSES = 46,
+    CLASS_LARGE = PAGE_SIZE_CLASSES, /* a run that is one block, see large/large.h */
+    CLASS_HUGE = 0xfe,               /* a mapping that is one block, see large/huge.h */
+    CLASS_NONE = 0xff,               /* no run here */
+};
+
+/*
+ * Written when a run is carved, before its first block is handed out, under the lock of the
+ * sub-heap that owns the chunk; only read while any block of the run lives. So a reader with a
+ * valid block needs no more order than its own hand-over gave. But starts: the bit of a block that
+ * is handed out from an address inside it is cleared meanwhile, under that lock; only who has that
+ * block may ask for it.
+ */
+struct page_info {
+    /* Bit l: line l of the page begins a block that may wait in a magazine. */
+    uint64_t starts;
+    union {
+        struct {
+            uint16_t magazine;  /* where that is: see magazine_offset. 0: no such blocks here */
+            uint8_t size_class; /* or CLASS_LARGE, CLASS_HUGE or CLASS_NONE */
+            uint8_t unused;
+            uint16_t run_page; /* first page of the run, counted in the chunk: the spans of the run
+                                  are chunk->spans[run_page] on */
+            union {
+                struct {
+                    uint8_t
+                        first_line;   /* first line of block 0 of the run, counted from run_page */
+                    uint8_t run_type; /* type of the run's first span */
+                };
+                uint16_t tiny_cpu; /* of a page of tiny blocks: whose they are, see tiny_heap.h */
+            };
+        };
+        /* Of the page where a huge block begins: its record, see page_map_set_huge. */
+        _Atomic uint64_t huge;
+    };
+};
+
+static_assert(sizeof(struct page_info) == 16, "four pages a line");
+static_assert(offsetof(struct page_info, size_class) - offsetof(struct page_info, huge) == 2,
+              "page_map_huge relies on it");
+
+enum {
+    PAGE_MAP_LEAF_SHIFT = 29,
+    PAGE_MAP_LEAF_PAGES = 1 << (PAGE_MAP_LEAF_SHIFT - PAGE_SHIFT),
+    PAGE_MAP_ROOT_ENTRIES = 1 << (ADDRESS_BITS - PAGE_MAP_LEAF_SHIFT),
+};
+
+static_assert(PAGE_MAP_LEAF_SHIFT >= (int)CHUNK_SHIFT, "the pages of a chunk are in one leaf");
+
+/* A leaf is published by compare-and-swap (release) and never changes its place. */
+extern _Atomic(struct page_info *) page_map_root[PAGE_MAP_ROOT_ENTRIES];
+
+/* NULL for an address that no chunk was ever near. */
+static inline __attribute__((always_inline)) struct page_info *page_map_find(const void *address)
+{
+    uintptr_t window = (uintptr_t)address >> PAGE_MAP_LEAF_SHIFT;
+
+    if (__builtin_expect(window >= PAGE_MAP_ROOT_ENTRIES, 0))
+        return NULL;
+    struct page_info *leaf = atomic_load_explicit(&page_map_root[window], memory_order_acquire);
+    if (__builtin_expect(leaf == NULL, 0))
+        return NULL;
+    return &leaf[(uintptr_t)address >> PAGE_SHIFT & (PAGE_MAP_LEAF_PAGES - 1)];
+}
+
+/* Whether a block that may wait in a magazine begins in the address's line, on a page of that info.
+ */
+static inline __attribute__((always_inline)) bool
+page_info_starts_line(const struct page_info *info, const void *address)
+{
+    /* Relaxed, not plain: the owner may change other bits. */
+    return (__atomic_load_n(&info->starts, __ATOMIC_RELAXED) >>
+                ((uintptr_t)address >> LINE_SHIFT) % LINES_PER_PAGE &
+            1) != 0;
+}
+
+/* Whether such a block begins at the address itself; info may be NULL. */
+static inline bool page_info_is_start(const struct page_info *info, const void *address)
+{
+    return info != NULL && (uintptr_t)address % LINE_BYTES == 0 &&
+           page_info_starts_line(info, address);
+}
+
+/*
+ * The entry of the page of that address, and of those behind it up to the next multiple of 512 MiB;
+ * NULL when out of memory.
+ */
+struct page_info *page_map_provide(const void *address);
+
+/*
+ * Huge blocks (huge.h) are mappings of their own. The entry of the page where one begins leads to
+ * its record; those of its other pages are zero. Of the record's 47-bit address, a multiple of 128,
+ * 40 bits remain, and share the word with the class.
+ */
+enum { PAGE_MAP_RECORD_ALIGNMENT = 128 };
+
+/* The record of the huge block that begins in the page of the address, or NULL. */
+static inline void *page_map_huge(const void *address)
+{
+    struct page_info *info = page_map_find(address);
+
+    if (info == NULL)
+        return NULL;
+    /* Relaxed: who has the block got it after this was written. */
+    uint64_t word = atomic_load_explicit(&info->huge, memory_order_relaxed);
+    return (word >> 16 & 0xff) == CLASS_HUGE ? (void *)(uintptr_t)(word >> 24 << 7) : NULL;
+}
+
+/* record: NULL takes it away. The page's leaf must be there, see page_map_provide. */
+static inline void page_map_set_huge(const void *address, const void *record)
+{
+    uint64_t word =
+        record != NULL ? (uint64_t)(uintptr_t)record >> 7 << 24 | (uint64_t)CLASS_HUGE << 16 : 0;
+
+    atomic_store_explicit(&page_map_find(address)->huge, word, memory_order_relaxed);
+}
+
+/*
+ * For who learns the address only when it is too late to fail: a leaf in hand, NULL when out of
+ * memory; the entry of an address, which cannot fail with one in hand; and what is left of it back.
+ */
+struct page_info *page_map_take_leaf(void);
+struct page_info *page_map_provide_from(const void *address, struct page_info **leaf);
+void page_map_put_leaf(struct page_info *leaf);
+
+#endif

@@ -1,0 +1,354 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * mmap, munmap, mremap, madvise, mbind and the chunk table; see page_source.h.
+ */
+#include "cia_malloc/pages/page_source.h"
+
+#include "base/memory_nodes.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mempolicy.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* glibc 2.37 */
+#endif
+
+_Atomic(_Atomic(void *) *) page_source_root[1 << ROOT_BITS];
+
+/*
+ * Written at each map and unmap only: once in thousands of allocations. Released before addresses
+ * go back to the kernel and acquired when it hands some out: who gets them next, from whichever
+ * thread, sees what was written about them before, in the page map for instance.
+ */
+static atomic_size_t mapped_bytes;
+
+/* At the hint if that is free; else, or without one, where the kernel likes. */
+static void *map_near(void *hint, size_t bytes)
+{
+    int saved_errno = errno;
+    void *address = mmap(hint, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    errno = saved_errno;
+    if (address == MAP_FAILED)
+        return NULL;
+    atomic_fetch_add_explicit(&mapped_bytes, bytes, memory_order_acquire);
+    return address;
+}
+
+static void *map_anywhere(size_t bytes)
+{
+    return map_near(NULL, bytes);
+}
+
+bool page_source_unmap(void *address, size_t bytes)
+{
+    int saved_errno = errno;
+
+    atomic_fetch_sub_explicit(&mapped_bytes, bytes, memory_order_release);
+    bool unmapped = munmap(address, bytes) == 0;
+    if (!unmapped) {
+        atomic_fetch_add_explicit(&mapped_bytes, bytes, memory_order_relaxed);
+        madvise(address, bytes, MADV_DONTNEED);
+    }
+    errno = saved_errno;
+    return unmapped;
+}
+
+void *page_source_map(size_t bytes, size_t alignment)
+{
+    /* The kernel goes downwards from the last mapping, so that one aligned chunk is usually
+       followed by another, and there is room below where it would put this one: try for these
+       before mapping more than needed, which a limit may not allow. */
+    enum { TRIES = 6 };
+    char *address = map_anywhere(bytes);
+    uintptr_t below = (uintptr_t)address & ~(uintptr_t)(alignment - 1);
+
+    for (int tries = 0; tries < TRIES; tries++, below -= alignment) {
+        if (address == NULL || ((uintptr_t)address & (alignment - 1)) == 0)
+            return address;
+        page_source_unmap(address, bytes);
+        address = map_near((void *)below, bytes);
+    }
+    if (address != NULL && ((uintptr_t)address & (alignment - 1)) == 0)
+        return address;
+    if (address != NULL)
+        page_source_unmap(address, bytes);
+
+    size_t larger;
+    if (__builtin_add_overflow(bytes, alignment - PAGE_BYTES, &larger))
+        return NULL;
+    address = map_anywhere(larger);
+    if (address == NULL)
+        return NULL;
+    size_t head = -(uintptr_t)address & (alignment - 1);
+    size_t tail = larger - head - bytes;
+    if (head != 0)
+        page_source_unmap(address, head);
+    if (tail != 0)
+        page_source_unmap(address + head + bytes, tail);
+    return address + head;
+}
+
+void page_source_prefer_huge_pages(void *address, size_t bytes)
+{
+    int saved_errno = errno;
+
+    (void)madvise(address, bytes, MADV_HUGEPAGE);
+    errno = saved_errno;
+}
+
+void page_source_avoid_huge_pages(void *address, size_t bytes)
+{
+    int saved_errno = errno;
+
+    (void)madvise(address, bytes, MADV_NOHUGEPAGE);
+    errno = saved_errno;
+}
+
+uint32_t page_source_populated_pages(void *address, uint32_t pages)
+{
+    unsigned char populated[POPULATED_PAGES_MOST];
+    int saved_errno = errno;
+    uint32_t count = 0;
+
+    if (pages > POPULATED_PAGES_MOST)
+        pages = POPULATED_PAGES_MOST;
+    if (mincore(address, (size_t)pages * PAGE_BYTES, populated) != 0)
+        pages = 0;
+    for (uint32_t page = 0; page < pages; page++)
+        count += populated[page] & 1;
+    errno = saved_errno;
+    return count;
+}
+
+void page_source_join(void *address, size_t bytes)
+{
+    int saved_errno = errno;
+
+    (void)madvise(address, bytes, MADV_COLLAPSE);
+    errno = saved_errno;
+}
+
+/*
+ * The beginning of a short file as a string; empty when it cannot be read. By system calls of its
+ * own: libc's open, read and close are points where a thread is cancelled, and malloc is none.
+ */
+static void read_file(const char *path, char *text, size_t size)
+{
+    int saved_errno = errno;
+    int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    size_t length = 0;
+
+    if (file >= 0) {
+        long more;
+
+        while (length + 1 < size &&
+               (more = syscall(SYS_read, file, text + length, size - 1 - length)) > 0)
+            length += (size_t)more;
+        syscall(SYS_close, file);
+    }
+    text[length] = '\0';
+    errno = saved_errno;
+}
+
+bool page_source_huge_pages_are_given(void)
+{
+    enum { UNKNOWN, NO, YES };
+    static atomic_int answer; /* relaxed: threads that race find the same */
+    int known = atomic_load_explicit(&answer, memory_order_relaxed);
+
+    if (known == UNKNOWN) {
+        char text[64];
+
+        /* Without the file there is no telling, and joining would go by no mode at all. */
+        read_file("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text);
+        known = strstr(text, "[madvise]") != NULL || strstr(text, "[always]") != NULL ? YES : NO;
+        atomic_store_explicit(&answer, known, memory_order_relaxed);
+    }
+    return known == YES;
+}
+
+size_t page_source_huge_bytes(void)
+{
+    static const char field[] = "AnonHugePages:";
+    char text[2048];
+    size_t kib = 0;
+
+    read_file("/proc/self/smaps_rollup", text, sizeof text);
+    const char *at = strstr(text, field);
+    if (at == NULL)
+        return 0;
+    at += sizeof field - 1;
+    while (*at == ' ')
+        at++;
+    while (*at >= '0' && *at <= '9')
+        kib = kib * 10 + (size_t)(*at++ - '0');
+    return kib << 10;
+}
+
+void page_source_bind(void *address, size_t bytes, uint8_t node)
+{
+    enum { MASK_BITS = 256, WORD_BITS = 64 };
+    unsigned long mask[MASK_BITS / WORD_BITS] = {0};
+    int saved_errno = errno;
+    int policy;
+
+    if (memory_node_count() == 1 || node == MEMORY_NODE_UNKNOWN)
+        return;
+    /* A mapping's policy goes before its thread's: numactl would have no effect. Both calls fail
+       where a container forbids them; pages then come from where they are touched first. */
+    if (syscall(SYS_get_mempolicy, &policy, NULL, 0, NULL, 0) == 0 && policy == MPOL_DEFAULT) {
+        mask[node / WORD_BITS] = 1ul << node % WORD_BITS;
+        /* The kernel takes one bit less than it is told. */
+        (void)syscall(SYS_mbind, address, bytes, MPOL_PREFERRED, mask, MASK_BITS + 1, 0);
+    }
+    errno = saved_errno;
+}
+
+bool page_source_purge(void *address, size_t bytes)
+{
+    int saved_errno = errno;
+    bool purged = madvise(address, bytes, MADV_DONTNEED) == 0;
+
+    errno = saved_errno;
+    return purged;
+}
+
+static bool protect(void *address, size_t bytes, int protection)
+{
+    int saved_errno = errno;
+    bool done = bytes == 0 || mprotect(address, bytes, protection) == 0;
+
+    errno = saved_errno;
+    return done;
+}
+
+bool page_source_protect(void *address, size_t bytes)
+{
+    return protect(address, bytes, PROT_NONE);
+}
+
+bool page_source_unprotect(void *address, size_t bytes)
+{
+    return protect(address, bytes, PROT_READ | PROT_WRITE);
+}
+
+void page_source_populate(void *address, size_t bytes)
+{
+    /* Linux 5.14; the headers may be older. */
+    enum { POPULATE_WRITE = 23 };
+    static atomic_bool unknown; /* to this kernel */
+    int saved_errno = errno;
+
+    /* For a single page a fault is cheaper than the call (2.2 us and 2.7 here), for two they are
+       even, sixteen cost 1.6 each. */
+    if (bytes > PAGE_BYTES && !atomic_load_explicit(&unknown, memory_order_relaxed)) {
+        if (madvise(address, bytes, POPULATE_WRITE) == 0 || errno != EINVAL) {
+            errno = saved_errno;
+            return;
+        }
+        atomic_store_explicit(&unknown, true, memory_order_relaxed);
+        errno = saved_errno;
+    }
+    /* A write that changes nothing, and loses nothing that another thread writes there meanwhile.
+     */
+    for (size_t at = 0; at < bytes; at += PAGE_BYTES)
+        __asm__ volatile("lock orb $0, %0" : "+m"(*((char *)address + at)) : : "cc");
+}
+
+void *page_source_grow(void *address, size_t old_bytes, size_t new_bytes)
+{
+    int saved_errno = errno;
+
+    /* The old addresses go back if the block moves; the count stays: malloc at the limit asks it.
+     */
+    atomic_fetch_add_explicit(&mapped_bytes, 0, memory_order_release);
+    void *grown = mremap(address, old_bytes, new_bytes, MREMAP_MAYMOVE);
+    errno = saved_errno;
+    if (grown == MAP_FAILED)
+        return NULL;
+    atomic_fetch_add_explicit(&mapped_bytes, new_bytes - old_bytes, memory_order_acquire);
+    return grown;
+}
+
+static size_t metadata_mapping_bytes(size_t bytes)
+{
+    /* One page more than needed is room for every colour. */
+    return ((bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1)) + PAGE_BYTES;
+}
+
+void *page_source_map_metadata(size_t bytes)
+{
+    static atomic_uint turn;
+    char *address = map_anywhere(metadata_mapping_bytes(bytes));
+
+    if (address == NULL)
+        return NULL;
+    /* 23 is odd: 64 structures in a row begin in 64 different colours. */
+    uint32_t colour = atomic_fetch_add_explicit(&turn, 23, memory_order_relaxed) % LINES_PER_PAGE;
+    return address + (size_t)colour * LINE_BYTES;
+}
+
+void page_source_unmap_metadata(void *address, size_t bytes)
+{
+    page_source_unmap((void *)((uintptr_t)address & ~(uintptr_t)(PAGE_BYTES - 1)),
+                      metadata_mapping_bytes(bytes));
+}
+
+bool page_source_register(const void *address, void *owner)
+{
+    uintptr_t key = (uintptr_t)address >> CHUNK_SHIFT;
+    _Atomic(_Atomic(void *) *) *entry;
+    _Atomic(void *) *leaf;
+    enum { LEAF_BYTES = sizeof(void *) << LEAF_BITS };
+
+    if (key >> (ROOT_BITS + LEAF_BITS) != 0)
+        return false; /* 5-level page tables: only on explicit request, which we never make */
+    entry = &page_source_root[key >> LEAF_BITS];
+    /* Pairs with the release below: a leaf is seen zeroed or later. */
+    leaf = atomic_load_explicit(entry, memory_order_acquire);
+    if (leaf == NULL) {
+        _Atomic(void *) *expected = NULL;
+
+        leaf = map_anywhere(LEAF_BYTES);
+        if (leaf == NULL)
+            return false;
+        if (!atomic_compare_exchange_strong_explicit(entry, &expected, leaf, memory_order_acq_rel,
+                                                     memory_order_acquire)) {
+            page_source_unmap(leaf, LEAF_BYTES);
+            leaf = expected;
+        }
+    }
+    /* Release: a reader that finds the owner finds what was written to it before. */
+    atomic_store_explicit(&leaf[key & ((1 << LEAF_BITS) - 1)], owner, memory_order_release);
+    return true;
+}
+
+void page_source_forget(const void *address)
+{
+    uintptr_t key = (uintptr_t)address >> CHUNK_SHIFT;
+    _Atomic(void *) *leaf =
+        atomic_load_explicit(&page_source_root[key >> LEAF_BITS], memory_order_relaxed);
+
+    atomic_store_explicit(&leaf[key & ((1 << LEAF_BITS) - 1)], NULL, memory_order_release);
+}
+
+size_t page_source_mapped_bytes(void)
+{
+    return atomic_load_explicit(&mapped_bytes, memory_order_relaxed);
+}
+
+const void *page_source_mapped_bytes_at(void)
+{
+    return &mapped_bytes;
+}
+
+static_assert(ROOT_BITS == 13 && LEAF_BITS == 12,
+              "a root of 64 KiB, leaves of 32 KiB for 16 GiB each");

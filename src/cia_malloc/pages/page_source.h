@@ -1,0 +1,128 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Address space: get it from the kernel, give it back, and remember what each 4 MiB of it is for.
+ * The only file of this folder with system calls. No lock; errno is preserved by every function.
+ */
+#ifndef MPLACE_CIA_PAGE_SOURCE_H
+#define MPLACE_CIA_PAGE_SOURCE_H
+
+#include "cia_malloc/pages/geometry.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    ADDRESS_BITS = 47, /* user space of 4-level page tables, and all that mmap gives
+                          without a hint above it */
+    LEAF_BITS = 12,
+    ROOT_BITS = ADDRESS_BITS - CHUNK_SHIFT - LEAF_BITS,
+};
+
+/*
+ * Zeroed memory, readable and writable, a multiple of PAGE_BYTES, aligned to a power of two of at
+ * least that. NULL when the kernel has none (the caller decides about ENOMEM).
+ */
+void *page_source_map(size_t bytes, size_t alignment);
+
+/*
+ * Asks for huge pages, or for none, for a part of a mapping that is aligned to them. Whether there
+ * are any is the kernel's affair, so there is nothing to return.
+ */
+void page_source_prefer_huge_pages(void *address, size_t bytes);
+void page_source_avoid_huge_pages(void *address, size_t bytes);
+
+/* How many of the pages are there; at most POPULATED_PAGES_MOST are looked at. */
+enum { POPULATED_PAGES_MOST = 512 };
+uint32_t page_source_populated_pages(void *address, uint32_t pages);
+
+/* Puts the pages that are there into a huge page now, where the kernel can (6.1). */
+void page_source_join(void *address, size_t bytes);
+
+/* Whether the kernel gives huge pages on request. Reads a file at the first call. */
+bool page_source_huge_pages_are_given(void);
+
+/* Bytes of huge pages that the process has now. Reads a file. */
+size_t page_source_huge_bytes(void);
+
+/*
+ * Asks for pages of a memory node (see base/memory_nodes.h) for a mapping that is not populated
+ * yet, whichever CPU touches them first; where the node has none left, others do. Nothing is asked
+ * for on a machine of one node, for a node of MEMORY_NODE_UNKNOWN, and in a thread that has a
+ * memory policy, as under numactl: what its user asked for goes before.
+ */
+void page_source_bind(void *address, size_t bytes, uint8_t node);
+
+/*
+ * Returns whole mapped pages to the kernel; the addresses are free for others. False when they are
+ * not: the kernel refuses what would split a mapping beyond its limit of them. Then the memory is
+ * given back alone, if it can be.
+ */
+bool page_source_unmap(void *address, size_t bytes);
+
+/* Returns the memory but keeps the addresses: the pages read as zero. False if the kernel refuses.
+ */
+bool page_source_purge(void *address, size_t bytes);
+
+/* Whoever touches the pages from now on is ended by the kernel, until they are opened again. False,
+ * nothing changed, when the kernel refuses: each change of this kind costs it a mapping. */
+bool page_source_protect(void *address, size_t bytes);
+bool page_source_unprotect(void *address, size_t bytes);
+
+/*
+ * Populates pages, so that nobody has to wait for them later. What is in them stays: another thread
+ * may use them meanwhile. Failure shows when they are used, as without.
+ */
+void page_source_populate(void *address, size_t bytes);
+
+/*
+ * Makes a mapping longer (both sizes multiples of PAGE_BYTES), where it stands or, without a copy,
+ * somewhere else. Returns where it is then; NULL, nothing changed, when the kernel cannot. It never
+ * can where what the program did to a part (madvise, mlock, mprotect) makes it several areas.
+ */
+void *page_source_grow(void *address, size_t old_bytes, size_t new_bytes);
+
+/*
+ * Zeroed memory for the allocator's own structures, at least line-aligned, never returned in part.
+ * Consecutive calls begin in different colours, so that structures of one kind do not meet in a
+ * set.
+ */
+void *page_source_map_metadata(size_t bytes);
+void page_source_unmap_metadata(void *address, size_t bytes);
+
+/*
+ * What each aligned 4 MiB of address space is: the struct owner of the blocks in it, or NULL for
+ * foreign memory. A two-level table: a root in .bss, leaves of 32 KiB mapped when first needed and
+ * kept. An entry is written before the first block of it is handed out and after the last one is
+ * back, by the thread that holds them all; so a reader with a valid block needs no more order than
+ * its own hand-over gave, and one with a foreign pointer reads NULL or nothing of interest.
+ */
+extern _Atomic(_Atomic(void *) *) page_source_root[1 << ROOT_BITS];
+
+/* False when there is no memory for a leaf. */
+bool page_source_register(const void *address, void *owner);
+void page_source_forget(const void *address);
+
+/* Constant time: two loads of read-mostly lines. */
+static inline void *page_source_owner(const void *address)
+{
+    uintptr_t key = (uintptr_t)address >> CHUNK_SHIFT;
+
+    if (__builtin_expect(key >> (ROOT_BITS + LEAF_BITS) != 0, 0))
+        return NULL;
+    _Atomic(void *) *leaf =
+        atomic_load_explicit(&page_source_root[key >> LEAF_BITS], memory_order_acquire);
+    if (__builtin_expect(leaf == NULL, 0))
+        return NULL;
+    return atomic_load_explicit(&leaf[key & ((1 << LEAF_BITS) - 1)], memory_order_acquire);
+}
+
+/* Bytes now mapped by page_source_map, metadata included. */
+size_t page_source_mapped_bytes(void);
+
+/* Where that is kept: for another process. */
+const void *page_source_mapped_bytes_at(void);
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * What libcia_malloc publishes for "mplace stats" (base/live_statistics.h): where its counts are.
+ * Addresses are those of the process that published it.
+ */
+#ifndef MPLACE_CIA_SHARED_STATISTICS_H
+#define MPLACE_CIA_SHARED_STATISTICS_H
+
+#include "base/live_statistics.h"
+#include "cia_malloc/cpu_cache/heap_table.h"
+#include "cia_malloc/hardened/quarantine.h"
+#include "cia_malloc/large/huge_cache.h"
+#include "cia_malloc/large/large.h"
+
+struct live_cia {
+    struct live_header header;
+    uint64_t heap_table;       /* ALL_HEAPS pointers to sub-heaps */
+    uint64_t magazines;        /* CPU_HEAPS pointers to struct magazines, if sequences are used */
+    uint64_t sequences;        /* address of magazine_sequences */
+    uint64_t page_source_root; /* from an address of a page of tiny blocks to its chunk */
+    uint64_t mapped_bytes;
+    uint64_t colours;
+    struct huge_totals_at huge;
+    struct huge_cache_at kept;
+};
+
+static inline uint64_t live_cia_layout(void)
+{
+    const uint64_t numbers[] = {
+        2, /* goes up when the meaning of something changes that sizes do not show */
+        sizeof(struct live_cia),
+        sizeof(struct subheap),
+        offsetof(struct subheap, pages),
+        offsetof(struct subheap, large_live),
+        offsetof(struct subheap, inbox.newest),
+        offsetof(struct subheap, classes),
+        offsetof(struct subheap, tiny),
+        offsetof(struct subheap, magazines),
+        offsetof(struct subheap, quarantine),
+        sizeof(struct quarantine),
+        offsetof(struct quarantine, waiting),
+        sizeof(struct class_heap),
+        offsetof(struct class_heap, live),
+        offsetof(struct class_heap, allocations),
+        offsetof(struct class_heap, capacity),
+        offsetof(struct class_heap, untouched),
+        sizeof(struct page_heap),
+        offsetof(struct page_heap, used_pages),
+        offsetof(struct tiny_heap, classes),
+        offsetof(struct tiny_heap, inbox),
+        sizeof(struct magazine),
+        ALL_MAGAZINES,
+        MAGAZINE_TOP_BITS,
+        SIZE_CLASS_COUNT,
+        ALL_HEAPS,
+        sizeof(struct chunk),
+        offsetof(struct chunk, spans),
+        offsetof(struct chunk, remotes),
+        offsetof(struct span, size_class),
+        offsetof(struct span, run_pages),
+    };
+
+    return live_layout(numbers, sizeof numbers / sizeof numbers[0]);
+}
+
+#endif

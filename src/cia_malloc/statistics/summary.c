@@ -1,0 +1,192 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Sums and their two forms; see summary.h.
+ */
+#include "cia_malloc/statistics/summary.h"
+
+#include "base/report.h"
+#include "cia_malloc/hardened/quarantine.h"
+
+static size_t block_bytes(unsigned i)
+{
+    return i < TINY_TOTALS ? (size_t)size_class_lines[i] * LINE_BYTES : tiny_bytes(i - TINY_TOTALS);
+}
+
+void cia_summary_add_magazines(struct cia_summary *summary, const struct magazine *own)
+{
+    for (unsigned i = 0; i < ALL_MAGAZINES; i++) {
+        struct class_totals *of =
+            &summary->classes[i < TINY_MAGAZINES ? i : TINY_TOTALS + i - TINY_MAGAZINES];
+
+        of->allocations += magazine_served(&own[i]);
+        of->waiting += magazine_cached(&own[i]);
+    }
+}
+
+void cia_summary_add_untouched(struct cia_summary *summary, const struct magazine *own)
+{
+    for (unsigned i = 0; i < TINY_MAGAZINES; i++)
+        summary->classes[i].untouched += magazine_cached_untouched(&own[i]);
+}
+
+static void add_tiny(const struct tiny_heap *heap, struct class_totals classes[TINY_CLASSES])
+{
+    for (unsigned i = 0; i < TINY_CLASSES; i++) {
+        classes[i].allocations += heap->classes[i].allocations;
+        classes[i].live += heap->classes[i].live;
+        classes[i].capacity += heap->classes[i].pages * (PAGE_BYTES / tiny_bytes(i));
+    }
+}
+
+void cia_summary_add_subheap(struct cia_summary *summary, const struct subheap *heap)
+{
+    struct cia_totals *totals = &summary->totals;
+
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
+        summary->classes[i].allocations += heap->classes[i].allocations;
+        summary->classes[i].live += heap->classes[i].live;
+        summary->classes[i].capacity += heap->classes[i].capacity;
+        summary->classes[i].untouched += heap->classes[i].untouched;
+    }
+    add_tiny(&heap->tiny, summary->classes + TINY_TOTALS);
+    totals->allocations += heap->large_allocations;
+    totals->live_blocks += heap->large_live;
+    totals->live_bytes += heap->large_pages_live * PAGE_BYTES;
+    totals->run_bytes += (size_t)heap->pages.used_pages * PAGE_BYTES;
+    totals->dirty_bytes += (size_t)heap->pages.dirty_pages * PAGE_BYTES;
+    totals->chunks += heap->pages.chunk_count;
+    totals->subheaps++;
+}
+
+static uint64_t less(uint64_t from, uint64_t amount)
+{
+    return from - (amount < from ? amount : from);
+}
+
+void cia_summary_take_large(struct cia_summary *summary, uint64_t blocks, uint64_t bytes)
+{
+    summary->large_away_blocks += blocks;
+    summary->large_away_bytes += bytes;
+}
+
+void cia_summary_add_quarantine(struct cia_summary *summary, const struct quarantine *quarantine)
+{
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
+        summary->classes[i].waiting += quarantine->waiting[i];
+    cia_summary_take_large(summary, quarantine->waiting[CLASS_LARGE], quarantine->large_bytes);
+}
+
+static uint64_t free_blocks(const struct class_totals *class)
+{
+    return class->capacity > class->live ? class->capacity - class->live : 0;
+}
+
+/* What mallinfo calls small: as long as what glibc keeps in lists of their own. */
+enum { SHORT_MOST = 1024 };
+
+void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations)
+{
+    struct cia_totals *totals = &summary->totals;
+
+    totals->live_blocks = less(totals->live_blocks, summary->large_away_blocks);
+    totals->live_bytes = less(totals->live_bytes, summary->large_away_bytes);
+    for (unsigned i = 0; i < ALL_TOTALS; i++) {
+        struct class_totals *class = &summary->classes[i];
+
+        /* Other threads go on meanwhile: one may have emptied a magazine before its heap was read.
+         */
+        class->live = less(class->live, class->waiting);
+        totals->allocations += class->allocations;
+        totals->live_blocks += class->live;
+        totals->live_bytes += class->live * block_bytes(i);
+        uint64_t back = less(free_blocks(class), class->untouched);
+        if (block_bytes(i) <= SHORT_MOST) {
+            totals->short_free_blocks += back;
+            totals->short_free_bytes += back * block_bytes(i);
+        } else {
+            totals->free_blocks += back;
+        }
+    }
+    totals->free_blocks += summary->large_away_blocks;
+    totals->allocations += huge_allocations;
+    totals->live_blocks += totals->huge_blocks;
+    totals->live_bytes += totals->huge_bytes;
+    totals->chunk_bytes = (size_t)totals->chunks * CHUNK_BYTES;
+}
+
+/* The class to be shown at a place: the shortest blocks first. */
+static unsigned class_at(unsigned place)
+{
+    return (place + TINY_TOTALS) % ALL_TOTALS;
+}
+
+void cia_write_text(struct report *report, const struct cia_facts *facts,
+                    const struct cia_summary *summary)
+{
+    const struct cia_totals *totals = &summary->totals;
+
+    report_format(report, "mplace: malloc of process %d under libcia_malloc\n", facts->process);
+    report_format(report, "  allocations     %lu\n", totals->allocations);
+    report_format(report, "  live blocks     %lu\n", totals->live_blocks);
+    report_format(report, "  live bytes      %zu\n", totals->live_bytes);
+    report_format(report, "  run bytes       %zu\n", totals->run_bytes);
+    report_format(report, "  dirty bytes     %zu\n", totals->dirty_bytes);
+    report_format(report, "  mapped bytes    %zu\n", totals->mapped_bytes);
+    report_format(report, "  huge blocks     %zu (%zu bytes)\n", totals->huge_blocks,
+                  totals->huge_bytes);
+    report_format(report, "  kept bytes      %zu\n", totals->kept_bytes);
+    report_format(report, "  AnonHugePages   %zu bytes\n", facts->huge_page_bytes);
+    report_format(report, "  sub-heaps       %u with %u chunks of 4 MiB, %u L1 colours\n",
+                  totals->subheaps, totals->chunks, facts->l1_colours);
+    if (totals->passed_over > 0)
+        report_format(report, "  not counted     %u sub-heaps in use\n", totals->passed_over);
+    report_format(report, "  %10s %14s %10s %10s\n", "block B", "blocks served", "live", "free");
+    for (unsigned place = 0; place < ALL_TOTALS; place++) {
+        const struct class_totals *class = &summary->classes[class_at(place)];
+
+        if (class->allocations > 0)
+            report_format(report, "  %10zu %14lu %10lu %10lu\n", block_bytes(class_at(place)),
+                          class->allocations, class->live, free_blocks(class));
+    }
+}
+
+/* Goes up when a field changes its meaning or goes; new ones may come without that. */
+enum { VERSION = 1 };
+
+void cia_write_json(struct report *report, const struct cia_facts *facts,
+                    const struct cia_summary *summary)
+{
+    const struct cia_totals *totals = &summary->totals;
+    const char *separator = "\n";
+
+    report_format(report, "{\n  \"version\": %d,\n  \"process\": %d,\n", VERSION, facts->process);
+    report_format(report, "  \"library\": \"libcia_malloc\",\n");
+    report_format(report, "  \"allocations\": %lu,\n", totals->allocations);
+    report_format(report, "  \"live_blocks\": %lu,\n", totals->live_blocks);
+    report_format(report, "  \"live_bytes\": %zu,\n", totals->live_bytes);
+    report_format(report, "  \"run_bytes\": %zu,\n", totals->run_bytes);
+    report_format(report, "  \"dirty_bytes\": %zu,\n", totals->dirty_bytes);
+    report_format(report, "  \"mapped_bytes\": %zu,\n", totals->mapped_bytes);
+    report_format(report, "  \"huge_blocks\": %zu,\n", totals->huge_blocks);
+    report_format(report, "  \"huge_bytes\": %zu,\n", totals->huge_bytes);
+    report_format(report, "  \"kept_bytes\": %zu,\n", totals->kept_bytes);
+    report_format(report, "  \"anon_huge_page_bytes\": %zu,\n", facts->huge_page_bytes);
+    report_format(report, "  \"subheaps\": %u,\n", totals->subheaps);
+    report_format(report, "  \"subheaps_not_counted\": %u,\n", totals->passed_over);
+    report_format(report, "  \"chunks\": %u,\n", totals->chunks);
+    report_format(report, "  \"l1_colours\": %u,\n", facts->l1_colours);
+    report_format(report, "  \"classes\": [");
+    for (unsigned place = 0; place < ALL_TOTALS; place++) {
+        const struct class_totals *class = &summary->classes[class_at(place)];
+
+        if (class->allocations == 0)
+            continue;
+        report_format(
+            report, "%s    { \"block_bytes\": %zu, \"served\": %lu, \"live\": %lu, \"free\": %lu }",
+            separator, block_bytes(class_at(place)), class->allocations, class->live,
+            free_blocks(class));
+        separator = ",\n";
+    }
+    report_format(report, "\n  ]\n}\n");
+}

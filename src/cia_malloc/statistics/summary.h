@@ -1,0 +1,64 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * What is in use, added up and written down: from sub-heaps and magazines, the process's own or
+ * copies of another one's (see shared_statistics.h), to totals, to text for people or JSON for programs.
+ * docs/statistics.md describes both.
+ */
+#ifndef MPLACE_CIA_SUMMARY_H
+#define MPLACE_CIA_SUMMARY_H
+
+#include "cia_malloc/cpu_cache/magazine.h"
+#include "cia_malloc/heap/subheap.h"
+#include "cia_malloc/statistics/totals.h"
+
+/* The classes, and behind them those of tiny blocks. */
+enum { TINY_TOTALS = SIZE_CLASS_COUNT, ALL_TOTALS = TINY_TOTALS + TINY_CLASSES };
+
+/* By class, over all sub-heaps. */
+struct class_totals {
+    uint64_t allocations, live, capacity;
+    uint64_t waiting;   /* in magazines, in quarantine, or on the way home: live to the class heap,
+                         * not to the program
+                         */
+    uint64_t untouched; /* free and never handed out; not known of tiny ones */
+};
+
+struct cia_summary {
+    struct cia_totals totals;
+    struct class_totals classes[ALL_TOTALS];
+    uint64_t large_away_blocks, large_away_bytes; /* see cia_summary_take_large */
+};
+
+/* From zero. own: of ALL_MAGAZINES. */
+void cia_summary_add_magazines(struct cia_summary *summary, const struct magazine *own);
+void cia_summary_add_subheap(struct cia_summary *summary, const struct subheap *heap);
+
+/* How many of those in magazines were never handed out: of this process alone. */
+void cia_summary_add_untouched(struct cia_summary *summary, const struct magazine *own);
+
+/* Large blocks that are not the program's any more though a sub-heap counts them as live: so many
+ * less. Those of classes are counted as waiting. */
+void cia_summary_take_large(struct cia_summary *summary, uint64_t blocks, uint64_t bytes);
+
+/* What waits in the quarantine of a sub-heap. */
+struct quarantine;
+void cia_summary_add_quarantine(struct cia_summary *summary, const struct quarantine *quarantine);
+
+/* Last, when huge_bytes, huge_blocks, kept_bytes and mapped_bytes are filled in. */
+void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations);
+
+/* What is said beside the sums. */
+struct cia_facts {
+    int process;
+    uint32_t l1_colours;
+    size_t huge_page_bytes; /* AnonHugePages of the whole process */
+};
+
+struct report;
+void cia_write_text(struct report *report, const struct cia_facts *facts,
+                    const struct cia_summary *summary);
+void cia_write_json(struct report *report, const struct cia_facts *facts,
+                    const struct cia_summary *summary);
+
+#endif
