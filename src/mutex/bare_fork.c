@@ -6,7 +6,7 @@
  * handler and the look-up may not.
  */
 #include "base/real_symbol.h"
-#include "mutex/statistics.h"
+#include "mutex/statistics/statistics.h"
 #include "mutex/thread_id.h"
 
 #include <errno.h>

@@ -17,7 +17,7 @@
 #define MPLACE_FRONT_H
 
 #include "mutex/lock_core.h"
-#include "mutex/statistics.h"
+#include "mutex/statistics/statistics.h"
 #include "mutex/thread_id.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  * The lock counts of another process: copies of its threads' tables, given to the lock libraries'
  * own ranking in place of their pool.
  */
-#include "mutex/lock_table_pool.h"
+#include "mutex/statistics/lock_table_pool.h"
 #include "stats_reader/reader.h"
 
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 #define MPLACE_STATS_READER_READER_H
 
 #include "cia_malloc/statistics/summary.h"
-#include "mutex/live_locks.h"
-#include "mutex/statistics_output.h"
+#include "mutex/statistics/output.h"
+#include "mutex/statistics/shared_statistics.h"
 #include "stats_reader/target.h"
 
 /* False: the process is gone, or the page is not what it should be. The page is one whose layout is

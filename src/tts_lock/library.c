@@ -8,7 +8,7 @@
  */
 #include "mplace.h"
 #include "mutex/next_mutex.h"
-#include "mutex/statistics.h"
+#include "mutex/statistics/statistics.h"
 #include "mutex/thread_id.h"
 #include "tts_lock/tts.h"
 

@@ -9,7 +9,7 @@
 #include "base/probes.h"
 #include "base/settings.h"
 #include "base/spin.h"
-#include "mutex/statistics.h"
+#include "mutex/statistics/statistics.h"
 #include "mutex/thread_id.h"
 #include "tts_lock/tts.h"
 

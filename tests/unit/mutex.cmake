@@ -12,9 +12,9 @@ mplace_unit_test(mutex_policy_test mutex_policy_test.c ${ttstle}/retry_policy.c)
 function(mplace_front_unit_test name)
     mplace_unit_test(${name} ${ARGN} mutex_fake_htm.c ${tts}/tts.c ${ttstle}/elision.c
                      ${ttstle}/condition.c ${ttstle}/retry_policy.c ${front}/interpose.c
-                     ${front}/c11.c ${front}/front.c ${front}/next_mutex.c ${front}/statistics.c
+                     ${front}/c11.c ${front}/front.c ${front}/next_mutex.c ${front}/statistics/statistics.c
                      ${front}/thread_id.c)
-    include(${front}/statistics.cmake)
+    include(${front}/statistics/statistics.cmake)
     target_sources(${name} PRIVATE ${MPLACE_LOCK_STATISTICS_SOURCES})
     target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     target_compile_definitions(${name} PRIVATE MPLACE_LOCK_CORE="ttstle_lock/core.h"
@@ -42,5 +42,5 @@ mplace_front_unit_test(mutex_front_test mutex_front_test.c)
 mplace_front_unit_test(mutex_c11_test mutex_c11_test.c)
 mplace_front_unit_test(mutex_statistics_elision_test mutex_statistics_elision_test.c)
 
-include(${front}/statistics.cmake)
+include(${front}/statistics/statistics.cmake)
 mplace_unit_test(mutex_statistics_test mutex_statistics_test.c ${MPLACE_LOCK_STATISTICS_PARTS})

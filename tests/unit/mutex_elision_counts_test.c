@@ -3,9 +3,9 @@
  *
  * What the statistics count of transactions.
  */
-#include "mutex_elision_fixture.h"
 #include "mplace.h"
-#include "mutex/statistics.h"
+#include "mutex/statistics/statistics.h"
+#include "mutex_elision_fixture.h"
 
 #include "run_suite.h"
 

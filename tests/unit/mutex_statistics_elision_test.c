@@ -6,10 +6,10 @@
  * ones, renamed by macros.
  */
 #include "mplace.h"
-#include "mutex/lock_ranking.h"
-#include "mutex/lock_table_pool.h"
 #include "mutex/mutex_layout.h"
-#include "mutex/statistics.h"
+#include "mutex/statistics/lock_ranking.h"
+#include "mutex/statistics/lock_table_pool.h"
+#include "mutex/statistics/statistics.h"
 #include "mutex/thread_id.h"
 #include "mutex_fake_htm.h"
 #include "tts_lock/tts.h"

@@ -4,10 +4,10 @@
  * The parts of the lock statistics: a thread's table, the pool of tables, the ranking, the JSON
  * writer. Check runs each test in a process of its own, so each begins without a table.
  */
-#include "mutex/lock_ranking.h"
-#include "mutex/lock_table.h"
-#include "mutex/lock_table_pool.h"
-#include "mutex/statistics_output.h"
+#include "mutex/statistics/lock_ranking.h"
+#include "mutex/statistics/lock_table.h"
+#include "mutex/statistics/lock_table_pool.h"
+#include "mutex/statistics/output.h"
 
 #include "base/random.h"
 #include "run_suite.h"

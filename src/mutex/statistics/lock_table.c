@@ -3,7 +3,7 @@
  *
  * Making, dropping and reading the rows of a thread's table; see lock_table.h.
  */
-#include "mutex/lock_table.h"
+#include "mutex/statistics/lock_table.h"
 
 #include "base/clock.h"
 

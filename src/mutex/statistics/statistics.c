@@ -3,12 +3,12 @@
  *
  * Counting lock operations; see statistics.h for the rules. The report is in statistics_report.c.
  */
-#include "mutex/statistics.h"
+#include "mutex/statistics/statistics.h"
 
 #include "base/clock.h"
 #include "mplace.h"
-#include "mutex/lock_ranking.h"
-#include "mutex/lock_table_pool.h"
+#include "mutex/statistics/lock_ranking.h"
+#include "mutex/statistics/lock_table_pool.h"
 #include "mutex/thread_id.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  * The report as text; see statistics_output.h. One column of totals, then one line a lock.
  */
 #include "base/code_location.h"
-#include "mutex/statistics_output.h"
+#include "mutex/statistics/output.h"
 
 #include <string.h>
 

@@ -6,10 +6,10 @@
  */
 #include "base/exit_report.h"
 #include "base/settings.h"
-#include "mutex/live_locks.h"
-#include "mutex/lock_table_pool.h"
-#include "mutex/statistics.h"
-#include "mutex/statistics_output.h"
+#include "mutex/statistics/lock_table_pool.h"
+#include "mutex/statistics/output.h"
+#include "mutex/statistics/shared_statistics.h"
+#include "mutex/statistics/statistics.h"
 
 #include <string.h>
 #include <unistd.h>

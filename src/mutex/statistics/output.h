@@ -8,7 +8,7 @@
 #define MPLACE_MUTEX_STATISTICS_OUTPUT_H
 
 #include "base/report.h"
-#include "mutex/lock_ranking.h"
+#include "mutex/statistics/lock_ranking.h"
 
 struct statistics_facts {
     int process; /* whose locks these are */

@@ -3,10 +3,10 @@
  *
  * See lock_ranking.h. A hash table in memory mapped for the purpose merges the rows of one lock.
  */
-#include "mutex/lock_ranking.h"
+#include "mutex/statistics/lock_ranking.h"
 
 #include "base/pages.h"
-#include "mutex/lock_table_pool.h"
+#include "mutex/statistics/lock_table_pool.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
  * owner. The kernel may give an ended thread's id to a new one: when the new thread and a third one
  * both want the table, both know the old word, and only one of them can replace it.
  */
-#include "mutex/lock_table_pool.h"
+#include "mutex/statistics/lock_table_pool.h"
 
 #include "base/pages.h"
 #include "base/system_call.h"

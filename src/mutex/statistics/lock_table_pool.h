@@ -12,7 +12,7 @@
 #ifndef MPLACE_MUTEX_LOCK_TABLE_POOL_H
 #define MPLACE_MUTEX_LOCK_TABLE_POOL_H
 
-#include "mutex/lock_table.h"
+#include "mutex/statistics/lock_table.h"
 
 /*
  * The threads of the calling process own the tables: when counting begins, and in the child of

@@ -4,11 +4,11 @@
  * What a lock library publishes for "mplace stats" (base/live_statistics.h): where its counts are,
  * and what its report says beside them. Addresses are those of the process that published it.
  */
-#ifndef MPLACE_MUTEX_LIVE_LOCKS_H
-#define MPLACE_MUTEX_LIVE_LOCKS_H
+#ifndef MPLACE_MUTEX_SHARED_STATISTICS_H
+#define MPLACE_MUTEX_SHARED_STATISTICS_H
 
 #include "base/live_statistics.h"
-#include "mutex/lock_table.h"
+#include "mutex/statistics/lock_table.h"
 
 struct live_locks {
     struct live_header header;

@@ -7,7 +7,7 @@
 #ifndef MPLACE_MUTEX_LOCK_RANKING_H
 #define MPLACE_MUTEX_LOCK_RANKING_H
 
-#include "mutex/lock_table.h"
+#include "mutex/statistics/lock_table.h"
 
 enum { LOCK_RANKING_MOST = 100 };
 

@@ -13,7 +13,7 @@
 #ifndef MPLACE_MUTEX_STATISTICS_H
 #define MPLACE_MUTEX_STATISTICS_H
 
-#include "mutex/lock_table.h"
+#include "mutex/statistics/lock_table.h"
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,8 +1,0 @@
-# What statistics.c needs beside itself; the unit tests include this file too. The parts know
-# nothing of statistics.c.
-set(MPLACE_LOCK_STATISTICS_PARTS)
-foreach(part lock_table lock_table_pool lock_ranking statistics_text statistics_json)
-    list(APPEND MPLACE_LOCK_STATISTICS_PARTS ${CMAKE_SOURCE_DIR}/src/mutex/${part}.c)
-endforeach()
-set(MPLACE_LOCK_STATISTICS_SOURCES ${MPLACE_LOCK_STATISTICS_PARTS}
-                                   ${CMAKE_SOURCE_DIR}/src/mutex/statistics_report.c)
