@@ -141,16 +141,13 @@ struct magazines {
     struct magazine_region region[]; /* by node; behind them the stores, populated when used */
 };
 
-static_assert(sizeof(struct magazine) == LINE_BYTES, "the assembler relies on it");
-static_assert(offsetof(struct magazine, bounds) == 8 && offsetof(struct magazine, store) == 16 &&
-                  offsetof(struct magazine, ceiling_most) == 32,
-              "the assembler relies on it");
-static_assert(offsetof(struct magazine_store, count) == 256 &&
-                  offsetof(struct magazine_store, box_count) == 320 &&
-                  offsetof(struct magazine_store, box_floor) == 2368 &&
-                  offsetof(struct magazine_store, stack) == 2624,
-              "the assembler relies on it");
-
+/* What the sequences have as numbers; where the fields are they are told (MAGAZINE_LAYOUT). */
+static_assert(offsetof(struct magazine, top) == 0 && offsetof(struct magazine_store, last) == 0,
+              "read and written without an offset");
+static_assert(offsetof(struct magazine, ceiling) - offsetof(struct magazine, bounds) == 2 &&
+                  offsetof(struct magazine, boxes) - offsetof(struct magazine, bounds) == 4,
+              "a step of the ceiling is added at bit 16, a box at bit 32");
+static_assert(MAGAZINE_COLOURS == 64, "a colour is masked, and a box's counts are found, by it");
 static_assert(sizeof(struct magazine) == MAGAZINE_BYTES &&
                   sizeof(struct magazine_region) == MAGAZINE_REGION_BYTES &&
                   offsetof(struct magazine_region, of_class) == MAGAZINES_AT,

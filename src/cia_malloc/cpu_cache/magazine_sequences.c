@@ -10,7 +10,7 @@
 #define BEGIN                                                                                      \
     RSEQ_BEGIN("%[scratch]")                                                                       \
     "xorl %k[done], %k[done]\n\t"                                                                  \
-    "movl %%fs:4(%[area]), %k[scratch]\n\t"                                                        \
+    "movl %%fs:%c[cpu_id](%[area]), %k[scratch]\n\t"                                               \
     "cmpl %[cpus], %k[scratch]\n\t"                                                                \
     "jae 6f\n\t"                                                                                   \
     "movq (%[table], %[scratch], 8), %[found]\n\t"                                                 \
@@ -21,7 +21,7 @@
 /* top: the word; scratch: where the level begins. */
 #define READ_TOP_AND_FLOOR                                                                         \
     "movq (%[found]), %[top]\n\t"                                                                  \
-    "movzwl 8(%[found]), %k[scratch]\n\t"
+    "movzwl %c[at_floor](%[found]), %k[scratch]\n\t"
 
 /* from, to: registers with addresses. Copies as many pointers as count says, not 0, from the last.
    Not one more: magazine_search.h relies on it that only blocks that wait are written to places.
@@ -49,8 +49,8 @@ static void *table_of(enum magazine_side side)
     "movups %%xmm1, 16+" to_offset "(" to ")\n\t"                                                  \
     "movups %%xmm2, 32+" to_offset "(" to ")\n\t"                                                  \
     "movups %%xmm3, 48+" to_offset "(" to ")\n\t"
-#define COUNT     "256"
-#define BOX_COUNT "320"
+#define COUNT     "%c[at_count]"
+#define BOX_COUNT "%c[at_box_count]"
 
 /* of: a register with an address, and how many bytes behind that. Clears as many bytes as
    COPY_COUNTS copies. */
@@ -72,18 +72,18 @@ bool magazine_open_box(ptrdiff_t area, uint32_t offset, enum magazine_side side)
         BEGIN READ_TOP_AND_FLOOR /* */
         "cmpw %w[scratch], %w[top]\n\t"
         "jne 6f\n\t"
-        "movzwl 12(%[found]), %k[box]\n\t" /* boxes */
+        "movzwl %c[at_boxes](%[found]), %k[box]\n\t" /* boxes */
         "decl %k[box]\n\t"
         "js 6f\n\t"
-        "movq 16(%[found]), %[store]\n\t"
-        "movq 8(%[found]), %[bounds]\n\t"
+        "movq %c[at_store](%[found]), %[store]\n\t"
+        "movq %c[at_bounds](%[found]), %[bounds]\n\t"
         "movabsq $0x100000000, %[top]\n\t" /* a box less */
         "subq %[top], %[bounds]\n\t"
-        "movw 2368(%[store], %[box], 8), %w[bounds]\n\t" /* floor */
+        "movw %c[at_box_floor](%[store], %[box], 8), %w[bounds]\n\t" /* floor */
         "shlq $6, %[box]\n\t"
         "addq %[store], %[box]\n\t" COPY_COUNTS("%[box]", BOX_COUNT, "%[store]", COUNT) /* */
         "incl %k[done]\n\t"
-        "movq %[bounds], 8(%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
+        "movq %[bounds], %c[at_bounds](%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
         : RESULTS, [bounds] "=&r"(bounds), [box] "=&r"(box), [store] "=&r"(store)
         : INPUTS
         : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3");
@@ -104,22 +104,22 @@ bool magazine_close_box(ptrdiff_t area, uint32_t offset, uint32_t least)
         "jb 6f\n\t"
         "movw %w[top], %w[bounds]\n\t"
         "addw %[places], %w[bounds]\n\t"
-        "cmpw 10(%[found]), %w[bounds]\n\t" /* ceiling */
+        "cmpw %c[at_ceiling](%[found]), %w[bounds]\n\t" /* ceiling */
         "ja 6f\n\t"
-        "movzwl 12(%[found]), %k[box]\n\t" /* boxes */
+        "movzwl %c[at_boxes](%[found]), %k[box]\n\t" /* boxes */
         "cmpl %[boxes], %k[box]\n\t"
         "jae 6f\n\t"
-        "movq 16(%[found]), %[store]\n\t"
-        "movq %[scratch], 2368(%[store], %[box], 8)\n\t" /* floor */
+        "movq %c[at_store](%[found]), %[store]\n\t"
+        "movq %[scratch], %c[at_box_floor](%[store], %[box], 8)\n\t" /* floor */
         "shlq $6, %[box]\n\t"
         "addq %[store], %[box]\n\t" COPY_COUNTS("%[store]", COUNT, "%[box]", BOX_COUNT)
             CLEAR_COUNTS("%[store]") /* */
-        "movq 8(%[found]), %[bounds]\n\t"
+        "movq %c[at_bounds](%[found]), %[bounds]\n\t"
         "movabsq $0x100000000, %[scratch]\n\t" /* a box more */
         "addq %[scratch], %[bounds]\n\t"
         "movw %w[top], %w[bounds]\n\t"
         "incl %k[done]\n\t"
-        "movq %[bounds], 8(%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
+        "movq %[bounds], %c[at_bounds](%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
         : RESULTS, [bounds] "=&r"(bounds), [box] "=&r"(box), [store] "=&r"(store)
         : INPUTS, [least] "r"(least), [boxes] "i"(MAGAZINE_BOXES), [places] "i"(MAGAZINE_COLOURS)
         : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3");
@@ -132,9 +132,9 @@ uint32_t magazine_unload(ptrdiff_t area, uint32_t offset, enum magazine_side sid
     uint64_t done, scratch, top;
     char *found, *from, *store;
 
-    __asm__ volatile(BEGIN                          /* */
-                     "cmpw $0, 10(%[found])\n\t"    /* ceiling */
-                     "je 6f\n\t" READ_TOP_AND_FLOOR /* */
+    __asm__ volatile(BEGIN                                   /* */
+                     "cmpw $0, %c[at_ceiling](%[found])\n\t" /* ceiling */
+                     "je 6f\n\t" READ_TOP_AND_FLOOR          /* */
                      "movzwl %w[top], %k[done]\n\t"
                      "subl %k[scratch], %k[done]\n\t"
                      "movl %[most], %k[scratch]\n\t"
@@ -142,8 +142,8 @@ uint32_t magazine_unload(ptrdiff_t area, uint32_t offset, enum magazine_side sid
                      "cmoval %k[scratch], %k[done]\n\t"
                      "subq %[done], %[top]\n\t"
                      "movzwl %w[top], %k[scratch]\n\t"
-                     "movq 16(%[found]), %[store]\n\t"
-                     "leaq 2624(%[store], %[scratch], 8), %[from]\n\t"
+                     "movq %c[at_store](%[found]), %[store]\n\t"
+                     "leaq %c[at_stack](%[store], %[scratch], 8), %[from]\n\t"
                      "movq %[done], %[scratch]\n\t"
                      "testl %k[done], %k[done]\n\t"
                      "jz 8f\n\t" COPY("%[from]", "%[places]", "%[scratch]") /* */
@@ -161,14 +161,14 @@ void magazine_raise_ceiling(ptrdiff_t area, uint32_t offset)
     uint64_t done, scratch, top;
     char *found;
 
-    __asm__ volatile(BEGIN                          /* */
-                     "movq 8(%[found]), %[top]\n\t" /* bounds */
-                     "movzwl 10(%[found]), %k[scratch]\n\t"
+    __asm__ volatile(BEGIN                                      /* */
+                     "movq %c[at_bounds](%[found]), %[top]\n\t" /* bounds */
+                     "movzwl %c[at_ceiling](%[found]), %k[scratch]\n\t"
                      "addl %[step], %k[scratch]\n\t"
-                     "cmpq 32(%[found]), %[scratch]\n\t" /* ceiling_most */
+                     "cmpq %c[at_ceiling_most](%[found]), %[scratch]\n\t" /* ceiling_most */
                      "ja 6f\n\t"
                      "addq %[step_in_place], %[top]\n\t"
-                     "movq %[top], 8(%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
+                     "movq %[top], %c[at_bounds](%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
                      : RESULTS
                      : INPUTS, [step] "i"(MAGAZINE_CEILING_STEP),
                        [step_in_place] "i"(MAGAZINE_CEILING_STEP << 16)
@@ -188,11 +188,11 @@ bool magazine_load(ptrdiff_t area, uint32_t offset, char *const *places, uint32_
         "cmpw %w[scratch], %w[top]\n\t"
         "jne 6f\n\t"
         "addw %w[count], %w[scratch]\n\t"
-        "cmpw 10(%[found]), %w[scratch]\n\t" /* ceiling */
+        "cmpw %c[at_ceiling](%[found]), %w[scratch]\n\t" /* ceiling */
         "ja 6f\n\t"
-        "movq 16(%[found]), %[to]\n\t" COPY_COUNTS("%[counts]", "0", "%[to]", COUNT) /* */
+        "movq %c[at_store](%[found]), %[to]\n\t" COPY_COUNTS("%[counts]", "0", "%[to]", COUNT) /* */
         "movzwl %w[top], %k[scratch]\n\t"
-        "leaq 2624(%[to], %[scratch], 8), %[to]\n\t"
+        "leaq %c[at_stack](%[to], %[scratch], 8), %[to]\n\t"
         "movl %[count], %k[scratch]\n\t"
         "addq %[scratch], %[top]\n\t" COPY("%[places]", "%[to]", "%[scratch]") /* */
         "incl %k[done]\n\t"

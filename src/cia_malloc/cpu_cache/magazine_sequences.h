@@ -15,13 +15,27 @@
 /* found: the magazine at the offset in a table's entry for this CPU; on to the label if there is no
    such CPU. cpu: a register that is lost, as its 64 bits and as 32. */
 #define MAGAZINE_FIND(table, found, cpu, cpu32, none)                                              \
-    "movl %%fs:4(%[area]), " cpu32 "\n\t"                                                          \
+    "movl %%fs:%c[cpu_id](%[area]), " cpu32 "\n\t"                                                 \
     "cmpl %[cpus], " cpu32 "\n\t" /* or a negative number */                                       \
     "jae " none "\n\t"                                                                             \
     "leaq " table "(%%rip), " found "\n\t"                                                         \
     "movq (" found ", " cpu ", 8), " found "\n\t"                                                  \
     "leaq (" found ", %[offset], 8), " found "\n\t"
-#define MAGAZINE_INPUTS [area] "r"(area), [cpus] "i"(CPU_HEAPS), [offset] "r"((uint64_t)offset)
+#define MAGAZINE_INPUTS                                                                            \
+    [area] "r"(area), [cpus] "i"(CPU_HEAPS), [offset] "r"((uint64_t)offset), MAGAZINE_LAYOUT
+
+/* Where things are in struct magazine, struct magazine_store and struct rseq. */
+#define MAGAZINE_LAYOUT                                                                            \
+    [at_bounds] "i"(offsetof(struct magazine, bounds)),                                            \
+        [at_floor] "i"(offsetof(struct magazine, floor)),                                          \
+        [at_ceiling] "i"(offsetof(struct magazine, ceiling)),                                      \
+        [at_boxes] "i"(offsetof(struct magazine, boxes)),                                          \
+        [at_store] "i"(offsetof(struct magazine, store)),                                          \
+        [at_ceiling_most] "i"(offsetof(struct magazine, ceiling_most)),                            \
+        [at_count] "i"(offsetof(struct magazine_store, count)),                                    \
+        [at_box_count] "i"(offsetof(struct magazine_store, box_count)),                            \
+        [at_box_floor] "i"(offsetof(struct magazine_store, box_floor)),                            \
+        [at_stack] "i"(offsetof(struct magazine_store, stack)), [cpu_id] "i"(RSEQ_CPU_ID)
 
 /*
  * Takes the newest block of the level; 0 when there is none. 21 instructions; writes the magazine's
@@ -34,29 +48,30 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
     char *found;
     uint64_t top, store, colour;
 
-    __asm__ volatile(RSEQ_BEGIN("%[top]") MAGAZINE_FIND("magazine_to_take", "%[found]", "%[top]",
-                                                        "%k[top]", "7f") /* */
-                     "movq (%[found]), %[top]\n\t"
-                     "movzwl %w[top], %k[block]\n\t"
-                     "cmpw 8(%[found]), %w[top]\n\t" /* floor */
-                     "je 7f\n\t"
-                     "movq 16(%[found]), %[store]\n\t"
-                     "addq %[less], %[top]\n\t"
-                     "movq 2616(%[store], %[block], 8), %[block]\n\t" /* the place below */
-                     "movl %k[block], %k[colour]\n\t"
-                     "shrl $6, %k[colour]\n\t"
-                     "andl $63, %k[colour]\n\t"
-                     "movl $0, (%[store], %[colour], 4)\n\t"
-                     "decb 256(%[store], %[colour])\n\t"
-                     "movq %[top], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
-                     ".pushsection .text.unlikely, \"ax\"\n\t"
-                     "7: xorl %k[block], %k[block]\n\t"
-                     "jmp 6b\n\t"
-                     ".popsection\n\t"
-                     : [top] "=&r"(top), [found] "=&r"(found), [block] "=&r"(block),
-                       [store] "=&r"(store), [colour] "=&r"(colour)
-                     : MAGAZINE_INPUTS, [less] "i"(MAGAZINE_SERVED - 1)
-                     : "memory", "cc");
+    __asm__ volatile(
+        RSEQ_BEGIN("%[top]")
+            MAGAZINE_FIND("magazine_to_take", "%[found]", "%[top]", "%k[top]", "7f") /* */
+        "movq (%[found]), %[top]\n\t"
+        "movzwl %w[top], %k[block]\n\t"
+        "cmpw %c[at_floor](%[found]), %w[top]\n\t" /* floor */
+        "je 7f\n\t"
+        "movq %c[at_store](%[found]), %[store]\n\t"
+        "addq %[less], %[top]\n\t"
+        "movq %c[at_stack]-8(%[store], %[block], 8), %[block]\n\t" /* the place below */
+        "movl %k[block], %k[colour]\n\t"
+        "shrl $6, %k[colour]\n\t"
+        "andl $63, %k[colour]\n\t"
+        "movl $0, (%[store], %[colour], 4)\n\t"
+        "decb %c[at_count](%[store], %[colour])\n\t"
+        "movq %[top], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
+        ".pushsection .text.unlikely, \"ax\"\n\t"
+        "7: xorl %k[block], %k[block]\n\t"
+        "jmp 6b\n\t"
+        ".popsection\n\t"
+        : [top] "=&r"(top), [found] "=&r"(found), [block] "=&r"(block), [store] "=&r"(store),
+          [colour] "=&r"(colour)
+        : MAGAZINE_INPUTS, [less] "i"(MAGAZINE_SERVED - 1)
+        : "memory", "cc");
     return block;
 }
 
@@ -69,17 +84,17 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
     __asm__ goto(RSEQ_BEGIN("%%r8") MAGAZINE_FIND("magazine_to_put", "%%r9", "%%r8", "%%r8d",      \
                                                   "%l[refused]") /* */                             \
                  "movq (%%r9), %%r8\n\t"                                                           \
-                 "cmpw 10(%%r9), %%r8w\n\t"                                                        \
+                 "cmpw %c[at_ceiling](%%r9), %%r8w\n\t"                                            \
                  "jae %l[refused]\n\t"                                                             \
-                 "movq 16(%%r9), %%r11\n\t" /* store */                                            \
+                 "movq %c[at_store](%%r9), %%r11\n\t" /* store */                                  \
                  "movl %k[line], %%r10d\n\t"                                                       \
                  "andl $63, %%r10d\n\t"                                                            \
-                 "cmpb %[most], 256(%%r11, %%r10)\n\t"                                             \
+                 "cmpb %[most], %c[at_count](%%r11, %%r10)\n\t"                                    \
                  "jge %l[refused]\n\t" look "movl %k[line], (%%r11, %%r10, 4)\n\t"                 \
-                 "incb 256(%%r11, %%r10)\n\t"                                                      \
+                 "incb %c[at_count](%%r11, %%r10)\n\t"                                             \
                  "movzwl %%r8w, %%r10d\n\t"                                                        \
                  "incq %%r8\n\t"                                                                   \
-                 "movq %[block], 2624(%%r11, %%r10, 8)\n\t"                                        \
+                 "movq %[block], %c[at_stack](%%r11, %%r10, 8)\n\t"                                \
                  "movq %%r8, (%%r9)\n\t" RSEQ_COMMITTED                                            \
                  :                                                                                 \
                  : MAGAZINE_INPUTS, [block] "r"(block), [most] "i"(MAGAZINE_OF_A_COLOUR),          \

@@ -29,26 +29,26 @@ static uint32_t offset_of(unsigned tiny)
 static inline bool push(ptrdiff_t area, uint32_t offset, uint32_t cpu, void *block)
 {
     __asm__ goto(RSEQ_BEGIN("%%r8") /* */
-                 "cmpl %k[cpu], %%fs:4(%[area])\n\t"
+                 "cmpl %k[cpu], %%fs:%c[cpu_id](%[area])\n\t"
                  "jne %l[refused]\n\t"
                  "leaq magazine_to_put(%%rip), %%r9\n\t"
                  "movq (%%r9, %[cpu], 8), %%r9\n\t"
                  "leaq (%%r9, %[offset], 8), %%r9\n\t"
                  "movq (%%r9), %%r8\n\t"
-                 "movzwl 8(%%r9), %%r11d\n\t" /* floor */
-                 "cmpw 10(%%r9), %%r8w\n\t"   /* ceiling */
+                 "movzwl %c[at_floor](%%r9), %%r11d\n\t" /* floor */
+                 "cmpw %c[at_ceiling](%%r9), %%r8w\n\t"  /* ceiling */
                  "jae %l[refused]\n\t"
                  "movzwl %%r8w, %%r10d\n\t"
                  "addl %[places], %%r11d\n\t"
                  "cmpl %%r11d, %%r10d\n\t"
                  "jae %l[refused]\n\t"
                  "incq %%r8\n\t"
-                 "movq 16(%%r9), %%r11\n\t" /* store */
-                 "movq %[block], 2624(%%r11, %%r10, 8)\n\t"
+                 "movq %c[at_store](%%r9), %%r11\n\t" /* store */
+                 "movq %[block], %c[at_stack](%%r11, %%r10, 8)\n\t"
                  "movq %%r8, (%%r9)\n\t" RSEQ_COMMITTED
                  :
                  : [area] "r"(area), [offset] "r"((uint64_t)offset), [cpu] "r"((uint64_t)cpu),
-                   [block] "r"(block), [places] "i"(LEVEL_BLOCKS)
+                   [block] "r"(block), [places] "i"(LEVEL_BLOCKS), MAGAZINE_LAYOUT
                  : "memory", "cc", "r8", "r9", "r10", "r11"
                  : refused);
     return true;
