@@ -9,6 +9,7 @@
 #include "access.h"
 
 #include "conflict.h"
+#include "dispatch.h"
 #include "footprint.h"
 #include "pages.h"
 
@@ -22,7 +23,7 @@ static void give_up(enum abort_cause cause, Addr data, Addr instruction)
 {
     struct abort_event event = {.cause = cause, .data = data, .instruction = instruction};
 
-    transaction_abort_running(&event);
+    dispatch_abort(&event);
 }
 
 static void bring_in(struct transaction *transaction, Addr line, Addr data, Bool store,

@@ -9,7 +9,7 @@
 #include "core_internals.h"
 #include "processors.h"
 #include "random.h"
-#include "transaction.h"
+#include "transaction_state.h"
 
 enum { FUTEX_WAIT_PRIVATE = 128, FUTEX_WAKE_PRIVATE = 129, FAVOURS_MOST = 10000 };
 

@@ -5,8 +5,8 @@
  */
 #include "blame.h"
 
+#include "describe.h"
 #include "heap_blocks.h"
-#include "report.h"
 
 enum { KINDS_MOST = 256 };
 
@@ -182,7 +182,7 @@ static void write_kind(VgFile *file, const struct overflown *set, const struct k
     VG_(fprintf)(file, "{\"lines\": %llu.%llu", average / 10, average % 10);
     if (kind->origin != NULL)
         VG_(fprintf)(file, ", \"size\": %lu", kind->size);
-    report_write_stack(file, "allocated", kind->origin);
+    describe_write_stack(file, "allocated", kind->origin);
     VG_(fprintf)(file, "}");
 }
 

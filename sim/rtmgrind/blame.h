@@ -7,7 +7,7 @@
 #ifndef RTMGRIND_BLAME_H
 #define RTMGRIND_BLAME_H
 
-#include "transaction.h"
+#include "transaction_state.h"
 
 void blame_init(void);
 void blame_reset(void);

@@ -41,8 +41,11 @@ static void make_directory(UInt room)
         directory_shift--;
 }
 
-void conflict_init(void)
+static void (*abort_transaction)(struct transaction *, const struct abort_event *);
+
+void conflict_init(void (*abort)(struct transaction *, const struct abort_event *))
 {
+    abort_transaction = abort;
     make_directory(ROOM_AT_FIRST);
 }
 
@@ -137,7 +140,7 @@ static void abort_holder(const struct holders *holders, Int cpu, Addr data, Addr
         .data = data,
     };
 
-    transaction_abort(&transactions[cpu], &event);
+    abort_transaction(&transactions[cpu], &event);
 }
 
 /* Aborts whoever holds the line in a way that does not go together with this access. */

@@ -8,9 +8,10 @@
 #ifndef RTMGRIND_CONFLICT_H
 #define RTMGRIND_CONFLICT_H
 
-#include "transaction.h"
+#include "transaction_state.h"
 
-void conflict_init(void);
+/* abort: what ends the transaction of another processor that has to give way. */
+void conflict_init(void (*abort)(struct transaction *, const struct abort_event *));
 
 /* An access outside of transactions, by the running thread or by the kernel for it. */
 void conflict_plain(Addr address, SizeT size, Bool store, Addr instruction);

@@ -17,8 +17,9 @@
 
 static VG_MINIMAL_JMP_BUF(way_out);
 
-void dispatch_leave(void)
+void dispatch_abort(const struct abort_event *event)
 {
+    transaction_abort(transaction_running, event);
     VG_MINIMAL_LONGJMP(way_out);
 }
 

@@ -6,10 +6,10 @@
 #ifndef RTMGRIND_DISPATCH_H
 #define RTMGRIND_DISPATCH_H
 
-#include "valgrind_api.h"
+#include "transaction.h"
 
 /* Called by a helper of translated code: back to the scheduler, which goes on where the guest's
  * registers say. What the block had left to do is not done. */
-void dispatch_leave(void) __attribute__((noreturn));
+void dispatch_abort(const struct abort_event *event) __attribute__((noreturn));
 
 #endif

@@ -10,7 +10,7 @@
 #ifndef RTMGRIND_FOOTPRINT_H
 #define RTMGRIND_FOOTPRINT_H
 
-#include "transaction.h"
+#include "transaction_state.h"
 
 void footprint_init(struct footprint *footprint);
 

@@ -11,7 +11,7 @@
 #ifndef RTMGRIND_FUTEX_H
 #define RTMGRIND_FUTEX_H
 
-#include "transaction.h"
+#include "transaction_state.h"
 
 void futex_init(void);
 

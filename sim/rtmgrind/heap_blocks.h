@@ -10,7 +10,7 @@
 #ifndef RTMGRIND_HEAP_BLOCKS_H
 #define RTMGRIND_HEAP_BLOCKS_H
 
-#include "transaction.h"
+#include "transaction_state.h"
 
 #include "pub_tool_execontext.h"
 

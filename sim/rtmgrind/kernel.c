@@ -15,6 +15,7 @@
 #include "pages.h"
 #include "processors.h"
 #include "report.h"
+#include "transaction.h"
 #include "variants.h"
 
 /* Calls that change the address space. On hardware they interrupt all processors that run threads

@@ -8,6 +8,7 @@
 #include "kernel.h"
 #include "options.h"
 #include "pages.h"
+#include "processors.h"
 #include "report.h"
 #include "rtmgrind.h"
 #include "schedule.h"
@@ -19,6 +20,7 @@ static void after_options(void)
     report_init();
     futex_init();
     transactions_init();
+    processors_init(transaction_abort);
     schedule_init();
     pages_init();
 }

@@ -43,4 +43,10 @@ void options_debug_usage(void);
 /* All options are read: settles what depends on several of them. */
 void options_complete(void);
 
+/* Will somebody read a report? */
+static inline Bool options_want_report(void)
+{
+    return VG_(clo_verbosity) > 0 || options.output != NULL;
+}
+
 #endif

@@ -6,7 +6,7 @@
 #include "processors.h"
 
 #include "core_internals.h"
-#include "transaction.h"
+#include "transaction_state.h"
 
 struct processor {
     Int current;     /* its thread: index into runners, or NOBODY_RUNS */
@@ -46,6 +46,13 @@ static void forget_turns(void)
 {
     for (Int cpu = 0; cpu < CPUS_MOST; cpu++)
         processors[cpu] = (struct processor){.current = NOBODY_RUNS};
+}
+
+static void (*abort_transaction)(struct transaction *, const struct abort_event *);
+
+void processors_init(void (*abort)(struct transaction *, const struct abort_event *))
+{
+    abort_transaction = abort;
 }
 
 void processors_reset(void)
@@ -167,7 +174,7 @@ static void abort_at(Int cpu)
     struct abort_event event = {.cause = ABORT_CONTEXT_SWITCH};
 
     if (transactions[cpu].active)
-        transaction_abort(&transactions[cpu], &event);
+        abort_transaction(&transactions[cpu], &event);
 }
 
 Int processors_current(Int cpu)

@@ -6,37 +6,10 @@
 #include "report.h"
 
 #include "blame.h"
+#include "describe.h"
 #include "heap_blocks.h"
 
 static Bool forked;
-
-static const HChar *const cause_names[ABORT_CAUSES] = {
-    [ABORT_CONFLICT] = "conflict",
-    [ABORT_WRITE_CAPACITY] = "write_capacity",
-    [ABORT_READ_CAPACITY] = "read_capacity",
-    [ABORT_EXPLICIT] = "explicit",
-    [ABORT_NESTING] = "nesting",
-    [ABORT_SYSTEM_CALL] = "system_call",
-    [ABORT_PAGE_FAULT] = "page_fault",
-    [ABORT_FAULT] = "fault",
-    [ABORT_BREAKPOINT] = "breakpoint",
-    [ABORT_INSTRUCTION] = "instruction",
-    [ABORT_SIGNAL] = "signal",
-    [ABORT_INTERRUPT] = "interrupt",
-    [ABORT_CONTEXT_SWITCH] = "context_switch",
-    [ABORT_SHOOTDOWN] = "shootdown",
-    [ABORT_CLIENT_REQUEST] = "client_request",
-};
-
-const HChar *report_cause_name(enum abort_cause cause)
-{
-    return cause_names[cause];
-}
-
-UInt report_set_of(Addr data)
-{
-    return cache_model_set_of(&transactions[0].footprint.l1d, data);
-}
 
 /* What the parent did is the parent's to tell. */
 static void in_child(ThreadId thread)
@@ -88,18 +61,8 @@ static void print_causes(const struct site *site, const HChar *indent)
 {
     for (Int cause = 0; cause < ABORT_CAUSES; cause++) {
         if (site->aborted[cause] != 0)
-            VG_(umsg)("%s%llu aborted: %s\n", indent, site->aborted[cause], cause_names[cause]);
+            VG_(umsg)("%s%llu aborted: %s\n", indent, site->aborted[cause], describe_cause(cause));
     }
-}
-
-const HChar *report_describe(Addr instruction)
-{
-    return VG_(describe_IP)(VG_(current_DiEpoch)(), instruction, NULL);
-}
-
-Bool report_find_symbol(Addr data, const HChar **name, PtrdiffT *offset)
-{
-    return VG_(get_datasym_and_offset)(VG_(current_DiEpoch)(), data, name, offset);
 }
 
 static void print_data(Addr data)
@@ -107,21 +70,21 @@ static void print_data(Addr data)
     const HChar *name;
     PtrdiffT offset;
 
-    VG_(umsg)("    data at %#lx, set %u", data, report_set_of(data));
-    if (report_find_symbol(data, &name, &offset))
+    VG_(umsg)("    data at %#lx, set %u", data, describe_set(data));
+    if (describe_data(data, &name, &offset))
         VG_(umsg)(": %s+%ld", name, (long)offset);
     VG_(umsg)("\n");
 }
 
 static void print_place(const struct abort_place *place)
 {
-    VG_(umsg)("%llu times %s\n", place->count, cause_names[place->cause]);
+    VG_(umsg)("%llu times %s\n", place->count, describe_cause(place->cause));
     if (place->instruction != 0)
-        VG_(umsg)("    at %s\n", report_describe(place->instruction));
+        VG_(umsg)("    at %s\n", describe_code(place->instruction));
     if (place->cause == ABORT_CONFLICT && place->requester == 0)
         VG_(umsg)("    for the kernel, in a call of another thread\n");
     if (place->requester != 0)
-        VG_(umsg)("    for another thread at %s\n", report_describe(place->requester));
+        VG_(umsg)("    for another thread at %s\n", describe_code(place->requester));
     if (place->data != 0)
         print_data(place->data);
     if (place->begun == NULL)
@@ -139,7 +102,7 @@ static void print_line(const struct abort_line *line)
     print_data(line->data);
     for (Int cause = 0; cause < ABORT_CAUSES; cause++) {
         if (line->aborted[cause] != 0)
-            VG_(umsg)("    %llu times %s\n", line->aborted[cause], cause_names[cause]);
+            VG_(umsg)("    %llu times %s\n", line->aborted[cause], describe_cause(cause));
     }
     if (block == NULL)
         return;
@@ -162,7 +125,7 @@ static void print_sites(struct site **list, UInt count)
     for (UInt i = 0; i < count; i++) {
         VG_(umsg)
         ("%llu started, %llu committed %s\n", list[i]->started, list[i]->committed,
-         list[i]->begin == 0 ? "at other sites" : report_describe(list[i]->begin));
+         list[i]->begin == 0 ? "at other sites" : describe_code(list[i]->begin));
         print_causes(list[i], "    ");
     }
 }

@@ -4,22 +4,9 @@
  * The report as JSON. What the members mean is told in docs/rtmgrind.md.
  */
 #include "blame.h"
+#include "describe.h"
 #include "heap_blocks.h"
 #include "report.h"
-
-void report_write_string(VgFile *file, const HChar *text)
-{
-    VG_(fprintf)(file, "\"");
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\')
-            VG_(fprintf)(file, "\\%c", *text);
-        else if ((UChar)*text < ' ')
-            VG_(fprintf)(file, "\\u%04x", (UChar)*text);
-        else
-            VG_(fprintf)(file, "%c", *text);
-    }
-    VG_(fprintf)(file, "\"");
-}
 
 static void write_counts(VgFile *file, const struct site *site)
 {
@@ -28,8 +15,7 @@ static void write_counts(VgFile *file, const struct site *site)
      site->committed);
     for (Int cause = 0; cause < ABORT_CAUSES; cause++)
         VG_(fprintf)
-    (file, "%s\"%s\": %llu", cause == 0 ? "" : ", ", report_cause_name(cause),
-     site->aborted[cause]);
+    (file, "%s\"%s\": %llu", cause == 0 ? "" : ", ", describe_cause(cause), site->aborted[cause]);
     VG_(fprintf)(file, "}");
 }
 
@@ -38,7 +24,7 @@ static void write_instruction(VgFile *file, const HChar *key, Addr instruction)
     if (instruction == 0)
         return;
     VG_(fprintf)(file, ", \"%s\": ", key);
-    report_write_string(file, report_describe(instruction));
+    describe_write_string(file, describe_code(instruction));
 }
 
 static void write_symbol(VgFile *file, Addr data)
@@ -46,36 +32,11 @@ static void write_symbol(VgFile *file, Addr data)
     const HChar *name;
     PtrdiffT offset;
 
-    if (data == 0 || !report_find_symbol(data, &name, &offset))
+    if (data == 0 || !describe_data(data, &name, &offset))
         return;
     VG_(fprintf)(file, ", \"symbol\": ");
-    report_write_string(file, name);
+    describe_write_string(file, name);
     VG_(fprintf)(file, ", \"symbol_offset\": %ld", (long)offset);
-}
-
-struct stack {
-    VgFile *file;
-    Bool some;
-};
-
-static void write_frame(UInt number, DiEpoch epoch, Addr instruction, void *argument)
-{
-    struct stack *stack = argument;
-
-    VG_(fprintf)(stack->file, "%s", stack->some ? ", " : "");
-    stack->some = True;
-    report_write_string(stack->file, VG_(describe_IP)(epoch, instruction, NULL));
-}
-
-void report_write_stack(VgFile *file, const HChar *key, ExeContext *calls)
-{
-    struct stack stack = {file, False};
-
-    if (calls == NULL)
-        return;
-    VG_(fprintf)(file, ", \"%s\": [", key);
-    VG_(apply_ExeContext)(write_frame, &stack, calls);
-    VG_(fprintf)(file, "]");
 }
 
 static void write_sites(VgFile *file, struct site **list, UInt count)
@@ -95,14 +56,14 @@ static void write_place(VgFile *file, const struct abort_place *place)
 {
     VG_(fprintf)
     (file, "{\"count\": %llu, \"cause\": \"%s\", \"data\": %lu", place->count,
-     report_cause_name(place->cause), place->data);
+     describe_cause(place->cause), place->data);
     if (place->data != 0)
-        VG_(fprintf)(file, ", \"set\": %u", report_set_of(place->data));
+        VG_(fprintf)(file, ", \"set\": %u", describe_set(place->data));
     write_symbol(file, place->data);
     write_instruction(file, "begin", place->begin);
     write_instruction(file, "instruction", place->instruction);
     write_instruction(file, "requester", place->requester);
-    report_write_stack(file, "begun", place->begun);
+    describe_write_stack(file, "begun", place->begun);
     VG_(fprintf)(file, "}");
 }
 
@@ -130,12 +91,12 @@ static void write_line(VgFile *file, const struct abort_line *line)
 
     VG_(fprintf)
     (file, "{\"line\": %lu, \"data\": %lu, \"set\": %u, \"count\": %llu, \"aborted\": {",
-     line->line, line->data, report_set_of(line->line), line->count);
+     line->line, line->data, describe_set(line->line), line->count);
     for (Int cause = 0; cause < ABORT_CAUSES; cause++) {
         if (line->aborted[cause] == 0)
             continue;
         VG_(fprintf)
-        (file, "%s\"%s\": %llu", some ? ", " : "", report_cause_name(cause), line->aborted[cause]);
+        (file, "%s\"%s\": %llu", some ? ", " : "", describe_cause(cause), line->aborted[cause]);
         some = True;
     }
     VG_(fprintf)(file, "}");
@@ -144,7 +105,7 @@ static void write_line(VgFile *file, const struct abort_line *line)
         VG_(fprintf)
         (file, ", \"block\": {\"offset\": %ld, \"size\": %lu", (long)(line->data - block->start),
          block->size);
-        report_write_stack(file, "allocated", block->origin);
+        describe_write_stack(file, "allocated", block->origin);
         VG_(fprintf)(file, "}");
     }
     VG_(fprintf)(file, "}");

@@ -5,6 +5,7 @@
  */
 #include "rtm_instructions.h"
 
+#include "dispatch.h"
 #include "ir.h"
 #include "processors.h"
 #include "schedule.h"
@@ -107,7 +108,7 @@ static Addr helper_xbegin(Guest *guest, Addr address, Addr fallback, Addr next)
     }
     if (transaction->depth == NESTING_MOST) {
         struct abort_event event = {.cause = ABORT_NESTING, .instruction = address};
-        transaction_abort_running(&event);
+        dispatch_abort(&event);
     }
     transaction->depth++;
     return next;
@@ -133,7 +134,7 @@ static void helper_xabort(ULong code, Addr address)
         .cause = ABORT_EXPLICIT, .code = (UInt)code, .instruction = address};
 
     if (transaction_running != NULL)
-        transaction_abort_running(&event);
+        dispatch_abort(&event);
 }
 
 static ULong helper_xtest(void)

@@ -6,7 +6,7 @@
 #ifndef RTMGRIND_SITES_H
 #define RTMGRIND_SITES_H
 
-#include "transaction.h"
+#include "transaction_state.h"
 
 #include "pub_tool_execontext.h"
 

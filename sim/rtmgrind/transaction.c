@@ -7,18 +7,11 @@
 
 #include "blame.h"
 #include "conflict.h"
-#include "dispatch.h"
 #include "footprint.h"
 #include "futex.h"
 #include "heap_blocks.h"
-#include "report.h"
 #include "sites.h"
 #include "variants.h"
-
-struct transaction *transactions;
-UInt transactions_active;
-Addr transactions_mark;
-struct transaction *transaction_running;
 
 enum {
     STATUS_EXPLICIT = 1,
@@ -45,7 +38,7 @@ void transactions_init(void)
         transactions[cpu].cpu = cpu;
         footprint_init(&transactions[cpu].footprint);
     }
-    conflict_init();
+    conflict_init(transaction_abort);
 }
 
 /* Once a transaction, and faster than the core's own memcpy. */
@@ -77,13 +70,6 @@ void transaction_begin(Int cpu, ThreadId thread, Guest *guest, Addr begin, Addr 
     transaction->site = site_at(begin);
     transaction->site->started++;
     heap_blocks_begun(cpu, thread);
-}
-
-void transaction_make_room_for_undo(struct transaction *transaction)
-{
-    transaction->undo_room = transaction->undo_room == 0 ? 64 : transaction->undo_room * 2;
-    transaction->undo = VG_(realloc)("rtm.undo", transaction->undo,
-                                     transaction->undo_room * sizeof *transaction->undo);
 }
 
 static void put_back(const struct undo *undo)
@@ -128,7 +114,7 @@ void transaction_commit(struct transaction *transaction)
  * library all transactions begin at one instruction: only the calls tell the program's sections. */
 static ExeContext *calls_to_begin(struct transaction *transaction)
 {
-    if (!report_is_wanted())
+    if (!options_want_report())
         return NULL;
     transaction->guest->guest_RIP = transaction->begin;
     return VG_(record_ExeContext)(transaction->thread, 0);
@@ -154,12 +140,6 @@ void transaction_abort(struct transaction *transaction, const struct abort_event
     sites_count_abort(transaction->begin, event, calls_to_begin(transaction));
     transaction->guest->guest_RAX = status;
     transaction->guest->guest_RIP = transaction->fallback;
-}
-
-void transaction_abort_running(const struct abort_event *event)
-{
-    transaction_abort(transaction_running, event);
-    dispatch_leave();
 }
 
 void transactions_abort_all(Int except_cpu, enum abort_cause cause)

@@ -9,6 +9,7 @@
  */
 #include "unfriendly.h"
 
+#include "dispatch.h"
 #include "ir.h"
 #include "transaction.h"
 
@@ -17,7 +18,7 @@ static void helper_unfriendly(ULong cause, Addr address)
     struct abort_event event = {.cause = (enum abort_cause)cause, .instruction = address};
 
     if (transaction_running != NULL)
-        transaction_abort_running(&event);
+        dispatch_abort(&event);
 }
 
 static Bool is_prefix(UChar byte)

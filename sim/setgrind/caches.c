@@ -7,7 +7,6 @@
 #include "caches.h"
 
 #include "blocks.h"
-#include "sections.h"
 
 #include "cache_model/full_lru.h"
 
@@ -100,6 +99,9 @@ static void visit_block(struct block *block, Addr line, struct visit *visit)
     tallies_count(&cache_totals.heap, visit);
 }
 
+static void (*marked_wrote)(ThreadId thread, Addr line);
+static void (*marked_lost)(ThreadId thread, Addr line);
+
 static void visit(struct caches *thread, Addr address, Bool store)
 {
     Addr line = line_of(address);
@@ -110,9 +112,9 @@ static void visit(struct caches *thread, Addr address, Bool store)
 
     access = cache_model_access(&thread->by_set, line, mark ? CACHE_MODEL_WRITTEN : 0);
     if (mark && !(access.marks_before & CACHE_MODEL_WRITTEN))
-        sections_wrote(thread->thread, line);
+        marked_wrote(thread->thread, line);
     if (access.evicted && (access.evicted_marks & CACHE_MODEL_WRITTEN))
-        sections_lost(thread->thread, access.evicted_line);
+        marked_lost(thread->thread, access.evicted_line);
     thread->last_stored = store || !thread->marking ? line : NO_LINE;
     if (line == thread->last_line)
         return; /* the first store after loads */
@@ -158,6 +160,13 @@ void caches_store(Addr address, ULong size)
         visit(thread, address, True);
     if (UNLIKELY(line_of(address) != line_of(address + size - 1)))
         visit_rest(thread, address, address + size, True);
+}
+
+void caches_watch(void (*wrote)(ThreadId thread, Addr line),
+                  void (*lost)(ThreadId thread, Addr line))
+{
+    marked_wrote = wrote;
+    marked_lost = lost;
 }
 
 void caches_begin_marking(ThreadId number)

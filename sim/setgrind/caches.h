@@ -25,8 +25,11 @@ void caches_store(Addr address, ULong size);
 void caches_thread_goes_on(ThreadId thread);
 void caches_thread_is_new(ThreadId thread);
 
-/* From here on the thread's stores are marked, and a marked line that has to leave is told to
- * sections.c; the marks from before are gone. */
+/* Once: what is told of marked lines. wrote: a store marked the line; lost: it had to leave. */
+void caches_watch(void (*wrote)(ThreadId thread, Addr line),
+                  void (*lost)(ThreadId thread, Addr line));
+
+/* From here on the thread's stores are marked; the marks from before are gone. */
 void caches_begin_marking(ThreadId thread);
 void caches_end_marking(ThreadId thread);
 

@@ -137,7 +137,7 @@ void sections_returned(ThreadId thread, const struct program_call *call, UWord r
         begin(thread, origins_of(call->origin));
 }
 
-void sections_wrote(ThreadId number, Addr line)
+static void sections_wrote(ThreadId number, Addr line)
 {
     struct progress *thread = &progress[number];
 
@@ -166,7 +166,7 @@ static void blame(struct section *section, Addr line)
     section->other_fillers++;
 }
 
-void sections_lost(ThreadId number, Addr line)
+static void sections_lost(ThreadId number, Addr line)
 {
     struct progress *thread = &progress[number];
     Addr lines[CACHE_MODEL_WAYS_MOST];
@@ -210,6 +210,7 @@ void sections_reset(void)
 
 void sections_init(void)
 {
+    caches_watch(sections_wrote, sections_lost);
     progress = VG_(calloc)("setgrind.progress", VG_N_THREADS, sizeof *progress);
     sections = VG_(newXA)(VG_(malloc), "setgrind.sections", VG_(free), sizeof(struct section));
 }

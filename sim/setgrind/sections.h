@@ -41,10 +41,6 @@ Int section_kind_of(const HChar *name);
 void sections_entered(ThreadId thread, struct program_call *call);
 void sections_returned(ThreadId thread, const struct program_call *call, UWord result);
 
-/* The thread's cache: a line was stored to for the first time in the section; one had to leave. */
-void sections_wrote(ThreadId thread, Addr line);
-void sections_lost(ThreadId thread, Addr line);
-
 void sections_thread_is_new(ThreadId thread);
 void sections_reset(void);
 void sections_init(void);

@@ -127,7 +127,7 @@ cpu_warns_of_what_spoils_a_measurement()
 # The order of the folders is that of src/cia_malloc/README.md.
 include_order()
 {
-    run python3 "$source_folder/tests/scripts/include_order.py" "$1" --top src --top bench \
+    run python3 "$source_folder/tests/scripts/include_order.py" "$1" --top src --top bench --top sim \
         --folder src/cia_malloc=api,statistics,hardened,cpu_cache,large,heap,pages
 }
 
@@ -141,7 +141,7 @@ includes_go_one_way()
 an_include_against_the_order_is_found()
 {
     mkdir "$scratch/tree"
-    cp -r "$source_folder/src" "$source_folder/bench" "$scratch/tree"
+    cp -r "$source_folder/src" "$source_folder/bench" "$source_folder/sim" "$scratch/tree"
     echo '#include "cia_malloc/heap/block.h"' >>"$scratch/tree/src/cia_malloc/pages/decay.c"
     include_order "$scratch/tree"
     expect "exit status" 1 "$status"
