@@ -53,7 +53,8 @@ uint32_t colours = COLOURS_LEAST;
 
 enum {
     TARGET_RUN_PAGES = 16,     /* small classes carve several spans at once: fewer trips here */
-    TWO_LINES_RUN_PAGES = 64,  /* 63 spans of 65 lines fill it to one line, a tail of 0.02 % */
+    TWO_LINES_RUN_PAGES = 32,  /* 31 spans of 65 lines, a tail of 1.6 %; 64 pages would leave less,
+                                  and not fit a sub-heap's first chunk of 256 KiB */
     FOUR_LINES_RUN_PAGES = 16, /* 15 spans, a tail of 5 %: runs of an odd number of spans begin with
                                   each type in turn, and so fall into all sets of the L2 */
     FOUR_LINES = 3,            /* the class */
