@@ -10,7 +10,7 @@
  *   8       __owner   kernel id of the holding thread, 0 none   the holder
  *   12      __nusers  1 while held (destroy says EBUSY)         the holder
  *   16      __kind    type and attributes                       init and destroy
- *   20      __spins   how waiters fared (tts_lock/patience.h)   waiters, racing: a hint
+ *   20      __spins   how waiters fared (tts_lock/spin_budget.h)   waiters, racing: a hint
  *   22      __elision how well elision used to work             waiters, racing: a hint
  *
  * Sharing this protocol is what lets libc's own condition variables release and re-take a mutex of

@@ -15,7 +15,7 @@
 #include "base/probes.h"
 #include "base/settings.h"
 #include "base/spin.h"
-#include "tts_lock/patience.h"
+#include "tts_lock/spin_budget.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -80,16 +80,16 @@ static bool spin_for(pthread_mutex_t *mutex, unsigned pauses)
 }
 
 /*
- * Looks for as long as this lock's past suggests; see patience.h. What was learned is written after
- * the lock was taken, or right before the word is marked for sleeping: the line is the writer's
- * then in any case.
+ * Looks for as long as this lock's past suggests; see spin_budget.h. What was learned is written
+ * after the lock was taken, or right before the word is marked for sleeping: the line is the
+ * writer's then in any case.
  */
 static bool spin_briefly(pthread_mutex_t *mutex)
 {
     short *place = &mutex->__data.__spins;
     uint16_t before = (uint16_t)__atomic_load_n(place, __ATOMIC_RELAXED);
-    bool taken = spin_for(mutex, patience_pauses(before));
-    uint16_t after = taken ? patience_after_success(before) : patience_after_failure(before);
+    bool taken = spin_for(mutex, spin_budget_pauses(before));
+    uint16_t after = taken ? spin_budget_after_success(before) : spin_budget_after_failure(before);
 
     if (after != before)
         __atomic_store_n(place, (short)after, __ATOMIC_RELAXED);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * The elided path; see elision.h. Inside a transaction nothing here spins, pauses, calls the system
- * or writes a line that other threads read, with one exception explained at forgive().
+ * or writes a line that other threads read, with one exception explained at memory_reset().
  */
 #include "ttstle_lock/elision.h"
 
@@ -38,12 +38,12 @@ const char *elision_policy_name(void)
  * thousands of skips that a commit has cleared meanwhile. Its own update is lost then, which costs
  * one attempt too many or too few.
  */
-static uint16_t recall(pthread_mutex_t *mutex)
+static uint16_t memory_load(pthread_mutex_t *mutex)
 {
     return (uint16_t)__atomic_load_n(&mutex->__data.__elision, __ATOMIC_RELAXED);
 }
 
-static void remember(pthread_mutex_t *mutex, uint16_t before, uint16_t after)
+static void memory_update(pthread_mutex_t *mutex, uint16_t before, uint16_t after)
 {
     short expected = (short)before;
 
@@ -58,9 +58,9 @@ static void remember(pthread_mutex_t *mutex, uint16_t before, uint16_t after)
  * the write set, against the rule above, but only in the first transaction after a failure: the
  * memory is read again here, so that of several threads that try only one writes.
  */
-static void forgive(pthread_mutex_t *mutex)
+static void memory_reset(pthread_mutex_t *mutex)
 {
-    if (elision_policy == POLICY_ADAPTIVE && recall(mutex) != MEMORY_CLEAR)
+    if (elision_policy == POLICY_ADAPTIVE && memory_load(mutex) != MEMORY_CLEAR)
         __atomic_store_n(&mutex->__data.__elision, MEMORY_CLEAR, __ATOMIC_RELAXED);
 }
 
@@ -132,24 +132,24 @@ static void back_off(unsigned failures)
  * free: a thread that tried while one slow holder is inside would abort, take the lock in turn and
  * so make the next one do the same, long after the cause is gone (the lemming effect).
  */
-bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience, const void *caller)
+bool elision_enter(pthread_mutex_t *mutex, enum elision_waiting waiting, const void *caller)
 {
     if (htm_active())
         return enter_nested(mutex, caller);
-    if (patience == ELISION_NEVER_WAIT && !mutex_is_free(mutex))
+    if (waiting == ELISION_NEVER_WAIT && !mutex_is_free(mutex))
         return false; /* before the memory: polling a held lock must not write to its line */
 
     /* Who has a deadline, or will not wait, cannot retry conflicts without bound. */
-    enum retry_policy policy = patience == ELISION_NEVER_WAIT ? POLICY_ADAPTIVE : elision_policy;
-    uint16_t memory = recall(mutex);
+    enum retry_policy policy = waiting == ELISION_NEVER_WAIT ? POLICY_ADAPTIVE : elision_policy;
+    uint16_t memory = memory_load(mutex);
     if (elision_policy == POLICY_ADAPTIVE && memory_skips_left(memory) != 0) {
-        remember(mutex, memory, memory_after_skip(memory));
+        memory_update(mutex, memory, memory_after_skip(memory));
         return false;
     }
 
     for (unsigned failures = 1;; failures++) {
         if (!mutex_is_free(mutex)) {
-            if (patience == ELISION_NEVER_WAIT)
+            if (waiting == ELISION_NEVER_WAIT)
                 return false;
             if (statistics_on())
                 statistics_wait_begins(mutex);
@@ -170,14 +170,14 @@ bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience, const
             /* A signal handler that elided since we wrote it has left its own lock there. */
             if (elided.lock[0] != half_address(mutex))
                 htm_abort_busy();
-            forgive(mutex);
+            memory_reset(mutex);
             return true;
         }
 
         PROBE3(elision_abort, mutex, caller, status);
         if (statistics_on()) {
             statistics_aborted(mutex, caller, cause_of(status));
-            if (patience == ELISION_MAY_WAIT)
+            if (waiting == ELISION_MAY_WAIT)
                 statistics_wait_begins(mutex);
         }
         switch (retry_policy_after_abort(policy, status, failures)) {
@@ -188,7 +188,7 @@ bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience, const
             break;
         case TAKE_AND_REMEMBER:
             if (elision_policy == POLICY_ADAPTIVE)
-                remember(mutex, memory, memory_after_failure(memory));
+                memory_update(mutex, memory, memory_after_failure(memory));
             return false;
         case TAKE_THIS_TIME:
             return false;

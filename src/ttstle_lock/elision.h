@@ -18,7 +18,7 @@
 #endif
 #include MPLACE_HTM_BACK_END
 
-enum elision_patience {
+enum elision_waiting {
     ELISION_MAY_WAIT,   /* for the lock to become free, before each attempt */
     ELISION_NEVER_WAIT, /* a busy lock is an answer */
 };
@@ -36,7 +36,7 @@ const char *elision_policy_name(void);
  * Enters the section elided: true, and the calling thread is inside a transaction. False: take the
  * lock. Requires htm_usable. caller is the program's call of the lock function, for the statistics.
  */
-bool elision_enter(pthread_mutex_t *mutex, enum elision_patience patience, const void *caller);
+bool elision_enter(pthread_mutex_t *mutex, enum elision_waiting waiting, const void *caller);
 
 /* Ends an elided section of this lock; false: there is none. Requires htm_usable and htm_active().
  */

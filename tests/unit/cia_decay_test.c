@@ -6,7 +6,7 @@
  */
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/housekeeping.h"
-#include "cia_malloc/pages/decay.h"
+#include "cia_malloc/pages/decay_policy.h"
 
 #include "cia_clock.h"
 #include "cia_fixture.h"

@@ -8,7 +8,7 @@
 #include "cia_malloc/large/huge_cache.h"
 #include "cia_malloc/large/huge_keep.h"
 #include "cia_malloc/large/large.h"
-#include "cia_malloc/pages/decay.h"
+#include "cia_malloc/pages/decay_policy.h"
 
 #include "cia_clock.h"
 #include "cia_fixture.h"

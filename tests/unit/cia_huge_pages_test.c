@@ -5,7 +5,7 @@
  * kernel is what is looked at: the program has its own madvise, which keeps a record and goes on to
  * the kernel, and its own answer to whether the kernel gives huge pages.
  */
-#include "cia_malloc/pages/decay.h"
+#include "cia_malloc/pages/decay_policy.h"
 
 #include "cia_clock.h"
 #include "cia_fixture.h"

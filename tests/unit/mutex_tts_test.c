@@ -5,7 +5,7 @@
  * rely on the same states, so tests play libc's part with bare futex calls.
  */
 #include "base/futex.h"
-#include "tts_lock/patience.h"
+#include "tts_lock/spin_budget.h"
 #include "tts_lock/tts.h"
 
 #include "run_suite.h"
@@ -329,17 +329,18 @@ START_TEST(waits_in_vain_shorten_the_looking_and_the_others_lengthen_it_again)
 {
     uint16_t memory = 0;
 
-    ck_assert_uint_eq(patience_pauses(memory), PATIENCE_FULL);
-    ck_assert_uint_eq(patience_after_success(memory), memory); /* a quick lock is never written */
-    for (unsigned level = 1; level <= PATIENCE_LEVEL_MOST; level++) {
-        memory = patience_after_failure(memory);
-        ck_assert_uint_eq(patience_pauses(memory), PATIENCE_FULL >> level);
+    ck_assert_uint_eq(spin_budget_pauses(memory), SPIN_BUDGET_FULL);
+    ck_assert_uint_eq(spin_budget_after_success(memory),
+                      memory); /* a quick lock is never written */
+    for (unsigned level = 1; level <= SPIN_BUDGET_LEVEL_MOST; level++) {
+        memory = spin_budget_after_failure(memory);
+        ck_assert_uint_eq(spin_budget_pauses(memory), SPIN_BUDGET_FULL >> level);
     }
-    memory = patience_after_failure(memory);
-    ck_assert_uint_eq(patience_pauses(memory), PATIENCE_FULL >> PATIENCE_LEVEL_MOST);
-    memory = patience_after_success(memory);
-    ck_assert_uint_eq(patience_pauses(memory), PATIENCE_FULL >> (PATIENCE_LEVEL_MOST - 2));
-    memory = patience_after_success(patience_after_success(memory));
+    memory = spin_budget_after_failure(memory);
+    ck_assert_uint_eq(spin_budget_pauses(memory), SPIN_BUDGET_FULL >> SPIN_BUDGET_LEVEL_MOST);
+    memory = spin_budget_after_success(memory);
+    ck_assert_uint_eq(spin_budget_pauses(memory), SPIN_BUDGET_FULL >> (SPIN_BUDGET_LEVEL_MOST - 2));
+    memory = spin_budget_after_success(spin_budget_after_success(memory));
     ck_assert_uint_eq(memory, 0);
 }
 END_TEST
@@ -350,15 +351,15 @@ START_TEST(after_enough_waits_in_vain_one_looks_for_the_full_length_and_is_belie
     unsigned since = 0;
 
     for (int probes = 0; probes < 3; since = 0) {
-        while (!patience_probes(memory)) {
-            memory = patience_after_failure(memory);
-            ck_assert_uint_le(++since, PATIENCE_PROBE);
+        while (!spin_budget_probes(memory)) {
+            memory = spin_budget_after_failure(memory);
+            ck_assert_uint_le(++since, SPIN_BUDGET_PROBE);
         }
-        ck_assert_uint_eq(since, PATIENCE_PROBE);
-        ck_assert_uint_eq(patience_pauses(memory), PATIENCE_FULL);
-        ck_assert_uint_eq(patience_after_success(memory), 0);
-        memory = patience_after_failure(memory);
-        ck_assert_uint_eq(patience_pauses(memory), PATIENCE_FULL >> PATIENCE_LEVEL_MOST);
+        ck_assert_uint_eq(since, SPIN_BUDGET_PROBE);
+        ck_assert_uint_eq(spin_budget_pauses(memory), SPIN_BUDGET_FULL);
+        ck_assert_uint_eq(spin_budget_after_success(memory), 0);
+        memory = spin_budget_after_failure(memory);
+        ck_assert_uint_eq(spin_budget_pauses(memory), SPIN_BUDGET_FULL >> SPIN_BUDGET_LEVEL_MOST);
         probes++;
     }
 }
@@ -369,12 +370,12 @@ START_TEST(any_bits_are_a_memory_that_heals)
     for (unsigned bits = 0; bits <= UINT16_MAX; bits++) {
         uint16_t memory = (uint16_t)bits;
 
-        ck_assert_uint_ge(patience_pauses(memory), PATIENCE_FULL >> PATIENCE_LEVEL_MOST);
-        ck_assert_uint_le(patience_pauses(memory), PATIENCE_FULL);
-        memory = patience_after_failure(memory);
-        ck_assert_uint_le(patience_in_vain(memory), PATIENCE_PROBE);
+        ck_assert_uint_ge(spin_budget_pauses(memory), SPIN_BUDGET_FULL >> SPIN_BUDGET_LEVEL_MOST);
+        ck_assert_uint_le(spin_budget_pauses(memory), SPIN_BUDGET_FULL);
+        memory = spin_budget_after_failure(memory);
+        ck_assert_uint_le(spin_budget_in_vain(memory), SPIN_BUDGET_PROBE);
         for (int successes = 0; successes < 3; successes++)
-            memory = patience_after_success(memory);
+            memory = spin_budget_after_success(memory);
         ck_assert_uint_eq(memory, 0);
     }
 }
@@ -392,11 +393,12 @@ START_TEST(a_lock_remembers_waits_in_vain_and_an_uncontended_one_stays_untouched
         struct timespec deadline = in_milliseconds(CLOCK_MONOTONIC, 1);
         ck_assert_int_eq(tts_acquire_contended_until(&mutex, CLOCK_MONOTONIC, &deadline),
                          ETIMEDOUT);
-        ck_assert_uint_eq(patience_pauses((uint16_t)mutex.__data.__spins), PATIENCE_FULL >> i);
+        ck_assert_uint_eq(spin_budget_pauses((uint16_t)mutex.__data.__spins),
+                          SPIN_BUDGET_FULL >> i);
     }
     tts_release(&mutex);
     tts_acquire_contended(&mutex); /* free at its first look */
-    ck_assert_uint_eq(patience_pauses((uint16_t)mutex.__data.__spins), PATIENCE_FULL >> 1);
+    ck_assert_uint_eq(spin_budget_pauses((uint16_t)mutex.__data.__spins), SPIN_BUDGET_FULL >> 1);
     tts_release(&mutex);
 }
 END_TEST

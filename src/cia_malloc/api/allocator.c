@@ -9,8 +9,8 @@
 #include "base/probes.h"
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
+#include "cia_malloc/cpu_cache/overflow.h"
 #include "cia_malloc/cpu_cache/refill.h"
-#include "cia_malloc/cpu_cache/release.h"
 #include "cia_malloc/cpu_cache/tiny.h"
 #include "cia_malloc/hardened/hardened.h"
 #include "cia_malloc/large/large.h"
@@ -300,7 +300,7 @@ static __attribute__((noinline)) void give_back(void *address)
     struct block block = block_at(found, address);
     block_check_start(&block, address);
     if (block.size_class != CLASS_LARGE && block.start == address) {
-        release_block(page_map_find(address), address);
+        overflow_block(page_map_find(address), address);
         return;
     }
     /* One handed out from its inside goes back to its span, which knows that it was. */
@@ -325,14 +325,14 @@ void cia_free_slow(void *address)
     }
     if (__builtin_expect(page_info_is_start(info, address), 1)) {
         if (!magazines_use_sequences()) {
-            if (release_locked(info, address))
+            if (overflow_locked(info, address))
                 return;
         } else {
             ptrdiff_t area = magazine_area_here();
 
             /* The fast path did not try the level: nothing was announced. */
             if (magazine_area_is_usable(area) && (magazine_push(area, info->magazine, address) ||
-                                                  release_by_sequence(area, info, address)))
+                                                  overflow_by_sequence(area, info, address)))
                 return;
         }
     }
@@ -342,7 +342,7 @@ void cia_free_slow(void *address)
 void cia_free_refused(ptrdiff_t area, const struct page_info *info, void *address)
 {
     PROBE1(free_slow_path, address);
-    if (__builtin_expect(!release_by_sequence(area, info, address), 0))
+    if (__builtin_expect(!overflow_by_sequence(area, info, address), 0))
         give_back(address);
 }
 

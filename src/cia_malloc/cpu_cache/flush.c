@@ -10,7 +10,7 @@
 #include "cia_malloc/cpu_cache/tiny_flush.h"
 #include "cia_malloc/heap/subheap.h"
 
-/* Blocks of one span on their way home. */
+/* Blocks of one span, to be returned together. */
 struct batch {
     struct chunk *chunk; /* NULL: none yet */
     uint32_t span;

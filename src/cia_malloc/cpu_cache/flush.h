@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Returns blocks to the sub-heaps that own them: single ones, batches, magazines that are full, in
- * the way, or not used. locked: a sub-heap whose lock the caller has, or NULL.
+ * Returns blocks to the sub-heaps that own them: single ones, batches, whole magazines. overflow.c
+ * decides whether a full magazine is flushed; those that nobody uses are flushed by housekeeping.
+ * locked: a sub-heap whose lock the caller has, or NULL.
  */
 #ifndef MPLACE_CIA_FLUSH_H
 #define MPLACE_CIA_FLUSH_H

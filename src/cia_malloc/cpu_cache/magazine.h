@@ -97,9 +97,9 @@ struct magazine {
     _Alignas(LINE_BYTES) _Atomic uint64_t top;
     /* floor: where in the stack the level begins. ceiling: how many blocks the stack may
        hold; 0 if the class is not in heavy use here yet, and all is empty. It rises with a load,
-       that is when mallocs found the magazine empty, if blocks went home for want of room before: a
-       CPU that frees what others allocate, or a program that only allocates, hoards little. boxes:
-       how many there are. */
+       that is when mallocs found the magazine empty, if blocks were flushed for want of room
+       before: a CPU that frees what others allocate, or a program that only allocates, hoards
+       little. boxes: how many there are. */
     union {
         _Atomic uint64_t bounds;
         struct {
@@ -109,7 +109,8 @@ struct magazine {
     struct magazine_store *store; /* constant, from when there is a ceiling */
     uint64_t load;                /* blocks to load at once; constant likewise */
     uint64_t ceiling_most;        /* constant likewise */
-    /* Blocks went home for want of room since the ceiling last rose. Off the fast paths; relaxed.
+    /* Blocks were flushed for want of room since the ceiling last rose. Off the fast paths;
+     * relaxed.
      */
     atomic_bool overflowed;
 };
@@ -189,8 +190,8 @@ static inline void magazine_count_colours(char *const *blocks, uint32_t count,
 
 /*
  * Whether magazines are worked on by sequences. Written once, before the first sub-heap is
- * published: relaxed, because who finds a magazine has found that sub-heap, and a thread that reads
- * it before does without magazines.
+ * published: relaxed, because a thread that finds a magazine has found that sub-heap, and one that
+ * reads it before does without magazines.
  */
 extern atomic_bool magazine_sequences;
 
@@ -293,14 +294,15 @@ static inline void magazine_overflows(struct magazine *magazine)
 }
 
 /*
- * For who has the magazines alone, and the lock: what they may hold together is counted anew. A
+ * For a caller with exclusive access and the lock: counts anew what they may hold together. A
  * thread that was moved, or found no magazine, raised another CPU's ceiling or none.
  */
 void magazines_count_ceilings(struct magazines *magazines);
 
 /*
- * For who has the magazine alone, empty, and the lock, after magazines_count_ceilings: it begins
- * anew. A class that served nothing since it last did has no magazine any more.
+ * For a caller with exclusive access and the lock, after magazines_count_ceilings: gives an empty
+ * magazine its first ceiling again. A class that served nothing since it last did has no magazine
+ * any more.
  */
 void magazine_begin_anew(struct magazines *magazines, unsigned size_class);
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * The steps of magazine_sequences.h for who has the magazine alone: the holder of the lock where
- * magazines are under it, or who has revoked it.
+ * The steps of magazine_sequences.h for a caller with exclusive access: the holder of the lock
+ * where magazines are under it, or the thread that revoked them.
  *
  * Words that a block depends on are stored last (release: the child of a fork, or statistics, find
  * the block where the word says). Where two words change, a child that is forked between the two

@@ -5,9 +5,9 @@
  */
 #include "cia_malloc/cpu_cache/tiny.h"
 
+#include "cia_malloc/cpu_cache/double_free.h"
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
-#include "cia_malloc/cpu_cache/magazine_search.h"
 #include "cia_malloc/cpu_cache/tiny_flush.h"
 
 enum {

@@ -6,7 +6,7 @@
  * program lie evenly over the L1 sets: 64 tiny ones in a row are in 16 or 32 sets, one each.
  *
  * What is not given up: a line is one CPU's. A tiny block waits only in a magazine of the CPU whose
- * sub-heap has its page, and is served only there; freed on another CPU, it goes home. So no two
+ * sub-heap has its page, and is served only there; freed on another CPU, it is returned. So no two
  * CPUs are handed blocks of one line, but where a thread takes its blocks along to another CPU, or
  * found the sub-heap of its CPU taken.
  *

@@ -9,7 +9,8 @@
  *                             remote_free_open
  *
  * Pushing is lock-free; taking everything at once leaves no ABA problem. The owner may never come
- * back to its CPU: the thread whose blocks fill an inbox drains it (remote_free_fills).
+ * back to its CPU: the thread whose blocks fill an inbox
+ * drains it: subheap_freed_remotely in subheap.c.
  */
 #ifndef MPLACE_CIA_REMOTE_FREE_H
 #define MPLACE_CIA_REMOTE_FREE_H

@@ -67,8 +67,8 @@ struct subheap {
 /* NULL when out of memory. Its blocks are to lie on the memory node: heap->pages.node. */
 struct subheap *subheap_create(uint32_t number, uint8_t node);
 
-/* The calling thread, never 0. Threads 256 GiB of address space apart may have the same: who finds
-   its own number may be wrong, who finds another one is right. */
+/* The calling thread, never 0. Threads 256 GiB of address space apart may have the same number: a
+   thread that finds its own may be wrong, one that finds another is right. */
 static inline uint32_t subheap_self(void)
 {
     return (uint32_t)((uintptr_t)__builtin_thread_pointer() >> 6) | 1;

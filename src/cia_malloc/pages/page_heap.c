@@ -33,7 +33,7 @@ enum {
     UNPUBLISHED_PAGES = 256,
 };
 
-/* CIA_HUGE_PAGES. Relaxed, as in decay.c. */
+/* CIA_HUGE_PAGES. Relaxed, as in decay_policy.c. */
 enum huge_mode { HUGE_NEVER, HUGE_ALWAYS, HUGE_AUTO };
 static _Atomic uint32_t huge_mode = HUGE_AUTO;
 

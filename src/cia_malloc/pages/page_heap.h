@@ -4,7 +4,7 @@
  * The pages of one sub-heap: its chunks, which of them to look into for a run, and how many free
  * pages stay populated. All of it under the sub-heap's lock. Called once a run, not once a block.
  *
- * Free pages stay populated for a while (decay.h): the next run finds them. More than
+ * Free pages stay populated for a while (decay_policy.h): the next run finds them. More than
  * DIRTY_PAGES_LEAST of them, and more than an eighth of what is in use, do not stay.
  *
  * What asks the kernel waits until the lock is given up: see struct page_work.
@@ -13,7 +13,7 @@
 #define MPLACE_CIA_PAGE_HEAP_H
 
 #include "cia_malloc/pages/chunk.h"
-#include "cia_malloc/pages/decay.h"
+#include "cia_malloc/pages/decay_policy.h"
 
 /* Where a chunk is looked for. Each is a circle, what came last at its beginning. */
 enum chunk_circle {

@@ -25,8 +25,8 @@ enum {
  * Written when a run is carved, before its first block is handed out, under the lock of the
  * sub-heap that owns the chunk; only read while any block of the run lives. So a reader with a
  * valid block needs no more order than its own hand-over gave. But starts: the bit of a block that
- * is handed out from an address inside it is cleared meanwhile, under that lock; only who has that
- * block may ask for it.
+ * is handed out from an address inside it is cleared meanwhile, under that lock; only a thread that
+ * has that block may ask for it.
  */
 struct page_info {
     /* Bit l: line l of the page begins a block that may wait in a magazine. */
@@ -118,7 +118,7 @@ static inline void *page_map_huge(const void *address)
 
     if (info == NULL)
         return NULL;
-    /* Relaxed: who has the block got it after this was written. */
+    /* Relaxed: a caller that has the block got it after this was written. */
     uint64_t word = atomic_load_explicit(&info->huge, memory_order_relaxed);
     return (word >> 16 & 0xff) == CLASS_HUGE ? (void *)(uintptr_t)(word >> 24 << 7) : NULL;
 }

@@ -24,8 +24,8 @@ _Atomic(_Atomic(void *) *) page_source_root[1 << ROOT_BITS];
 
 /*
  * Written at each map and unmap only: once in thousands of allocations. Released before addresses
- * go back to the kernel and acquired when it hands some out: who gets them next, from whichever
- * thread, sees what was written about them before, in the page map for instance.
+ * go back to the kernel and acquired when it hands some out: the thread that gets them next, from
+ * whichever thread, sees what was written about them before, in the page map for instance.
  */
 static atomic_size_t mapped_bytes;
 

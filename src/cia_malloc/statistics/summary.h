@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * What is in use, added up and written down: from sub-heaps and magazines, the process's own or
- * copies of another one's (see shared_statistics.h), to totals, to text for people or JSON for programs.
- * docs/statistics.md describes both.
+ * copies of another one's (see shared_statistics.h), to totals, to text for people or JSON for
+ * programs. docs/statistics.md describes both.
  */
 #ifndef MPLACE_CIA_SUMMARY_H
 #define MPLACE_CIA_SUMMARY_H
@@ -18,7 +18,7 @@ enum { TINY_TOTALS = SIZE_CLASS_COUNT, ALL_TOTALS = TINY_TOTALS + TINY_CLASSES }
 /* By class, over all sub-heaps. */
 struct class_totals {
     uint64_t allocations, live, capacity;
-    uint64_t waiting;   /* in magazines, in quarantine, or on the way home: live to the class heap,
+    uint64_t waiting;   /* in magazines, in quarantine, or in an inbox: live to the class heap,
                          * not to the program
                          */
     uint64_t untouched; /* free and never handed out; not known of tiny ones */

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * See decay.h.
+ * See decay_policy.h.
  */
-#include "cia_malloc/pages/decay.h"
+#include "cia_malloc/pages/decay_policy.h"
 
 #include "base/clock.h"
 #include "base/settings.h"

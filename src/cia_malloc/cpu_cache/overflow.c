@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * See release.h.
+ * See overflow.h.
  */
-#include "cia_malloc/cpu_cache/release.h"
+#include "cia_malloc/cpu_cache/overflow.h"
 
+#include "cia_malloc/cpu_cache/double_free.h"
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
-#include "cia_malloc/cpu_cache/magazine_search.h"
 
 static _Noreturn void freed_twice(const void *address)
 {
@@ -38,8 +38,8 @@ static bool is_worth_unloading(const struct magazine *now)
 /*
  * Finds a place in a magazine whose level did not take a block. now says what the level holds,
  * roughly where it is worked on by sequences: after a box was closed over it; or, if there can be
- * no more, after its blocks went home. So blocks that are freed in the order of their allocation
- * come by here once in MAGAZINE_LEVEL_MOST times. Else false: the block goes home alone.
+ * no more, after its blocks were flushed. So blocks that are freed in the order of their allocation
+ * come by here once in MAGAZINE_LEVEL_MOST times. Else false: the caller returns this one block.
  */
 static bool put_elsewhere(const struct magazine_access *access, struct magazine *now,
                           struct subheap *locked, void *address)
@@ -64,14 +64,14 @@ static bool put_elsewhere(const struct magazine_access *access, struct magazine 
     return access_push_anyway(access, address);
 }
 
-bool release_by_sequence(ptrdiff_t area, const struct page_info *info, void *address)
+bool overflow_by_sequence(ptrdiff_t area, const struct page_info *info, void *address)
 {
     struct magazine_access access = {.area = area, .offset = info->magazine, .side = MAGAZINE_PUT};
 
     return put_elsewhere(&access, magazine_here(info->magazine), NULL, address);
 }
 
-bool release_locked(const struct page_info *info, void *address)
+bool overflow_locked(const struct page_info *info, void *address)
 {
     struct subheap *heap = heap_with_magazines();
 
@@ -96,7 +96,7 @@ static bool put_under_lock(struct subheap *heap, const struct page_info *info, v
     return access_push(&access, address) || put_elsewhere(&access, access.exclusive, heap, address);
 }
 
-void release_block(const struct page_info *info, void *address)
+void overflow_block(const struct page_info *info, void *address)
 {
     /* The sub-heap of this CPU: anyone else's line would be taken away from them. */
     struct subheap *heap = heap_try_lock_here();

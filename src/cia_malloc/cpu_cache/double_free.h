@@ -8,8 +8,8 @@
  * block that does wait. What waits as it was loaded, never freed, has MAGAZINE_UNTOUCHED and is not
  * meant.
  */
-#ifndef MPLACE_CIA_MAGAZINE_SEARCH_H
-#define MPLACE_CIA_MAGAZINE_SEARCH_H
+#ifndef MPLACE_CIA_DOUBLE_FREE_H
+#define MPLACE_CIA_DOUBLE_FREE_H
 
 #include "cia_malloc/cpu_cache/magazine.h"
 

@@ -4,8 +4,8 @@
  * Slow path of free for blocks that may be cached: what to do when the magazine's level has no
  * place. Closes a box, flushes a level, or returns the block to its owner.
  */
-#ifndef MPLACE_CIA_RELEASE_H
-#define MPLACE_CIA_RELEASE_H
+#ifndef MPLACE_CIA_OVERFLOW_H
+#define MPLACE_CIA_OVERFLOW_H
 
 #include "cia_malloc/pages/page_map.h"
 
@@ -16,15 +16,15 @@
  * By sequences: finds a place for a block that begins at the address, on a page of that info, in
  * this CPU's magazine, whose level did not take it. False: there is none.
  */
-bool release_by_sequence(ptrdiff_t area, const struct page_info *info, void *address);
+bool overflow_by_sequence(ptrdiff_t area, const struct page_info *info, void *address);
 
 /*
  * Where magazines are under the sub-heap's lock: puts the block into the level. False when there is
  * no place, or the lock is taken. An exchange and a release.
  */
-bool release_locked(const struct page_info *info, void *address);
+bool overflow_locked(const struct page_info *info, void *address);
 
 /* Takes back such a block where sequences are not used or did not find a place. */
-void release_block(const struct page_info *info, void *address);
+void overflow_block(const struct page_info *info, void *address);
 
 #endif
