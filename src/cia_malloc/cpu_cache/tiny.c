@@ -85,7 +85,7 @@ static void send_block(struct subheap *locked, const struct page_info *info, con
  * A block from the pages, or a magazine under the lock; others into the magazine, the last first,
  * so that they come out in the order of their addresses.
  */
-static __attribute__((noinline)) uintptr_t supply(unsigned tiny, ptrdiff_t area)
+static __attribute__((noinline)) uintptr_t refill(unsigned tiny, ptrdiff_t area)
 {
     char *blocks[LOAD_BLOCKS];
     uint32_t count, most = 1;
@@ -161,7 +161,7 @@ void *tiny_allocate(size_t bytes)
         found = access_take_cached(&access);
     }
     if (__builtin_expect(found == 0, 0))
-        found = supply(tiny, area);
+        found = refill(tiny, area);
     void *block = (void *)found;
     if (__builtin_expect(block != NULL, 1))
         *tiny_mark(block) = 0;
