@@ -5,7 +5,7 @@
  */
 #include "program_calls.h"
 
-#include "rtmgrind/ir.h"
+#include "program_calls/ir.h"
 
 static const struct program_calls_reader *reader;
 static struct program_call *calls; /* by thread */

@@ -13,7 +13,7 @@
 #ifndef PROGRAM_CALLS_H
 #define PROGRAM_CALLS_H
 
-#include "rtmgrind/valgrind_api.h"
+#include "program_calls/valgrind_api.h"
 
 #include "pub_tool_execontext.h"
 

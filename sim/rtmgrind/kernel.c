@@ -4,19 +4,19 @@
  * See kernel.h. The caller of a system call is in no transaction: the end of its block has aborted
  * it. What the kernel reads and writes for it counts as its own accesses.
  */
-#include "kernel.h"
+#include "rtmgrind/kernel.h"
 
-#include "affinity.h"
-#include "baton.h"
-#include "conflict.h"
-#include "core_internals.h"
-#include "futex.h"
-#include "in_flight.h"
-#include "pages.h"
-#include "processors.h"
-#include "report.h"
-#include "transaction.h"
-#include "variants.h"
+#include "rtmgrind/common/core_internals.h"
+#include "rtmgrind/common/in_flight.h"
+#include "rtmgrind/processors/affinity.h"
+#include "rtmgrind/processors/baton.h"
+#include "rtmgrind/processors/processors.h"
+#include "rtmgrind/report/report.h"
+#include "rtmgrind/transactions/conflict.h"
+#include "rtmgrind/transactions/futex.h"
+#include "rtmgrind/transactions/pages.h"
+#include "rtmgrind/transactions/transaction.h"
+#include "rtmgrind/translation/variants.h"
 
 /* Calls that change the address space. On hardware they interrupt all processors that run threads
  * of the process, which aborts their transactions: to forget translations of addresses, or, at a

@@ -3,16 +3,16 @@
  *
  * rtmgrind: Intel RTM on processors without it, as a Valgrind tool. See README.md.
  */
-#include "futex.h"
-#include "instrument.h"
-#include "kernel.h"
-#include "options.h"
-#include "pages.h"
-#include "processors.h"
-#include "report.h"
-#include "rtmgrind.h"
-#include "schedule.h"
-#include "transaction.h"
+#include "rtmgrind/common/options.h"
+#include "rtmgrind/kernel.h"
+#include "rtmgrind/processors/processors.h"
+#include "rtmgrind/processors/schedule.h"
+#include "rtmgrind/report/report.h"
+#include "rtmgrind/rtmgrind.h"
+#include "rtmgrind/transactions/futex.h"
+#include "rtmgrind/transactions/pages.h"
+#include "rtmgrind/transactions/transaction.h"
+#include "rtmgrind/translation/instrument.h"
 
 static void after_options(void)
 {

@@ -9,7 +9,7 @@
 #include "caches.h"
 
 #include "program_calls/program_calls.h"
-#include "rtmgrind/ir.h"
+#include "program_calls/ir.h"
 
 /* An access happens if its condition holds; NULL: always. */
 static void add_access(IRSB *out, Bool store, IRExpr *address, Int size, IRExpr *condition)

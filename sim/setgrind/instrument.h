@@ -7,7 +7,7 @@
 #ifndef SETGRIND_INSTRUMENT_H
 #define SETGRIND_INSTRUMENT_H
 
-#include "rtmgrind/valgrind_api.h"
+#include "program_calls/valgrind_api.h"
 
 IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
                  const VexGuestExtents *extents, const VexArchInfo *host, IRType guest_word,

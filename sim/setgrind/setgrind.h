@@ -7,7 +7,7 @@
 #define SETGRIND_H
 
 #include "cache_model/cache_model.h"
-#include "rtmgrind/valgrind_api.h"
+#include "program_calls/valgrind_api.h"
 
 enum {
     LINE_BYTES = 64,

@@ -7,7 +7,7 @@ usage: include_order.py ROOT [--top NAME]... [--folder NAME=UPPER,...,LOWER]...
 Reads the folders --top of ROOT, where include paths begin (default: src, bench, sim).
 A unit is a .c file with the .h file of its name. No units may include each other in a circle. With
 --folder, a file in one of the named sub-folders of NAME may include only files of its own sub-folder
-and of those to its right, and each sub-folder of NAME must be named. Paths are relative to ROOT.
+and of those to its right, and each sub-folder of NAME must be named; "." is NAME without them. Paths are relative to ROOT.
 Prints a line for each violation. Exit status: 0 none, 1 some, 2 bad arguments.
 """
 import argparse
@@ -66,7 +66,8 @@ def against_order(folder, order, arrows):
     for source, target in arrows:
         if not (source.startswith(folder + "/") and target.startswith(folder + "/")):
             continue
-        upper, lower = (path[len(folder) + 1:].split("/")[0] for path in (source, target))
+        upper, lower = (os.path.dirname(path[len(folder) + 1:]).split("/")[0] or "."
+                        for path in (source, target))
         for name in (upper, lower):
             if name not in order:
                 yield f"{folder}: {name} is not in the order {' > '.join(order)}"

@@ -124,11 +124,12 @@ cpu_warns_of_what_spoils_a_measurement()
     esac
 }
 
-# The order of the folders is that of src/cia_malloc/README.md.
+# The orders of the folders are those of their README.md.
 include_order()
 {
     run python3 "$source_folder/tests/scripts/include_order.py" "$1" --top src --top bench --top sim \
-        --folder src/cia_malloc=api,statistics,hardened,cpu_cache,large,heap,pages
+        --folder src/cia_malloc=api,statistics,hardened,cpu_cache,large,heap,pages \
+        --folder sim/rtmgrind=.,report,translation,processors,transactions,counts,common
 }
 
 includes_go_one_way()
