@@ -46,7 +46,8 @@ static inline struct subheap *heap_acquire(void)
 
 /*
  * The sub-heap of this CPU, locked; NULL when another thread holds it. It is made if there is none
- * yet, for a thread that only frees: without magazines there, each block would go home alone.
+ * yet, for a thread that only frees: without magazines there, each block would be returned by
+ * itself.
  */
 static inline struct subheap *heap_try_lock_here(void)
 {

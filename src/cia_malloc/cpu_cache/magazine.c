@@ -36,7 +36,7 @@ struct magazine_region magazines_without_room[MAGAZINE_NODES];
    by compare-and-swap. */
 static _Atomic(struct magazines *) published[CPU_HEAPS];
 
-/* The thread between withdraw and return, by its thread pointer, which the child of a fork shares.
+/* The thread between revoke and restore, by its thread pointer, which the child of a fork shares.
    Claimed by compare-and-swap from NULL (acquire), released. */
 static _Atomic(void *) revoker;
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * A magazine: free blocks of one class, ready for one CPU. malloc and free of that CPU work on it
- * alone. It is loaded from the class heap and unloaded to whichever sub-heaps its blocks belong to.
+ * alone. It is loaded from the class heap and flushed to whichever sub-heaps its blocks belong to.
  * (The name is Bonwick's, USENIX 2001.)
  *
  *     level     the newest blocks of a stack, at most MAGAZINE_OF_A_COLOUR of each colour. malloc
@@ -13,12 +13,12 @@
  *
  * Placement. A stack of whatever the program freed last could have one colour. Here a box has
  * at least BOX_LEAST blocks and at most MAGAZINE_OF_A_COLOUR of each colour; where there are not so
- * many, blocks go home. So N blocks in a row from boxes put at most 2.7 times the even share into a
- * set, and 2 * MAGAZINE_OF_A_COLOUR more as they begin and end within boxes, whatever the program
- * freed, and nearly the even share if that was everything. What comes after them is what the class
- * heap, which keeps count, finds due; to it a block that waits here is live. Blocks never used are
- * loaded in the class heap's order and come out in it: the rule for them, at most ceil(N / C) + 1
- * of any N in a row, is as exact as without magazines.
+ * many, blocks are flushed. So N blocks in a row from boxes put at most 2.7 times the even share
+ * into a set, and 2 * MAGAZINE_OF_A_COLOUR more as they begin and end within boxes, whatever the
+ * program freed, and nearly the even share if that was everything. What comes after them is what
+ * the class heap, which keeps count, finds due; to it a block that waits here is live. Blocks never
+ * used are loaded in the class heap's order and come out in it: the rule for them, at most ceil(N /
+ * C) + 1 of any N in a row, is as exact as without magazines.
  *
  * One of a colour would be more even still. But then whether a free finds its colour taken is
  * chance, half the time, if blocks are freed in any order, and a processor cannot predict it:
@@ -76,10 +76,10 @@ enum {
  * What a magazine holds; apart from it, so that those of all classes are side by side.
  *
  * count and last are not committed with the stack: after a sequence that was interrupted in its
- * last instructions they may be wrong until the level is next filled or unloaded. Then a colour has
+ * last instructions they may be wrong until the level is next filled or flushed. Then a colour has
  * more in the level than it may, or fewer (a count may be below none; so it has a sign), or last
  * names a block that does not wait, or does not name one. A level that is empty, but for what is
- * counted, is unloaded by the first free that it refuses.
+ * counted, is flushed by the first free that it refuses.
  */
 struct magazine_store {
     /* By colour, the line where the block begins that was freed last, modulo 2^32; 0 since one was
@@ -287,7 +287,7 @@ static inline bool magazine_use(struct magazines *magazines, unsigned size_class
    magazine_raise_ceiling, because it overflowed and there is room in what the CPU may hold. */
 bool magazine_may_rise(struct magazines *magazines, unsigned size_class);
 
-/* Says that blocks of the open magazine go home for want of room. */
+/* Says that blocks of the open magazine are flushed for want of room. */
 static inline void magazine_overflows(struct magazine *magazine)
 {
     atomic_store_explicit(&magazine->overflowed, true, memory_order_relaxed);

@@ -16,7 +16,7 @@ static _Noreturn void freed_twice(const void *address)
     subheap_double_free(&block.chunk->spans[block.span], block.bit);
 }
 
-/* As on a CPU that frees what others allocate: then blocks go home a level at a time. */
+/* As on a CPU that frees what others allocate: then blocks are flushed a level at a time. */
 static bool has_no_room_for_a_box(const struct magazine *now)
 {
     union magazine_bounds bounds = magazine_bounds_of(now);
@@ -27,7 +27,7 @@ static bool has_no_room_for_a_box(const struct magazine *now)
 
 /* Whether the level has as many blocks as a load, or, if it is all that waits, nearly all there may
    be: a CPU that takes as many blocks as it gives back is not to be without any all the time. */
-static bool is_worth_unloading(const struct magazine *now)
+static bool is_worth_a_flush(const struct magazine *now)
 {
     union magazine_bounds bounds = magazine_bounds_of(now);
 
@@ -57,7 +57,7 @@ static bool put_elsewhere(const struct magazine_access *access, struct magazine 
     if (access_close_box(access, BOX_LEAST))
         return access_push_anyway(access, address);
     /* Empty, and refused it: what is counted was left by a sequence that was interrupted. */
-    if (magazine_level_blocks(now) != 0 && !(has_no_room_for_a_box(now) && is_worth_unloading(now)))
+    if (magazine_level_blocks(now) != 0 && !(has_no_room_for_a_box(now) && is_worth_a_flush(now)))
         return false;
     magazine_overflows(now);
     flush_level(access, locked);

@@ -17,7 +17,7 @@
  * in step, 4 MiB less a line apart: 10.7 ns a line; 4 MiB and a page and a line: 3.2.)
  */
 struct place {
-    size_t offset;     /* at least: of the colour, and with CIA_HARDEN=1 of closed pages */
+    size_t offset;     /* at least: of the colour, and with CIA_HARDEN=1 of guard pages */
     size_t turn_bytes; /* whole pages to be added where there is room */
     size_t alignment;  /* of the mapping, and of what is added */
 };

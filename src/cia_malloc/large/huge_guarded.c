@@ -8,7 +8,7 @@
 #include "cia_malloc/large/huge_cache.h"
 
 enum {
-    /* Mappings with closed pages on both sides are three to the kernel, which has 65,530 for a
+    /* Mappings with guard pages on both sides are three to the kernel, which has 65,530 for a
        process. With so many of them blocks that can do without a mapping do without. */
     CLOSED_MOST = 16 << 10,
     /* So many mappings of freed blocks stay closed; the oldest of more may serve another block. */

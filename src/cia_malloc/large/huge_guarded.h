@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * With CIA_HARDEN=1: mappings whose block has closed pages on both sides, and that are closed as a
+ * With CIA_HARDEN=1: mappings whose block has guard pages on both sides, and that are closed as a
  * whole while they are kept. No block begins in one that was freed until many others were.
  */
 #ifndef MPLACE_CIA_HUGE_GUARDED_H
@@ -9,7 +9,7 @@
 
 #include "cia_malloc/large/huge_mapping.h"
 
-/* Whether a block that could do with a run of pages is to have a mapping, with closed pages. */
+/* Whether a block that could do with a run of pages is to have a mapping, with guard pages. */
 bool huge_guarded_is_wanted(void);
 
 /* Closes what is mapped beside the block, as far as the kernel will. */

@@ -332,7 +332,7 @@ static bool take_from_new_chunk(struct page_heap *heap, const struct page_reques
         return false;
     asks_again = false;
     bool huge = mode() == HUGE_ALWAYS;
-    /* Hardened, a chunk has closed pages at its ends: it is to fill its 4 MiB. */
+    /* Hardened, a chunk has guard pages at its ends: it is to fill its 4 MiB. */
     uint32_t small = harden_is_on() ? CHUNK_PAGES : small_chunk_pages(request);
     uint32_t pages = heap->chunk_count == 0 && !huge ? small : CHUNK_PAGES;
 
