@@ -25,8 +25,9 @@ static bool has_no_room_for_a_box(const struct magazine *now)
            bounds.floor + magazine_level_blocks(now) + MAGAZINE_COLOURS > bounds.ceiling;
 }
 
-/* Whether the level has as many blocks as a load, or, if it is all that waits, nearly all there may
-   be: a CPU that takes as many blocks as it gives back is not to be without any all the time. */
+/* Whether the level has as many blocks as a load, or, if it is all that is cached, nearly all there
+   may be: a CPU that takes as many blocks as it gives back is not to be without any all the time.
+ */
 static bool is_worth_a_flush(const struct magazine *now)
 {
     union magazine_bounds bounds = magazine_bounds_of(now);

@@ -46,16 +46,16 @@ static __attribute__((noinline)) uintptr_t refill_locked(unsigned size_class)
     struct magazine_access access = {.exclusive = NULL};
     char *blocks[MAGAZINE_LOAD_MOST];
     uintptr_t block = 0;
-    bool waited = false;
+    bool cached = false;
 
     if (__builtin_expect(heap == NULL, 0))
         return 0;
     access.exclusive = magazine_under_lock(heap, size_class);
     if (access.exclusive != NULL) {
         block = access_take_cached(&access);
-        waited = block != 0;
+        cached = block != 0;
     }
-    if (!waited) {
+    if (!cached) {
         uint32_t most = access.exclusive != NULL ? (uint32_t)access.exclusive->load : 1;
         uint32_t count = load_from(heap, size_class, most, blocks);
         block = count > 0 ? (uintptr_t)blocks[0] : 0;
@@ -69,7 +69,7 @@ static __attribute__((noinline)) uintptr_t refill_locked(unsigned size_class)
     }
     subheap_unlock(heap);
     /* Each load, and each call of a class that never has one: a program may make no others. */
-    if (!waited && (access.exclusive != NULL || size_class >= MAGAZINE_CLASSES))
+    if (!cached && (access.exclusive != NULL || size_class >= MAGAZINE_CLASSES))
         flush_housekeeping();
     return block;
 }
