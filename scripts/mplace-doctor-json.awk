@@ -2,12 +2,14 @@
 #
 # All that is in the records, as one JSON object. Comes behind mplace-doctor-record.awk.
 
-function quoted(text)
+# A character at a time: how many backslashes gsub makes of some differs from awk to awk.
+function quoted(text,    i, c, out)
 {
-    gsub(/\\/, "\\\\", text)
-    gsub(/"/, "\\\"", text)
-    gsub(/[\001-\037]/, " ", text)
-    return "\"" text "\""
+    for (i = 1; i <= length(text); i++) {
+        c = substr(text, i, 1)
+        out = out (c == "\\" || c == "\"" ? "\\" c : c ~ /[\001-\037\177]/ ? " " : c)
+    }
+    return "\"" out "\""
 }
 
 function member(name, value) { return "\"" name "\": " value }

@@ -21,6 +21,7 @@ set(doctor_claims
     it_is_found_under_another_allocator
     the_cache_that_is_asked_for_is_the_one_modelled
     a_program_without_a_pathology_is_told_so_in_one_sentence
+    the_json_is_valid_whatever_the_command_line_has_in_it
     misses_that_no_placement_would_save_are_not_promised
     every_thread_has_a_cache_of_its_own
     the_comparison_shows_what_cia_would_change

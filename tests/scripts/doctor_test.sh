@@ -91,6 +91,13 @@ a_program_without_a_pathology_is_told_so_in_one_sentence()
     if grep -q '^ *1\. ' "$scratch/err"; then fail "something is blamed"; fi
 }
 
+the_json_is_valid_whatever_the_command_line_has_in_it()
+{
+    doctor -- "$program" list 100 's/\d"//p' $'a tab\t, \xff, \xc3\xa4'
+    expect "exit status" 0 "$status"
+    expect "the command's end" "list 100 s/\\d\"//p a tab , , ä" "$(json 'd["program"].split("doctor_program ")[1]')"
+}
+
 misses_that_no_placement_would_save_are_not_promised()
 {
     local kind
