@@ -154,6 +154,23 @@ an_include_against_the_order_is_found()
     expect "circle" 1 "$(grep -c '^a circle of includes: .*src/cia_malloc/heap/size_class.*src/cia_malloc/heap/subheap' "$scratch/out")"
 }
 
+a_folder_of_many_files_has_a_readme_of_at_most_30_lines()
+{
+    local folder files seen=0
+
+    for folder in $(find "$source_folder"/{src,bench,sim} -type d); do
+        files=$(find "$folder" -maxdepth 1 -name '*.[ch]' | wc -l)
+        [[ $files -gt 5 ]] || continue
+        seen=$((seen + 1))
+        # The parts of rtmgrind are described together.
+        [[ $folder == */sim/rtmgrind/* || -f $folder/README.md ]] || fail "$folder has $files files and no README.md"
+        if [[ $folder == */src/* ]]; then
+            [[ $(wc -l <"$folder/README.md") -le 30 ]] || fail "$folder/README.md is too long"
+        fi
+    done
+    expect "folders seen" yes "$([[ $seen -gt 15 ]] && echo yes)"
+}
+
 # A PATH of its own, with a few programs of the system and whatever the test puts beside them.
 private_path()
 {
