@@ -156,9 +156,10 @@ an_include_against_the_order_is_found()
 
 a_folder_of_many_files_has_a_readme_of_at_most_30_lines()
 {
-    local folder files seen=0
+    local folder folders files seen=0
 
-    for folder in $(find "$source_folder"/{src,bench,sim} -type d); do
+    mapfile -t folders <<<"$(find "$source_folder"/{src,bench,sim} -type d)"
+    for folder in "${folders[@]}"; do
         files=$(find "$folder" -maxdepth 1 -name '*.[ch]' | wc -l)
         [[ $files -gt 5 ]] || continue
         seen=$((seen + 1))
