@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * The report as JSON (RFC 8259); see statistics_output.h. VERSION goes up when a field changes its
+ * The report as JSON (RFC 8259); see output.h. VERSION goes up when a field changes its
  * meaning or goes; new fields may come without that. All numbers are whole and below 2^53 in any
  * run that ends: readers that keep numbers as doubles lose nothing.
  */

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Counting lock operations; see statistics.h for the rules. The report is in statistics_report.c.
+ * Counting lock operations; see statistics.h for the rules. The report is in report.c.
  */
 #include "mutex/statistics/statistics.h"
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * The report as text; see statistics_output.h. One column of totals, then one line a lock.
+ * The report as text; see output.h. One column of totals, then one line a lock.
  */
 #include "base/code_location.h"
 #include "mutex/statistics/output.h"
