@@ -7,7 +7,7 @@ function quoted(text,    i, c, out)
 {
     for (i = 1; i <= length(text); i++) {
         c = substr(text, i, 1)
-        out = out (c == "\\" || c == "\"" ? "\\" c : c ~ /[\001-\037\177]/ ? " " : c)
+        out = out (c == "\\" || c == "\"" ? "\\" c : c ~ /[\001-\037]/ ? " " : c)
     }
     return "\"" out "\""
 }

@@ -5,7 +5,6 @@
  */
 #include "rtmgrind/common/options.h"
 #include "rtmgrind/kernel.h"
-#include "rtmgrind/processors/processors.h"
 #include "rtmgrind/processors/schedule.h"
 #include "rtmgrind/report/report.h"
 #include "rtmgrind/rtmgrind.h"
@@ -20,7 +19,6 @@ static void after_options(void)
     report_init();
     futex_init();
     transactions_init();
-    processors_init(transaction_abort);
     schedule_init();
     pages_init();
 }

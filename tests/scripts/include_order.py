@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Reads the includes of a source tree and checks that they go one way.
 
-usage: include_order.py ROOT [--top NAME]... [--folder NAME=UPPER,...,LOWER]...
+usage: include_order.py ROOT [--folder NAME=UPPER,...,LOWER]...
 
-Reads the folders --top of ROOT, where include paths begin (default: src, bench, sim).
-A unit is a .c file with the .h file of its name. No units may include each other in a circle. With
---folder, a file in one of the named sub-folders of NAME may include only files of its own sub-folder
-and of those to its right, and each sub-folder of NAME must be named; "." is NAME without them. Paths are relative to ROOT.
+Reads src, bench and sim, where include paths begin. A unit is a .c file with the .h file of its
+name. No units may include each other in a circle. With --folder, a file in one of the named
+sub-folders of NAME may include only files of its own sub-folder and of those to its right, and each
+sub-folder of NAME must be named; "." is NAME without them. Paths are relative to ROOT.
 Prints a line for each violation. Exit status: 0 none, 1 some, 2 bad arguments.
 """
 import argparse
@@ -16,23 +16,24 @@ import re
 import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+TOPS = ("src", "bench", "sim")
 
 
-def files_of(root, tops):
+def files_of(root):
     """Paths of all C files, relative to the root."""
-    for top in tops:
+    for top in TOPS:
         for folder, _, names in os.walk(os.path.join(root, top)):
             for name in sorted(names):
                 if name.endswith((".c", ".h")):
                     yield os.path.relpath(os.path.join(folder, name), root)
 
 
-def includes_of(root, tops, path, known):
+def includes_of(root, path, known):
     """The files of the tree that one file includes."""
     with open(os.path.join(root, path), encoding="utf-8") as file:
         for name in INCLUDE.findall(file.read()):
             places = [os.path.join(os.path.dirname(path), name)]
-            places += [os.path.join(top, name) for top in tops]
+            places += [os.path.join(top, name) for top in TOPS]
             yield from [place for place in map(os.path.normpath, places) if place in known][:1]
 
 
@@ -80,14 +81,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("root")
     parser.add_argument("--folder", action="append", default=[], metavar="NAME=UPPER,...,LOWER")
-    parser.add_argument("--top", action="append", metavar="NAME")
     arguments = parser.parse_args()
-    tops = arguments.top or ["src", "bench", "sim"]
-    known = set(files_of(arguments.root, tops))
+    known = set(files_of(arguments.root))
     if not known:
         parser.error(f"no C files in {arguments.root}")
     arrows = [(path, other) for path in sorted(known)
-              for other in includes_of(arguments.root, tops, path, known)]
+              for other in includes_of(arguments.root, path, known)]
     graph = {os.path.splitext(path)[0]: set() for path in known}
     for source, target in arrows:
         source, target = os.path.splitext(source)[0], os.path.splitext(target)[0]

@@ -9,6 +9,7 @@ struct transaction *transactions;
 UInt transactions_active;
 Addr transactions_mark;
 struct transaction *transaction_running;
+void (*abort_transaction)(struct transaction *, const struct abort_event *);
 
 void transaction_make_room_for_undo(struct transaction *transaction)
 {

@@ -108,6 +108,10 @@ extern Addr transactions_mark;
 /* The transaction that the running thread is in, or NULL. */
 extern struct transaction *transaction_running;
 
+/* transaction_abort, for the files that transaction.c includes: it ends a transaction that has to
+ * give way. Set by transactions_init. */
+extern void (*abort_transaction)(struct transaction *, const struct abort_event *);
+
 enum { STATUS_NESTED = 1 << 5, NESTING_MOST = 7 };
 
 void transaction_make_room_for_undo(struct transaction *transaction);

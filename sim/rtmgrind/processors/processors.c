@@ -48,13 +48,6 @@ static void forget_turns(void)
         processors[cpu] = (struct processor){.current = NOBODY_RUNS};
 }
 
-static void (*abort_transaction)(struct transaction *, const struct abort_event *);
-
-void processors_init(void (*abort)(struct transaction *, const struct abort_event *))
-{
-    abort_transaction = abort;
-}
-
 void processors_reset(void)
 {
     if (runners == NULL) {

@@ -35,9 +35,6 @@ struct runner {
 extern struct runner *runners;
 extern Int runner_running; /* index into runners: who holds the baton, or NOBODY_RUNS */
 
-/* abort: what ends a transaction whose processor goes on with another thread. Before the first. */
-void processors_init(void (*abort)(struct transaction *, const struct abort_event *));
-
 /* Needs no guard: the process has one thread, this one. A forked child keeps what the thread that
  * forked may use. */
 void processors_reset(void);

@@ -41,11 +41,8 @@ static void make_directory(UInt room)
         directory_shift--;
 }
 
-static void (*abort_transaction)(struct transaction *, const struct abort_event *);
-
-void conflict_init(void (*abort)(struct transaction *, const struct abort_event *))
+void conflict_init(void)
 {
-    abort_transaction = abort;
     make_directory(ROOM_AT_FIRST);
 }
 

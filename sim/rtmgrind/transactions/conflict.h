@@ -10,8 +10,7 @@
 
 #include "rtmgrind/common/transaction_state.h"
 
-/* abort: what ends the transaction of another processor that has to give way. */
-void conflict_init(void (*abort)(struct transaction *, const struct abort_event *));
+void conflict_init(void);
 
 /* An access outside of transactions, by the running thread or by the kernel for it. */
 void conflict_plain(Addr address, SizeT size, Bool store, Addr instruction);

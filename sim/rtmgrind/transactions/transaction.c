@@ -38,7 +38,8 @@ void transactions_init(void)
         transactions[cpu].cpu = cpu;
         footprint_init(&transactions[cpu].footprint);
     }
-    conflict_init(transaction_abort);
+    abort_transaction = transaction_abort;
+    conflict_init();
 }
 
 /* Once a transaction, and faster than the core's own memcpy. */

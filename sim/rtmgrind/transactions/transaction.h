@@ -8,9 +8,9 @@
  * commit, because every access of others to such a line aborts this transaction first (conflict.c),
  * and because only one thread runs at a time.
  *
- * A transaction of the running thread aborts by dispatch_abort, which leaves the
- * translated code at once, in the middle of a block if need be. One of another thread is rolled
- * back where it stands: its registers lie complete in its guest state while it does not run.
+ * A transaction of the running thread aborts by dispatch_abort, which leaves the translated code at
+ * once, in the middle of a block if need be. One of another thread is rolled back where it stands:
+ * its registers lie complete in its guest state while it does not run.
  */
 #ifndef RTMGRIND_TRANSACTION_H
 #define RTMGRIND_TRANSACTION_H

@@ -230,10 +230,10 @@ void *cia_allocate_slow(size_t bytes)
     /* Without allocate, which would ask for the same: it costs a malloc under the lock 3 ns of 15.
      */
     if (__builtin_expect(bytes <= SIZE_CLASS_LARGEST, 1)) {
-        uintptr_t supplied = refill_block(size_class_of(bytes));
+        uintptr_t refilled = refill_block(size_class_of(bytes));
 
-        if (__builtin_expect(supplied != 0, 1))
-            return magazine_block(supplied);
+        if (__builtin_expect(refilled != 0, 1))
+            return magazine_block(refilled);
     }
     /* Here, for all callers, because the fast path need not look. */
     block = bytes <= PTRDIFF_MAX ? allocate(bytes, &zeroed) : NULL;
@@ -325,7 +325,7 @@ void cia_free_slow(void *address)
     }
     if (__builtin_expect(page_info_is_start(info, address), 1)) {
         if (!magazines_use_sequences()) {
-            if (overflow_locked(info, address))
+            if (overflow_push_locked(info, address))
                 return;
         } else {
             ptrdiff_t area = magazine_area_here();
@@ -411,8 +411,7 @@ bool cia_trim(void)
 
     if (harden_is_on())
         hardened_release_all();
-    flush_all(); /* of all, before any heap is looked at: blocks belong to any of them
-                  */
+    flush_all(); /* before any sub-heap is trimmed: cached blocks belong to any of them */
     while ((heap = heap_lock_next(&index, ALL_HEAPS, &passed_over)) != NULL) {
         bool more = subheap_trim(heap);
 

@@ -9,7 +9,7 @@
 #define MPLACE_CIA_ALLOCATOR_H
 
 #include "cia_malloc/cpu_cache/magazine_sequences.h"
-#include "cia_malloc/cpu_cache/refill.h"
+#include "cia_malloc/pages/page_map.h"
 
 /* As cia_allocate and cia_free, for what the fast paths leave. */
 void *cia_allocate_slow(size_t bytes);

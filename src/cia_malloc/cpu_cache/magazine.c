@@ -132,8 +132,8 @@ void magazines_destroy(struct magazines *magazines)
 /* Puts those of a CPU in the tables. */
 static void enter(uint32_t cpu, struct magazines *magazines)
 {
-    /* Release: a thread that finds them sees all that was done to them. to_put comes last: who
-       finds them there finds to_take stored. */
+    /* Release: a thread that finds them sees all that was done to them. to_put comes last: a
+       thread that finds them there finds to_take stored. */
     atomic_store_explicit(&magazine_to_take[cpu], magazine_own_region(magazines),
                           memory_order_release);
     atomic_store_explicit(&magazine_to_put[cpu], magazines->region, memory_order_release);

@@ -109,9 +109,7 @@ struct magazine {
     struct magazine_store *store; /* constant, from when there is a ceiling */
     uint64_t load;                /* blocks to load at once; constant likewise */
     uint64_t ceiling_most;        /* constant likewise */
-    /* Blocks were flushed for want of room since the ceiling last rose. Off the fast paths;
-     * relaxed.
-     */
+    /* Blocks were flushed for want of room since the ceiling last rose. Relaxed: a hint. */
     atomic_bool overflowed;
 };
 

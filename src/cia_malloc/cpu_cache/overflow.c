@@ -72,7 +72,7 @@ bool overflow_by_sequence(ptrdiff_t area, const struct page_info *info, void *ad
     return put_elsewhere(&access, magazine_here(info->magazine), NULL, address);
 }
 
-bool overflow_locked(const struct page_info *info, void *address)
+bool overflow_push_locked(const struct page_info *info, void *address)
 {
     struct subheap *heap = heap_with_magazines();
 

@@ -22,7 +22,7 @@ bool overflow_by_sequence(ptrdiff_t area, const struct page_info *info, void *ad
  * Where magazines are under the sub-heap's lock: puts the block into the level. False when there is
  * no place, or the lock is taken. An exchange and a release.
  */
-bool overflow_locked(const struct page_info *info, void *address);
+bool overflow_push_locked(const struct page_info *info, void *address);
 
 /* Takes back such a block where sequences are not used or did not find a place. */
 void overflow_block(const struct page_info *info, void *address);

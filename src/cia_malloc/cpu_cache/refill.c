@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
-#include "cia_malloc/cpu_cache/housekeeping.h"
 
 /*
  * A stack hands out its last place first: turned round, the blocks come out in the class heap's
@@ -119,7 +118,8 @@ uintptr_t refill_block(unsigned size_class)
    in so many mallocs; more where that is a system call, which aborts a transaction. */
 enum { USES_BEFORE_A_LOOK = 32, USES_BEFORE_A_CALL = 4096 };
 
-/* In both, what is constant is read before the exchange, which the loads after it wait for. */
+/* Here and in overflow_push_locked, what is constant is read before the exchange, which the loads
+   after it wait for. */
 uintptr_t refill_pop_locked(unsigned size_class)
 {
     struct subheap *heap = heap_with_magazines();

@@ -197,7 +197,7 @@ static bool put(const struct magazine_access *access, const struct page_info *in
                                      : push(access->area, access->offset, info->tiny_cpu, block);
 }
 
-/* After the level took no more: closes a box, or sends a level home. */
+/* After the level took no more: closes a box, or flushes a level. */
 static bool push_elsewhere(const struct magazine_access *access, struct subheap *locked,
                            const struct page_info *info, void *block)
 {

@@ -24,7 +24,6 @@
 #include "base/random.h"
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
-#include "cia_malloc/cpu_cache/refill.h"
 #include "cia_malloc/hardened/canary.h"
 #include "cia_malloc/hardened/quarantine.h"
 #include "cia_malloc/heap/block.h"

@@ -62,9 +62,9 @@ static inline uint32_t magazine_colour(const void *block)
 }
 
 /* The block without what is said of it. */
-static inline void *magazine_block(uintptr_t waiting)
+static inline void *magazine_block(uintptr_t cached)
 {
-    return (void *)(waiting & ~(uintptr_t)MAGAZINE_UNTOUCHED);
+    return (void *)(cached & ~(uintptr_t)MAGAZINE_UNTOUCHED);
 }
 
 #endif

@@ -200,7 +200,8 @@ static inline void class_heap_put(struct class_heap *heap, struct span *span, ui
 void class_heap_remember(struct class_heap *heap, struct span *span);
 
 /*
- * Makes a span with blocks put back a recent one. Returns true when it is entirely free: settle it.
+ * Makes a span with blocks put back a recent one. Returns true when it is entirely free: the
+ * caller then calls class_heap_reconcile.
  */
 static inline bool class_heap_record(struct class_heap *heap, struct span *span)
 {

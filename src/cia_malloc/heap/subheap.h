@@ -10,7 +10,7 @@
  * A thread that finds the lock taken goes elsewhere if it can: malloc to another sub-heap
  * (heap_acquire in heap_table.h), free to the remote words. It waits only when it holds no lock, or
  * holds one below a signal handler and waits for another. The kernel is not asked for anything
- * under the lock, so it is locked for microseconds, unless its holder is preempted or stopped.
+ * under the lock, so it is held for microseconds, unless its holder is preempted or stopped.
  */
 #ifndef MPLACE_CIA_SUBHEAP_H
 #define MPLACE_CIA_SUBHEAP_H
@@ -86,7 +86,7 @@ static inline bool subheap_try_lock(struct subheap *heap)
 }
 
 enum {
-    SUBHEAP_SPINS = 200,        /* longer than the lock is locked by a thread that runs */
+    SUBHEAP_SPINS = 200,        /* longer than a thread that runs holds the lock */
     SUBHEAP_SLEEP_NS = 1000000, /* at most, before the sleeper looks again */
 };
 
@@ -116,7 +116,7 @@ static inline void subheap_unlock(struct subheap *heap)
         subheap_release(heap);
 }
 
-/* The functions below want the lock locked. */
+/* The caller of the functions below must hold the lock. */
 
 /*
  * Makes the class heap have a block to hand out where it has none: drains the inbox, looks further,
@@ -191,7 +191,8 @@ bool subheap_gather_pages(struct subheap *heap);
 void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bits);
 
 /* After some of those: how many bytes they were, all of this sub-heap. Drains it when its inbox is
-   full; with another sub-heap's lock, locked, when that is given up. */
+   full. locked: another sub-heap whose lock the caller holds, or NULL; with one, the drain waits
+   until that lock is given up. */
 void subheap_freed_remotely(struct subheap *heap, size_t bytes, struct subheap *locked);
 
 /* Once, before the first sub-heap: how far runs go through the L2 before they repeat. Idempotent.

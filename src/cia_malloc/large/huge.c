@@ -35,7 +35,7 @@ static struct place place_of(uint32_t colour, size_t alignment)
 
     if (alignment <= LINE_BYTES)
         place.offset += (size_t)colour * LINE_BYTES;
-    /* Beyond a page what is closed before the block is a multiple of its alignment, if that is no
+    /* Beyond a page the guard before the block is a multiple of its alignment, if that is no
        whole chunk. */
     if (alignment > cycle)
         place = (struct place){
@@ -63,7 +63,7 @@ static void *map_new(size_t bytes, struct place place, uint8_t node)
     }
     void *block = huge_begin(record, offset);
     if (block != NULL && harden_is_on())
-        huge_close_both_sides(record);
+        huge_protect_both_sides(record);
     return block;
 }
 
@@ -128,14 +128,14 @@ void *huge_allocate(size_t bytes, size_t alignment, uint32_t colour, uint8_t nod
     struct place place = place_of(colour, alignment);
     void *block;
 
-    *zeroed = harden_is_on(); /* what was closed was purged */
+    *zeroed = harden_is_on(); /* what was protected was purged */
     if (!harden_is_on())
         block = reuse(bytes, place, node);
     else if (place.alignment > PAGE_BYTES)
         block = NULL;
     else
-        block = huge_reopen(round_up_to_pages(bytes + place.offset + place.turn_bytes),
-                            place.offset + place.turn_bytes, node);
+        block = huge_reuse_protected(round_up_to_pages(bytes + place.offset + place.turn_bytes),
+                                     place.offset + place.turn_bytes, node);
     if (block != NULL)
         return block;
     *zeroed = true;

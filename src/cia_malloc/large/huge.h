@@ -5,8 +5,8 @@
  * for a while: see huge_keep.h.
  *
  * With CIA_HARDEN=1 every block above the last class is one, as long as they are not very many. The
- * pages before and behind those of the block are closed; and those of a freed block, while its
- * mapping is kept: no other block begins there meanwhile. See huge_guarded.h.
+ * pages before and behind those of the block are guard pages; and so are those of a freed block,
+ * while its mapping is kept: no other block begins there meanwhile. See huge_guarded.h.
  */
 #ifndef MPLACE_CIA_HUGE_H
 #define MPLACE_CIA_HUGE_H

@@ -10,9 +10,10 @@
 enum {
     /* Mappings with guard pages on both sides are three to the kernel, which has 65,530 for a
        process. With so many of them blocks that can do without a mapping do without. */
-    CLOSED_MOST = 16 << 10,
-    /* So many mappings of freed blocks stay closed; the oldest of more may serve another block. */
-    CLOSED_KEPT = HUGE_CACHE_SLOTS / 2,
+    GUARDED_MOST = 16 << 10,
+    /* So many mappings of freed blocks stay protected; the oldest of more may serve another block.
+     */
+    PROTECTED_KEPT = HUGE_CACHE_SLOTS / 2,
 };
 
 bool huge_guarded_is_wanted(void)
@@ -22,32 +23,32 @@ bool huge_guarded_is_wanted(void)
     if (!harden_is_on())
         return false;
     huge_totals(&bytes, &blocks);
-    return blocks < CLOSED_MOST;
+    return blocks < GUARDED_MOST;
 }
 
-/* How much of a mapping is closed before the pages of its block. */
-static size_t closed_before(const struct huge *record)
+/* Bytes of guard pages before the pages of the block. */
+static size_t guard_before(const struct huge *record)
 {
     return (size_t)(record->block - record->base) & ~(size_t)(PAGE_BYTES - 1);
 }
 
-void huge_close_both_sides(const struct huge *record)
+void huge_protect_both_sides(const struct huge *record)
 {
-    (void)page_source_protect(record->base, closed_before(record));
+    (void)page_source_protect(record->base, guard_before(record));
     (void)page_source_protect(record->base + record->mapped_bytes, record->spare_bytes);
 }
 
-bool huge_close_whole(const struct huge *record)
+bool huge_protect_whole(const struct huge *record)
 {
     return page_source_purge(record->base, record->mapped_bytes) &&
            page_source_protect(record->base, record->mapped_bytes);
 }
 
-void *huge_reopen(size_t total, size_t offset, uint8_t node)
+void *huge_reuse_protected(size_t total, size_t offset, uint8_t node)
 {
     size_t least = total + huge_guard_bytes(), before = offset & ~(size_t)(PAGE_BYTES - 1);
     struct huge *oldest =
-        huge_cache_count() > CLOSED_KEPT ? huge_cache_take_oldest(UINT64_MAX) : NULL;
+        huge_cache_count() > PROTECTED_KEPT ? huge_cache_take_oldest(UINT64_MAX) : NULL;
 
     if (oldest == NULL)
         return NULL;

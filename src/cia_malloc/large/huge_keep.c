@@ -101,9 +101,9 @@ bool huge_keep(struct huge *huge, uint64_t now)
     if (decay_milliseconds() == DECAY_AT_ONCE || huge->mapped_bytes > most)
         return false;
     make_room(huge->mapped_bytes, most);
-    /* Hardened: addresses without memory. Else the program may have closed a part, which the next
-       block must be able to touch. Should the kernel refuse, it goes back as a whole. */
-    if (harden_is_on() ? !huge_close_whole(huge)
+    /* Hardened: addresses without memory. Else the program may have protected a part, which the
+       next block must be able to touch. Should the kernel refuse, it goes back as a whole. */
+    if (harden_is_on() ? !huge_protect_whole(huge)
                        : !page_source_unprotect(huge->base, huge->mapped_bytes))
         return false;
     if (!harden_is_on())

@@ -40,7 +40,7 @@ static inline size_t round_up_to_pages(size_t bytes)
     return (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
 }
 
-/* Bytes that are closed behind a mapping's block, at least. */
+/* Bytes of guard pages behind a mapping's block, at least. */
 static inline size_t huge_guard_bytes(void)
 {
     return harden_is_on() ? PAGE_BYTES : 0;

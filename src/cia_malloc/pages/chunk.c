@@ -92,7 +92,7 @@ static uint32_t next_page(const uint64_t *map, uint32_t from, bool value)
 
 /* With CIA_HARDEN=1: who writes on and on behind a block, or before it, ends where the chunk does,
    and not in the tables of the allocator. Both pages count as taken, and belong to no run. */
-static void close_ends(struct chunk *chunk)
+static void protect_ends(struct chunk *chunk)
 {
     uint32_t last = chunk->mapped_pages - 1u;
 
@@ -142,7 +142,7 @@ struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge)
     if (pages < CHUNK_PAGES)
         set_range(chunk->used, pages, CHUNK_PAGES - pages, true);
     if (chunk->marks != NULL)
-        close_ends(chunk);
+        protect_ends(chunk);
     return chunk;
 }
 

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 enum {
-    ADDRESS_BITS = 47, /* user space of 4-level page tables, and all that mmap gives
-                          without a hint above it */
+    /* User space of 4-level page tables, and all that mmap gives without a hint above it. */
+    ADDRESS_BITS = 47,
     LEAF_BITS = 12,
     ROOT_BITS = ADDRESS_BITS - CHUNK_SHIFT - LEAF_BITS,
 };
@@ -66,8 +66,10 @@ bool page_source_unmap(void *address, size_t bytes);
  */
 bool page_source_purge(void *address, size_t bytes);
 
-/* Whoever touches the pages from now on is ended by the kernel, until they are opened again. False,
- * nothing changed, when the kernel refuses: each change of this kind costs it a mapping. */
+/*
+ * page_source_protect: a thread that touches the pages gets SIGSEGV, until page_source_unprotect.
+ * False, nothing changed, when the kernel refuses: each change of this kind costs it a mapping.
+ */
 bool page_source_protect(void *address, size_t bytes);
 bool page_source_unprotect(void *address, size_t bytes);
 
