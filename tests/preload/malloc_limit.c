@@ -2,13 +2,14 @@
  * SPDX-License-Identifier: MIT
  *
  * At a limit of the address space an allocation fails with ENOMEM, what was allocated stays intact,
- * and once something is freed, or the limit rises, allocation works again.
+ * and once something is freed, on whichever CPU, or the limit rises, allocation works again.
  */
 #include "expect.h"
 
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -92,6 +93,41 @@ static void the_limit_is_enomem_and_the_blocks_come_back(size_t size)
     free(block);
 }
 
+static void run_on(int cpu)
+{
+    cpu_set_t one;
+
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    EXPECT(sched_setaffinity(0, sizeof one, &one) == 0);
+}
+
+/* On the first and the last CPU that the process may use; one CPU does as well. */
+static void what_is_freed_on_one_cpu_is_had_on_another(size_t size)
+{
+    cpu_set_t allowed;
+    int first = -1, last = -1;
+    size_t count, again;
+
+    EXPECT(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &allowed)) {
+            first = first < 0 ? cpu : first;
+            last = cpu;
+        }
+    }
+    limit_to((size_t)24 << 20);
+    run_on(first);
+    struct link *chain = fill_to_the_limit(size, &count);
+    free_chain(chain, count);
+    run_on(last);
+    chain = fill_to_the_limit(size, &again);
+    EXPECT(again >= count / 4 * 3);
+    free_chain(chain, again);
+    EXPECT(sched_setaffinity(0, sizeof allowed, &allowed) == 0);
+    EXPECT(setrlimit(RLIMIT_AS, &unlimited) == 0);
+}
+
 static void *fill_and_free(void *argument)
 {
     size_t count;
@@ -129,6 +165,8 @@ int main(void)
     EXPECT(getrlimit(RLIMIT_AS, &unlimited) == 0);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         the_limit_is_enomem_and_the_blocks_come_back(sizes[i]);
+    what_is_freed_on_one_cpu_is_had_on_another(16);
+    what_is_freed_on_one_cpu_is_had_on_another(100);
     threads_may_hit_the_limit_together();
     return 0;
 }

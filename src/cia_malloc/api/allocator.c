@@ -52,12 +52,19 @@ static bool takes_pages(size_t alignment, size_t bytes)
 /* A block from the locked sub-heap, which is unlocked. */
 static void *take_and_unlock(struct subheap *heap, size_t alignment, size_t bytes, bool *zeroed)
 {
-    void *block;
+    void *block = NULL;
 
     if (takes_pages(alignment, bytes))
         return large_allocate_and_unlock(heap, bytes, alignment, zeroed);
-    block = alignment > LINE_BYTES ? take_aligned(heap, alignment, bytes)
-                                   : subheap_allocate(heap, size_class_of(bytes), zeroed);
+    if (alignment > LINE_BYTES) {
+        block = take_aligned(heap, alignment, bytes);
+    } else {
+        /* In a line of its own a tiny block would take as much as two or four. */
+        if (tiny_serves(bytes) && (block = tiny_take_from(heap, bytes)) != NULL)
+            *zeroed = false;
+        else
+            block = subheap_allocate(heap, size_class_of(bytes), zeroed);
+    }
     subheap_unlock(heap);
     return block;
 }

@@ -168,6 +168,18 @@ void *tiny_allocate(size_t bytes)
     return block;
 }
 
+void *tiny_take_from(struct subheap *heap, size_t bytes)
+{
+    unsigned tiny = bytes > TINY_LEAST;
+    char *block;
+
+    if (tiny_heap_take(&heap->tiny, tiny, &block, 1) == 0)
+        return NULL;
+    heap->tiny.classes[tiny].allocations++;
+    *tiny_mark(block) = 0;
+    return block;
+}
+
 static void check_start(const struct page_info *info, const void *block)
 {
     if (__builtin_expect((uintptr_t)block % tiny_bytes(info->size_class - CLASS_TINY) != 0, 0))

@@ -41,6 +41,12 @@ void *tiny_pop(size_t bytes);
 /* A block for such a request; NULL when out of memory. Its contents are what they are. */
 void *tiny_allocate(size_t bytes);
 
+/*
+ * As memory ends, for the holder of the lock of whichever CPU's sub-heap: a block for a request that
+ * tiny_serves; NULL when it has none and cannot grow.
+ */
+void *tiny_take_from(struct subheap *heap, size_t bytes);
+
 /* For a page with page_info_is_tiny. The process ends if it is no block, or a free one. */
 void tiny_free(const struct page_info *info, void *block);
 
