@@ -22,6 +22,15 @@ note()
     printf '%s: %s\n' "$mplace_program" "$*" >&2
 }
 
+# report NAME ARGUMENT...: what scripts/report computes and writes, on standard output.
+report()
+{
+    local python=/usr/bin/python3
+
+    [[ -x $python ]] || python=$(type -P python3) || die "python3 is not installed; on Debian: apt-get install python3"
+    "$python" -I -B -X utf8 "$mplace_parts/report" "$@"
+}
+
 # What ends a subcommand by set -e was not expected to fail, and may have said nothing. ("set -E": in
 # functions too. A subshell that ends so is a command that fails in the shell above it.)
 set -E

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+"""What mplace computes and writes: tables, pages, judgements. See README.md.
+
+Called by the subcommands, which run the programs: python3 -I -B -X utf8 FOLDER REPORT ARGUMENT...
+"""
+
+import importlib
+import sys
+
+# The module of each report. Its main(arguments) writes to standard output and returns the exit status.
+REPORTS = {
+    "claims": "claims.main",
+    "compare": "compare.main",
+    "doctor": "doctor.main",
+    "plot": "plot.main",
+    "rows": "rows",
+}
+
+
+def run(arguments):
+    """Runs the report that the arguments name; the exit status."""
+    if not arguments or arguments[0] not in REPORTS:
+        raise SystemExit(f"report: one of {', '.join(REPORTS)} is wanted")
+    return importlib.import_module(REPORTS[arguments[0]]).main(arguments[1:])
+
+
+if __name__ == "__main__":
+    # Names of files and programs may be any bytes: they come and go as they are.
+    sys.stdout.reconfigure(errors="surrogateescape", newline="\n")
+    sys.stderr.reconfigure(errors="surrogateescape")
+    sys.exit(run(sys.argv[1:]))
