@@ -28,7 +28,7 @@ die()
 
 # A name with "|" is the same thing under the names of different Debian releases. The emulator is built
 # from valgrind's parts; the allocators are what sweeps compare with.
-build_packages='gcc libc6-dev make cmake pkg-config systemtap-sdt-dev libhwloc-dev libpfm4-dev
+build_packages='gcc libc6-dev make cmake python3 pkg-config systemtap-sdt-dev libhwloc-dev libpfm4-dev
     valgrind parallel datamash gnuplot-nox fonts-dejavu-core util-linux
     libjemalloc2 libmimalloc2.0|libmimalloc3 libtcmalloc-minimal4|libtcmalloc-minimal4t64
     libtbbmalloc2'

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * What a count is wanted for, whatever the processor calls the event: "--counters l1d-misses". The
- * names are those that scripts/mplace-claims-points.awk asks for.
+ * names are those that scripts/report/claims asks for.
  */
 #ifndef BENCH_HARNESS_COUNTER_ROLES_H
 #define BENCH_HARNESS_COUNTER_ROLES_H

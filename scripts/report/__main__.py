@@ -5,6 +5,8 @@ Called by the subcommands, which run the programs: python3 -I -B -X utf8 FOLDER 
 """
 
 import importlib
+import os
+import signal
 import sys
 
 # The module of each report. Its main(arguments) writes to standard output and returns the exit status.
@@ -13,7 +15,6 @@ REPORTS = {
     "compare": "compare.main",
     "doctor": "doctor.main",
     "plot": "plot.main",
-    "rows": "rows",
 }
 
 
@@ -24,8 +25,19 @@ def run(arguments):
     return importlib.import_module(REPORTS[arguments[0]]).main(arguments[1:])
 
 
+def end(status):
+    """Ends the process. What cannot be written is exit 1; the subcommand says which output it was."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os._exit(1)
+    sys.exit(status)
+
+
 if __name__ == "__main__":
+    # As other programs end, whose reader goes first.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     # Names of files and programs may be any bytes: they come and go as they are.
     sys.stdout.reconfigure(errors="surrogateescape", newline="\n")
     sys.stderr.reconfigure(errors="surrogateescape")
-    sys.exit(run(sys.argv[1:]))
+    end(run(sys.argv[1:]))

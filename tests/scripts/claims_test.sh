@@ -396,24 +396,6 @@ processors_and_threads_are_never_mixed()
     expect_verdict "$concurrency" "$tsx"
 }
 
-both_awks_of_debian_say_the_same()
-{
-    local name said=
-
-    { echo "$header"; ring_under_tts 2000000; aborting glibc emulated 1000; bent 2048 4096 60000; tree cia tts none 64 1; } >a.csv
-    for name in mawk gawk; do
-        type -P $name >/dev/null || continue
-        mkdir -p $name
-        ln -sf "$(type -P $name)" $name/awk
-        PATH=$scratch/$name:$PATH run "$mplace" claims a.csv
-        expect "exit status with $name" 0 "$status"
-        cp out $name.out
-        said+=" $name.out"
-    done
-    [[ $said == *' '*' '* ]] || skip "only one awk is installed"
-    cmp mawk.out gawk.out >&2 || fail "the two differ"
-}
-
 a_bad_file_is_one_line_and_exit_2()
 {
     run "$mplace" claims

@@ -283,26 +283,6 @@ assert [t.text for t in own.iter("title")][0].endswith(": 16 hot blocks")
 PROGRAM
 }
 
-both_awks_of_debian_say_the_same()
-{
-    local name form tried=0
-
-    VALGRIND_LIB=$build_folder/lib/mplace/valgrind valgrind -q --tool=setgrind --setgrind-out=record \
-        "$program" locked 500
-    for name in mawk gawk; do
-        type -P $name >/dev/null || continue
-        tried=$((tried + 1))
-        for form in text html json; do
-            MPLACE_TITLE='a <title>' "$name" -v top=5 -v names=one:two -v status=0 -v status2=1 \
-                -f "$source_folder/scripts/mplace-doctor-record.awk" \
-                -f "$source_folder/scripts/mplace-doctor-$form.awk" record record
-        done >"$name.out"
-    done
-    [[ $tried -eq 2 ]] || skip "only one awk is installed"
-    [[ -s mawk.out ]] || fail "nothing is said"
-    cmp mawk.out gawk.out >&2 || fail "the two differ"
-}
-
 bad_options_are_one_line_and_exit_2()
 {
     run "$mplace" doctor -- ; expect_refusal "which program?"

@@ -290,35 +290,6 @@ different_processors_get_figures_of_their_own()
     grep -q 'on Some CPU' both || fail "Some CPU has no figure"
 }
 
-# On a busy machine a writer may find its reader gone between two parts of what it writes.
-a_slow_writer_in_a_pipe_does_not_end_it()
-{
-    local size real
-
-    {
-        echo "$header"
-        for size in {64..4096..32}; do
-            row glibc tts none "$size" 1 1000000.123
-            row cia tts none "$size" 1 5000000.123
-        done
-    } >a.csv
-    real=$(type -P sort)
-    mkdir bin
-    cat >bin/sort <<END
-#!/bin/sh
-"$real" "\$@" >"$scratch/sorted.\$\$" || exit
-head -c 1000 "$scratch/sorted.\$\$" || exit
-[ "\$(wc -c <"$scratch/sorted.\$\$")" -le 1000 ] || { echo >>"$scratch/slow"; sleep 0.1; }
-tail -c +1001 "$scratch/sorted.\$\$"
-END
-    chmod +x bin/sort
-    PATH=$scratch/bin:$PATH plot a.csv
-    expect "exit status" 0 "$status"
-    [[ $(wc -l <slow) -gt 5 ]] || fail "nothing was slow"
-    PATH=$scratch/bin:$PATH run "$mplace" claims a.csv
-    expect "exit status of claims" 0 "$status"
-}
-
 a_malformed_result_is_one_line_and_nothing_is_left()
 {
     plot missing.csv

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+mplace_report_tests(claims_placement
+    glibc_degraded_near_every_named_size_holds
+    glibc_degraded_nowhere_differs
+    a_named_size_that_is_good_differs
+    a_named_size_that_was_not_tried_is_no_difference
+    runs_that_disagree_about_a_named_size_decide_nothing
+    glibc_alone_is_not_judged
+    rows_of_another_lock_or_of_the_tree_or_emulated_do_not_tell
+    the_table_has_a_degraded_size_a_line
+    the_table_has_a_column_of_misses_where_they_were_counted
+    time_that_goes_with_misses_holds
+    time_that_goes_against_misses_differs
+    misses_that_never_vary_tell_nothing
+    misses_of_two_sizes_tell_nothing
+    sizes_above_the_knee_are_not_taken
+    without_counters_the_fullest_sets_are_told
+    cia_not_below_rand_not_below_glibc_holds
+    one_of_the_two_comparisons_is_enough_to_differ
+    the_order_is_judged_under_each_lock_apart
+    the_order_needs_all_three_under_one_lock
+    cia_without_a_degraded_size_holds
+    cia_with_a_degraded_size_differs
+    cias_capacity_aborts_from_one_per_cent_on_differ
+    cia_without_any_capacity_abort_is_told)

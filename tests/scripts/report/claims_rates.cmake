@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+mplace_report_tests(claims_rates
+    the_first_of_two_that_are_as_fast_is_the_best
+    a_rate_of_zero_is_no_rival
+    without_rates_there_is_no_best
+    below_seven_tenths_of_the_best_is_degraded
+    an_allocator_alone_is_compared_with_nothing
+    a_degraded_median_with_a_fast_run_is_doubtful
+    the_least_share_is_told_and_the_least_size_that_has_it
+    ratios_are_those_of_sizes_with_both_locks
+    below_nineteen_twentieths_at_one_size_of_ten_is_not_in_general
+    below_at_two_sizes_of_ten_is_below
+    a_run_that_is_not_below_makes_a_size_not_below
+    no_size_in_common_is_said
+    the_knee_is_the_least_size_from_which_on_the_rate_stays_below_its_level
+    a_dip_that_ends_is_no_knee
+    small_sizes_are_the_level_and_no_knee
+    sizes_up_to_1_kib_are_small
+    without_small_sizes_there_is_no_level)

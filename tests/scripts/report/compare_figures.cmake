@@ -1,0 +1,15 @@
+mplace_report_tests(compare_figures
+    an_odd_number_of_rounds_has_the_middle_one_as_median
+    an_even_number_of_rounds_has_the_mean_of_the_middle_two
+    the_median_of_two_is_exact_before_it_is_rounded
+    what_was_not_measured_in_every_round_has_no_median
+    what_is_no_number_ends_the_report_with_its_text
+    the_least_is_of_the_allocators_named
+    the_first_of_equals_is_the_least
+    zero_is_nobodys_least
+    the_ratio_and_its_allocator_are_the_last_columns
+    without_the_subject_or_another_there_is_no_ratio
+    a_job_is_named_by_what_it_has
+    memory_is_judged_against_the_common_allocators_that_are_there
+    memory_is_judged_against_all_others_where_no_common_one_is_there
+    a_column_has_at_most_ten_characters_of_a_name)

@@ -1,0 +1,12 @@
+mplace_report_tests(compare_memory
+    a_sample_of_a_passing_second_is_left_out
+    a_variant_is_part_of_the_workloads_name
+    moments_are_in_the_order_in_which_they_came
+    jobs_are_in_the_order_in_which_they_were_run
+    a_moment_shows_medians_and_the_ratio_to_the_least_other
+    every_quantity_has_its_most_and_its_last
+    a_moment_that_only_some_came_to_is_left_out
+    an_allocator_that_failed_the_job_takes_no_moment_from_the_others
+    what_missed_a_round_has_no_figure
+    zero_is_shown_and_no_ratio_is_to_it
+    a_long_moment_is_cut_at_its_column)

@@ -1,0 +1,17 @@
+mplace_report_tests(compare_table
+    times_are_in_the_unit_that_leaves_few_digits
+    a_row_has_the_time_of_each_and_the_ratio_to_the_fastest_other
+    a_row_of_memory_is_in_mebibytes
+    times_are_compared_with_all_others
+    memory_is_compared_with_the_common_allocators_alone
+    rows_are_in_the_order_of_the_jobs
+    an_allocator_that_missed_a_round_failed
+    a_job_that_failed_under_all_has_no_ratio
+    means_over_each_other_and_over_the_best_are_geometric
+    means_are_by_numbers_of_threads_too
+    one_number_of_threads_has_no_mean_of_all
+    means_of_memory_leave_out_jobs_whose_least_peak_is_below_10_mib
+    a_mean_of_no_job_is_a_dash
+    jobs_far_behind_come_worst_first_and_equals_in_their_order
+    a_job_at_125_percent_is_not_far_behind
+    a_command_has_the_two_tables_and_no_means)

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+mplace_report_tests(doctor_html
+    markup_in_names_stays_text
+    no_line_ends_before_a_sign_for_per_cent
+    each_set_with_hot_blocks_has_a_bar_and_its_number
+    a_bar_stands_at_its_set
+    a_bar_stands_on_the_axis
+    a_line_at_the_ways_and_the_highest_bar_are_numbered
+    a_bar_that_is_hardly_higher_than_the_ways_has_no_number
+    a_picture_says_in_words_what_it_shows
+    what_is_above_the_ways_is_drawn_apart
+    what_is_above_the_ways_is_hatched
+    the_pictures_of_a_place_have_one_scale
+    the_ways_have_room_above_where_nothing_is_higher
+    a_place_without_hot_blocks_has_no_picture
+    a_place_that_the_other_run_lacks_has_one_picture
+    the_busiest_place_is_drawn_where_none_is_to_blame
+    the_verdict_has_a_class_of_its_own
+    sizes_are_a_table_with_a_column_for_each_figure_of_each_run
+    a_section_that_the_other_run_lacks_is_not_seen
+    at_most_three_kinds_of_block_fill_a_set)

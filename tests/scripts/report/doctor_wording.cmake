@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT
+mplace_report_tests(doctor_wording
+    thousands_are_parted
+    one_is_named_as_one
+    halves_of_a_per_cent_go_to_the_even_number
+    of_nothing_any_part_is_0_per_cent
+    a_rate_has_a_digit_that_counts
+    sizes_are_one_number_if_they_are_equal
+    the_verdict_is_a_sentence_with_its_figures
+    what_is_modelled_is_told
+    a_harmless_placement_is_said_to_be_so
+    the_comparison_has_both_rates
+    exit_statuses_that_differ_are_told
+    the_spread_tells_how_even_it_could_be
+    as_many_blocks_as_sets_could_lie_one_in_each
+    blocks_that_are_never_hot_lie_nowhere
+    the_shares_are_of_all_visits
+    a_program_without_a_mutex_is_told_so
+    sections_that_fit_are_told_with_the_largest
+    a_single_section_that_fits_is_one
+    sections_that_overflow_are_counted
+    a_section_is_told_with_its_average
+    of_a_section_that_overflows_the_lines_until_then_are_told
+    waits_and_sections_that_never_end_are_told
+    what_fills_a_set_is_told_for_each_overflow
+    what_is_elsewhere_is_told_in_per_cent)

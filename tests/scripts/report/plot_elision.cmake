@@ -1,0 +1,10 @@
+mplace_report_tests(plot_elision
+    each_locked_section_weighs_the_same_whichever_run_it_is_of
+    aborts_are_in_percent_of_the_transactions_started
+    one_percent_of_capacity_aborts_is_full
+    shares_have_six_digits
+    a_blank_count_is_none
+    rows_without_transactions_tell_nothing
+    an_emulated_cache_has_a_group_of_its_own
+    native_transactions_come_after_emulated_ones
+    a_series_is_an_allocator)

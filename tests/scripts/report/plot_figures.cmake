@@ -1,0 +1,19 @@
+mplace_report_tests(plot_figures
+    a_quote_in_a_text_is_doubled
+    the_axis_is_marked_at_powers_of_two_from_16
+    a_script_has_the_data_and_draws_both_formats
+    the_title_names_benchmark_processor_and_hosts
+    a_figure_without_ttstle_says_why
+    the_last_lock_is_filled_the_one_before_open_the_first_of_three_small
+    long_names_make_a_legend_of_three_columns
+    the_values_of_a_point_come_up_under_its_series
+    sets_are_drawn_once_an_allocator_each_smaller_than_the_one_below
+    sets_that_were_not_counted_are_missing_values
+    the_sets_are_those_of_the_processor_or_of_the_cache_that_was_counted_or_64
+    the_axis_of_elision_begins_below_the_least_in_fixed_steps
+    the_rings_elision_is_a_row_an_allocator_the_last_of_the_legend_below
+    the_title_of_elision_names_the_cache_or_the_processor
+    each_cause_has_a_scale_of_its_own_to_1_percent_at_the_least
+    the_left_causes_name_the_y_axis_and_the_lower_ones_the_x_axis
+    the_legend_of_aborts_has_no_points
+    sets_are_a_row_an_allocator_and_a_column_a_set)

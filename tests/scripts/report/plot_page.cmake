@@ -1,0 +1,19 @@
+mplace_report_tests(plot_page
+    the_figures_come_with_the_number_of_rows_that_are_drawn
+    rows_without_rate_and_transactions_are_not_counted
+    each_figure_has_its_script
+    the_sets_of_the_wanted_sizes_are_drawn
+    a_row_that_is_there_twice_counts_once
+    what_shows_nothing_is_refused
+    a_malformed_result_is_refused_by_its_name
+    names_are_text
+    the_ids_of_an_inline_figure_are_its_own
+    the_claims_are_linked_where_they_were_judged
+    the_sets_are_with_the_ring_alone
+    captions_are_those_of_the_benchmark
+    what_is_not_drawn_is_told
+    the_page_says_what_was_measured_where_and_when
+    the_machine_is_described_in_words
+    warnings_come_after_the_first_findings_or_first_of_all
+    settings_and_commands_are_told
+    settings_that_no_row_has_are_left_out)

@@ -1,0 +1,16 @@
+mplace_report_tests(plot_rates
+    a_point_is_the_median_of_its_runs
+    the_median_of_an_even_number_lies_between_the_two_in_the_middle
+    the_points_of_a_series_are_in_the_order_of_their_sizes
+    the_sets_are_those_of_the_first_run
+    the_best_is_under_the_same_lock_at_the_same_size
+    half_of_the_best_is_not_bad
+    where_no_allocator_has_any_rate_none_is_bad
+    ttstle_that_did_not_elide_is_no_series
+    a_row_without_a_rate_is_no_point
+    the_series_are_in_the_order_of_the_legend
+    the_ring_is_figure_1_and_comes_first_and_the_tree_is_figure_2
+    the_tree_alone_is_figure_2
+    a_second_group_of_a_benchmark_has_a_number_behind_its_name
+    processors_have_groups_of_their_own
+    the_sizes_of_a_group_are_those_of_all_its_series)

@@ -1,0 +1,13 @@
+mplace_report_tests(plot_tables
+    the_summary_has_median_and_lowest_rate_and_the_bad_sizes
+    tables_have_the_legend_from_below
+    the_five_worst_sizes_are_told_the_worst_first
+    the_worst_sizes_have_their_sets
+    sets_that_were_not_counted_are_blank
+    each_series_has_a_body_of_its_own_among_the_worst
+    a_series_that_is_bad_is_found_with_its_worst_size
+    a_series_that_is_not_bad_is_found_with_its_worst_size
+    of_sizes_as_bad_as_each_other_the_first_as_text_is_told
+    findings_begin_with_the_fewest_bad_sizes_then_follow_the_legend
+    an_allocator_without_capacity_aborts_is_found
+    an_allocator_with_capacity_aborts_is_found_and_comes_last)

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT
+mplace_report_tests(rows
+    the_header_is_that_of_the_shell
+    a_row_has_its_fields_by_name
+    a_dash_is_a_blank_field
+    rows_that_differ_in_their_date_alone_are_equal
+    the_cache_of_an_emulated_row_is_that_of_its_host
+    a_cache_that_is_no_shape_is_not_known
+    bytes_that_are_no_text_are_kept
+    only_a_line_feed_ends_a_row
+    a_file_that_cannot_be_read_is_refused
+    an_empty_file_is_refused
+    a_half_row_is_refused
+    another_header_is_refused
+    a_header_alone_is_refused
+    an_absolute_name_is_told_as_it_is
+    another_number_of_fields_is_refused
+    a_benchmark_or_allocator_or_lock_that_is_none_is_refused
+    a_size_or_seed_that_is_no_number_is_refused
+    a_rate_that_is_no_number_is_refused
+    only_an_emulated_row_may_have_no_rate
+    counts_that_are_no_numbers_are_refused
+    counters_that_are_no_pairs_are_refused
+    the_first_field_that_is_wrong_is_told
+    a_refusal_is_one_line_and_nothing_is_reported
+    a_name_may_begin_with_a_dash)
