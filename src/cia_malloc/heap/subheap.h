@@ -15,9 +15,9 @@
 #ifndef MPLACE_CIA_SUBHEAP_H
 #define MPLACE_CIA_SUBHEAP_H
 
+#include "cia_malloc/heap/cached_block.h"
 #include "cia_malloc/heap/class_heap.h"
 #include "cia_malloc/heap/remote_free.h"
-#include "cia_malloc/heap/tiny_heap.h"
 #include "cia_malloc/pages/page_heap.h"
 
 struct magazines;
@@ -51,7 +51,6 @@ struct subheap {
 
     _Alignas(LINE_BYTES) uint8_t large_colour[LARGE_CURSORS];
     struct class_heap classes[SIZE_CLASS_COUNT];
-    struct tiny_heap tiny;
 
     struct subheap *full_inbox; /* one that has waited for the end of the holder's work, or NULL */
 
