@@ -61,8 +61,8 @@ static void read_inbox(const struct target *target, uint64_t remote_address,
 
 /* ---- all of it ---- */
 
-static void add_subheap(const struct target *target, const struct live_cia *live, uint64_t address,
-                        bool sequences, struct cia_summary *summary)
+static void add_subheap(const struct target *target, uint64_t address, bool sequences,
+                        struct cia_summary *summary)
 {
     static struct subheap heap;
     static struct quarantine quarantine;
@@ -114,7 +114,7 @@ bool read_cia(const struct target *target, uint64_t page, struct cia_summary *su
     }
     for (unsigned i = 0; i < ALL_HEAPS; i++) {
         if (heaps[i] != 0)
-            add_subheap(target, &live, heaps[i], sequences, summary);
+            add_subheap(target, heaps[i], sequences, summary);
     }
     totals->huge_bytes = target_read_u64(target, live.huge.bytes);
     totals->huge_blocks = target_read_u64(target, live.huge.blocks);

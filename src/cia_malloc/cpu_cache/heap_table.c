@@ -8,6 +8,7 @@
 #include "base/cache_geometry.h"
 #include "base/futex.h"
 #include "base/memory_nodes.h"
+#include "base/report.h"
 #include "base/settings.h"
 #include "base/spin.h"
 #include "cia_malloc/pages/harden_mode.h"
@@ -46,6 +47,11 @@ static enum lines lines_setting(void)
 {
     static const char *const choices[] = {"exclusive", "compact", "auto"};
     enum lines lines = (enum lines)setting_choice("CIA_LINES", choices, 3, LINES_AUTO);
+    const char *tiny = setting_text("CIA_TINY");
+
+    if (tiny != NULL)
+        report_line("mplace: CIA_TINY=%s is not a setting any more; CIA_LINES=compact packs blocks",
+                    tiny);
 
     return harden_is_on() ? LINES_EXCLUSIVE : lines;
 }

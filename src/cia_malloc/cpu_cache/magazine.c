@@ -71,24 +71,12 @@ static size_t store_bytes_of(unsigned size_class)
 {
     size_t bytes = offsetof(struct magazine_store, stack) + ceiling_of(size_class) * sizeof(char *);
 
-    if (!class_is_cached(size_class))
-        return 0;
     return ((bytes + LINE_BYTES - 1) / LINE_BYTES | 1) * LINE_BYTES;
 }
 
 static size_t bytes_of_regions(void)
 {
     return offsetof(struct magazines, region) + region_count * sizeof(struct magazine_region);
-}
-
-/* Where the store of the class begins; with SIZE_CLASS_COUNT, where they all end. */
-static size_t store_offset_of(unsigned size_class)
-{
-    size_t offset = bytes_of_regions();
-
-    for (unsigned below = 0; below < size_class; below++)
-        offset += store_bytes_of(below);
-    return offset;
 }
 
 void magazines_follow_pack(unsigned size_class)
@@ -126,7 +114,7 @@ void magazines_choose(bool sequences, unsigned nodes)
 
 struct magazines *magazines_create(unsigned node)
 {
-    struct magazines *magazines = page_source_map_metadata(store_offset_of(SIZE_CLASS_COUNT));
+    struct magazines *magazines = page_source_map_metadata(bytes_of_regions());
 
     if (magazines != NULL)
         magazines->own = magazines->region[node % MAGAZINE_NODES].of_class;
@@ -135,7 +123,7 @@ struct magazines *magazines_create(unsigned node)
 
 void magazines_destroy(struct magazines *magazines)
 {
-    page_source_unmap_metadata(magazines, store_offset_of(SIZE_CLASS_COUNT));
+    page_source_unmap_metadata(magazines, bytes_of_regions());
 }
 
 /* Puts those of a CPU in the tables. */
@@ -191,17 +179,23 @@ static uint32_t first_ceiling(struct magazines *magazines, unsigned size_class)
     return least;
 }
 
-void magazine_open(struct magazines *magazines, unsigned size_class)
+bool magazine_open(struct magazines *magazines, unsigned size_class)
 {
     struct magazine *magazine = &magazines->own[size_class];
-    union magazine_bounds bounds = {.ceiling = (uint16_t)first_ceiling(magazines, size_class)};
+    union magazine_bounds bounds = {.word = 0};
 
+    magazines->uses[size_class] = 0;
+    if (magazine->store == NULL)
+        magazine->store = page_source_map_metadata(store_bytes_of(size_class));
+    if (magazine->store == NULL)
+        return false; /* the kernel is asked again after as many uses */
+    bounds.ceiling = (uint16_t)first_ceiling(magazines, size_class);
     magazine->ceiling_most = ceiling_of(size_class);
     magazine->load = load_of(size_class);
-    magazine->store = (void *)((char *)magazines + store_offset_of(size_class));
     touch(magazine->store, store_bytes_of(size_class));
     /* Release: a sequence that finds the ceiling finds the others. */
     atomic_store_explicit(&magazine->bounds, bounds.word, memory_order_release);
+    return true;
 }
 
 ptrdiff_t magazine_area_here(void)

@@ -137,7 +137,7 @@ struct magazines {
     uint64_t served[SIZE_CLASS_COUNT]; /* by then; for whoever empties them */
     uint64_t ceiling_bytes; /* of all ceilings, see MAGAZINES_BYTES; under the sub-heap's lock */
     uint32_t uses[SIZE_CLASS_COUNT];    /* until there is a ceiling; likewise */
-    struct magazine_region region[]; /* by node; behind them the stores, populated when used */
+    struct magazine_region region[]; /* by node */
 };
 
 /* What the sequences have as numbers; where the fields are they are told (MAGAZINE_LAYOUT). */
@@ -258,8 +258,9 @@ extern struct magazine_region magazines_without_room[MAGAZINE_NODES];
 struct magazines *magazines_create(unsigned node);
 void magazines_destroy(struct magazines *magazines);
 
-/* For the holder of the sub-heap's lock: the class has a magazine on the CPU from now on. */
-void magazine_open(struct magazines *magazines, unsigned size_class);
+/* For the holder of the sub-heap's lock: the class has a magazine on the CPU from now on. False when
+   out of memory. */
+bool magazine_open(struct magazines *magazines, unsigned size_class);
 
 /*
  * For the holder of the sub-heap's lock: counts a use of the class, gives it a magazine when those
@@ -275,8 +276,7 @@ static inline bool magazine_use(struct magazines *magazines, unsigned size_class
         return true;
     if (++magazines->uses[size_class] <= USES_BEFORE_MAGAZINE)
         return false;
-    magazine_open(magazines, size_class);
-    return true;
+    return magazine_open(magazines, size_class);
 }
 
 /* For the holder of the sub-heap's lock: whether the class is to hold a step more, by

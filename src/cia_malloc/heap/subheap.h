@@ -10,7 +10,8 @@
  * A thread that finds the lock taken goes elsewhere if it can: malloc to another sub-heap
  * (heap_acquire in heap_table.h), free to the remote words. It waits only when it holds no lock, or
  * holds one below a signal handler and waits for another. The kernel is not asked for anything
- * under the lock, so it is held for microseconds, unless its holder is preempted or stopped.
+ * under the lock, but for the store of a magazine, once a class and CPU; so it is held for
+ * microseconds, unless its holder is preempted or stopped.
  */
 #ifndef MPLACE_CIA_SUBHEAP_H
 #define MPLACE_CIA_SUBHEAP_H
