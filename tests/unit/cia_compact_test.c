@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Packed blocks (CIA_LINES): how long they are, how they lie over the L1 sets, when a class begins to
- * pack, and that none is lost or handed out twice when threads move, free for each other, fork, or
- * trim.
+ * Packed blocks (CIA_LINES): how long they are, how they lie over the L1 sets, when a class begins
+ * to pack, and that none is lost or handed out twice when threads move, free for each other, fork,
+ * or trim.
  */
 #include "base/random.h"
 #include "cia_malloc/cpu_cache/flush.h"

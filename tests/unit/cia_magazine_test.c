@@ -349,7 +349,7 @@ START_TEST(what_is_wrongly_said_to_have_been_freed_can_be_freed)
     struct magazine *magazine = open_magazine();
     void *block = cia_allocate(BYTES);
 
-    magazine->store->last[magazine_colour(block)] = magazine_granule(block);
+    magazine->store->last[magazine_colour(block)] = magazine_low_address(block);
     uint32_t waiting = magazine_cached(magazine);
     cia_free(block);
     ck_assert_uint_eq(magazine_cached(magazine), waiting + 1);

@@ -48,10 +48,8 @@ START_TEST(a_request_gets_the_smallest_class_that_holds_it)
     for (size_t bytes = 0; bytes <= SIZE_CLASS_LARGEST; bytes++) {
         unsigned size_class = size_class_of(bytes);
 
-        bool fits = size_class < EXCLUSIVE_CLASSES &&
-                    size_class_bytes(size_class) >= bytes;
-        bool smallest =
-            size_class == 0 || size_class_bytes(size_class - 1) < bytes;
+        bool fits = size_class < EXCLUSIVE_CLASSES && size_class_bytes(size_class) >= bytes;
+        bool smallest = size_class == 0 || size_class_bytes(size_class - 1) < bytes;
 
         if (!fits || !smallest) /* ck_assert would tell its parent process 65,985 times */
             ck_abort_msg("%zu bytes get class %u", bytes, size_class);
@@ -155,8 +153,8 @@ START_TEST(a_slot_of_a_compact_class_has_one_place_in_a_page)
                 uint32_t of_span = (type + span) & (layout->types - 1u);
 
                 for (uint32_t block = 0; block < 64; block++) {
-                    uint32_t unit = class_layout_run_offset(layout, type) +
-                                    (span * 64 + block) * layout->units;
+                    uint32_t unit =
+                        class_layout_run_offset(layout, type) + (span * 64 + block) * layout->units;
 
                     ck_assert_uint_eq(unit % 256, (of_span * 64 + block) * layout->units % 256);
                     ck_assert_uint_eq(unit % 256 / 4, size_class_colour(i, of_span * 64 + block));

@@ -19,8 +19,9 @@ void cia_free_slow(void *block);
 void cia_free_refused(ptrdiff_t area, const struct page_info *info, void *block);
 
 /*
- * At least bytes (0 is taken as 1), 16 B aligned, and 64 B where it is of an exclusive class. NULL, errno ENOMEM, when out of memory: the one
- * function here that sets errno, so that malloc has nothing to look at afterwards.
+ * At least bytes (0 is taken as 1), 16 B aligned, and 64 B where it is of an exclusive class. NULL,
+ * errno ENOMEM, when out of memory: the one function here that sets errno, so that malloc has
+ * nothing to look at afterwards.
  *
  * The fast path: where the class's magazine is by one load, its newest block. Some 35 instructions;
  * writes one line of this CPU and one of this thread.

@@ -82,8 +82,8 @@ enum {
  * counted, is flushed by the first free that it refuses.
  */
 struct magazine_store {
-    /* By colour, the granule where the block begins that was freed last, modulo 2^32; 0 since one
-       was taken. Blocks are freed twice in a row more often than in any other way. */
+    /* By colour, the address of the block that was freed last, modulo 2^32; 0 since one was taken.
+     * Blocks are freed twice in a row more often than in any other way. */
     uint32_t last[MAGAZINE_COLOURS];
     int8_t count[MAGAZINE_COLOURS];                     /* the level's blocks of each colour */
     int8_t box_count[MAGAZINE_BOXES][MAGAZINE_COLOURS]; /* count, when the box was closed */
@@ -132,11 +132,11 @@ struct magazine_region {
  * that nothing ever goes into.
  */
 struct magazines {
-    struct magazine *own;           /* by class: in the region of the CPU's node; constant */
-    _Atomic uint64_t flushed_at;    /* when they were last emptied, of decay_clock; 0: never */
+    struct magazine *own;              /* by class: in the region of the CPU's node; constant */
+    _Atomic uint64_t flushed_at;       /* when they were last emptied, of decay_clock; 0: never */
     uint64_t served[SIZE_CLASS_COUNT]; /* by then; for whoever empties them */
     uint64_t ceiling_bytes; /* of all ceilings, see MAGAZINES_BYTES; under the sub-heap's lock */
-    uint32_t uses[SIZE_CLASS_COUNT];    /* until there is a ceiling; likewise */
+    uint32_t uses[SIZE_CLASS_COUNT]; /* until there is a ceiling; likewise */
     struct magazine_region region[]; /* by node */
 };
 
@@ -258,8 +258,8 @@ extern struct magazine_region magazines_without_room[MAGAZINE_NODES];
 struct magazines *magazines_create(unsigned node);
 void magazines_destroy(struct magazines *magazines);
 
-/* For the holder of the sub-heap's lock: the class has a magazine on the CPU from now on. False when
-   out of memory. */
+/* For the holder of the sub-heap's lock: the class has a magazine on the CPU from now on. False
+   when out of memory. */
 bool magazine_open(struct magazines *magazines, unsigned size_class);
 
 /*

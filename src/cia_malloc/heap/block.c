@@ -55,8 +55,8 @@ struct block block_at(struct chunk *chunk, const void *address)
     struct block_home home = block_home_at(info, position);
     at.span = home.span;
     at.bit = home.bit;
-    at.start = chunk->base +
-               (((offset >> layout->unit_shift) - unit + first_unit) << layout->unit_shift);
+    at.start =
+        chunk->base + (((offset >> layout->unit_shift) - unit + first_unit) << layout->unit_shift);
     at.bytes = home.bytes;
     return at;
 }

@@ -66,7 +66,8 @@ block_is_compact_start(const struct page_info *info, const void *address)
 static inline __attribute__((always_inline)) bool block_begins(const struct page_info *info,
                                                                const void *address)
 {
-    if ((uintptr_t)address % LINE_BYTES == 0 && page_info_starts_line(info, address))
+    if (__builtin_expect(
+            (uintptr_t)address % LINE_BYTES == 0 && page_info_starts_line(info, address), 1))
         return true;
     return (uintptr_t)address % GRANULE_BYTES == 0 && block_is_compact_start(info, address);
 }

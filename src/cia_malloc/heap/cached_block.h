@@ -57,10 +57,10 @@ static inline uint32_t magazine_line(const void *block)
     return (uint32_t)((uintptr_t)block >> LINE_SHIFT);
 }
 
-/* The granule that it begins with, modulo 2^32. */
-static inline uint32_t magazine_granule(const void *block)
+/* Its address modulo 2^32. */
+static inline uint32_t magazine_low_address(const void *block)
 {
-    return (uint32_t)((uintptr_t)block >> GRANULE_SHIFT);
+    return (uint32_t)(uintptr_t)block;
 }
 
 static inline uint32_t magazine_colour(const void *block)

@@ -208,7 +208,6 @@ bool class_heap_find(struct class_heap *heap, bool at_any_price)
 {
     const struct span *current = heap->current;
 
-
     if (!some_slot_is_below(heap))
         class_heap_set_target(heap, heap->target + 1);
     if (current != NULL && (current->free & heap->below[current->type]) != 0)

@@ -23,8 +23,8 @@
  *
  * Compact classes: together with the exclusive ones of 4 (one line), 8, 12, 20, 28, 36, 52, 92 and
  * 132 granules a step of a granule up to 240 B, then steps that waste at most 12.5 %. None is a
- * multiple of four granules, see struct class_layout. The shortest has two granules, as glibc's: for
- * requests of one, spans would take an eighth of the memory, and four of them a page.
+ * multiple of four granules, see struct class_layout. The shortest has two granules, as glibc's:
+ * for requests of one, spans would take an eighth of the memory, and four of them a page.
  */
 #include "cia_malloc/heap/size_class.h"
 

@@ -79,8 +79,8 @@ static inline unsigned size_class_of(size_t bytes)
     return size_class_by_lines[(bytes + LINE_BYTES - 1) >> LINE_SHIFT];
 }
 
-/* The class that malloc takes, by number of granules: an exclusive one, until size_class_choose says
-   otherwise. Relaxed: both are right at any time. */
+/* The class that malloc takes, by number of granules: an exclusive one, until size_class_choose
+   says otherwise. Relaxed: both are right at any time. */
 extern _Atomic uint8_t size_class_by_granules[COMPACT_LARGEST_GRANULES + 1];
 
 /* The same for a request of 0 to SIZE_CLASS_LARGEST bytes. */
@@ -103,8 +103,8 @@ enum lines { LINES_EXCLUSIVE, LINES_COMPACT, LINES_AUTO };
 /* Before the first block, and idempotent. */
 void size_class_choose(enum lines lines);
 
-/* With LINES_AUTO, whether so many bytes of live blocks of a class in one sub-heap are more than can
-   be hot at once. Relaxed: written before the first block. */
+/* With LINES_AUTO, whether so many bytes of live blocks of a class in one sub-heap are more than
+   can be hot at once. Relaxed: written before the first block. */
 extern _Atomic uint64_t size_class_exclusive_most;
 
 static inline bool size_class_outgrows(uint64_t live_bytes)

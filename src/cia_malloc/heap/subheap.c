@@ -292,8 +292,8 @@ _Noreturn void subheap_double_free(const struct span *span, uint64_t bits)
     const char *block = span->base;
 
     if (span->size_class != CLASS_LARGE)
-        block +=
-            (size_t)((bit - span->phase) & (layout->span_blocks - 1u)) * size_class_bytes(span->size_class);
+        block += (size_t)((bit - span->phase) & (layout->span_blocks - 1u)) *
+                 size_class_bytes(span->size_class);
     report_line("libcia_malloc: double free of the block at %p", (const void *)block);
     abort();
 }

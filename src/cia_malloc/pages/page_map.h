@@ -29,7 +29,8 @@ enum {
  * has that block may ask for it.
  */
 struct page_info {
-    /* Bit l: line l of the page begins a block of an exclusive class that may wait in a magazine. */
+    /* Bit l: line l of the page begins a block of an exclusive class that may wait in a magazine.
+     */
     uint64_t starts;
     union {
         struct {
@@ -38,8 +39,8 @@ struct page_info {
             uint8_t unused;
             uint16_t run_page; /* first page of the run, counted in the chunk: the spans of the run
                                   are chunk->spans[run_page] on */
-            /* Where block 0 of the run begins, in lines, for a compact class in granules, counted from
-               run_page. */
+            /* Where block 0 of the run begins, in lines, for a compact class in granules, counted
+               from run_page. */
             uint8_t first_unit;
             uint8_t run_type; /* type of the run's first span */
         };

@@ -15,9 +15,9 @@
 
 struct live_cia {
     struct live_header header;
-    uint64_t heap_table;       /* ALL_HEAPS pointers to sub-heaps */
-    uint64_t magazines;        /* CPU_HEAPS pointers to struct magazines, if sequences are used */
-    uint64_t sequences;        /* address of magazine_sequences */
+    uint64_t heap_table; /* ALL_HEAPS pointers to sub-heaps */
+    uint64_t magazines;  /* CPU_HEAPS pointers to struct magazines, if sequences are used */
+    uint64_t sequences;  /* address of magazine_sequences */
     uint64_t mapped_bytes;
     uint64_t colours;
     struct huge_totals_at huge;

@@ -97,8 +97,8 @@ void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations)
     totals->chunk_bytes = (size_t)totals->chunks * CHUNK_BYTES;
 }
 
-/* The class with the shortest blocks that are longer than so many bytes, or SIZE_CLASS_COUNT: classes
-   are shown in that order. */
+/* The class with the shortest blocks that are longer than so many bytes, or SIZE_CLASS_COUNT:
+   classes are shown in that order. */
 static unsigned class_after(size_t bytes)
 {
     unsigned next = SIZE_CLASS_COUNT;
@@ -174,8 +174,7 @@ void cia_write_json(struct report *report, const struct cia_facts *facts,
             continue;
         report_format(
             report, "%s    { \"block_bytes\": %zu, \"served\": %lu, \"live\": %lu, \"free\": %lu }",
-            separator, size_class_bytes(i), class->allocations, class->live,
-            free_blocks(class));
+            separator, size_class_bytes(i), class->allocations, class->live, free_blocks(class));
         separator = ",\n";
     }
     report_format(report, "\n  ]\n}\n");
