@@ -17,7 +17,7 @@ enum { INBOX_MOST = 1 << 20 };
 static void add_magazines(const struct target *target, uint64_t magazines,
                           struct cia_summary *summary)
 {
-    struct magazine own[ALL_MAGAZINES];
+    struct magazine own[SIZE_CLASS_COUNT];
     uint64_t at = target_read_u64(target, magazines + offsetof(struct magazines, own));
 
     if (magazines != 0 && target_read(target, at, own, sizeof own))
@@ -39,8 +39,6 @@ static void count_freed(const struct target *target, uint64_t span_address, uint
         cia_summary_take_large(summary, 1, (uint64_t)span.run_pages * PAGE_BYTES);
     } else if (span.size_class < SIZE_CLASS_COUNT) {
         summary->classes[span.size_class].waiting += blocks;
-    } else if ((unsigned)span.size_class - CLASS_TINY < TINY_CLASSES) {
-        summary->classes[TINY_TOTALS + span.size_class - CLASS_TINY].waiting += blocks;
     }
 }
 
@@ -61,39 +59,10 @@ static void read_inbox(const struct target *target, uint64_t remote_address,
     }
 }
 
-/* As page_source_owner, in the other process. */
-static uint64_t chunk_of(const struct target *target, uint64_t root, uint64_t address)
-{
-    uint64_t key = address >> CHUNK_SHIFT;
-    uint64_t leaf = target_read_u64(target, root + (key >> LEAF_BITS) * sizeof leaf);
-
-    return leaf == 0 ? 0
-                     : target_read_u64(target, leaf + (key & ((1 << LEAF_BITS) - 1)) * sizeof leaf);
-}
-
-static void read_tiny_inbox(const struct target *target, uint64_t root, uint64_t entry,
-                            struct cia_summary *summary)
-{
-    struct span_remote remote;
-
-    for (int i = 0; i < INBOX_MOST && entry != 0 && entry >> ADDRESS_BITS == 0; i++) {
-        uint64_t chunk = chunk_of(target, root, entry);
-        uint64_t page = entry % CHUNK_BYTES >> PAGE_SHIFT, word = entry % PAGE_BYTES;
-
-        if (chunk == 0 || word >= TINY_WORDS ||
-            !target_read(target, chunk + offsetof(struct chunk, remotes) + page * sizeof remote,
-                         &remote, sizeof remote))
-            return;
-        count_freed(target, chunk + offsetof(struct chunk, spans) + page * sizeof(struct span),
-                    atomic_load_explicit(&remote.tiny_freed[word], memory_order_relaxed), summary);
-        entry = remote.tiny_next[word];
-    }
-}
-
 /* ---- all of it ---- */
 
-static void add_subheap(const struct target *target, const struct live_cia *live, uint64_t address,
-                        bool sequences, struct cia_summary *summary)
+static void add_subheap(const struct target *target, uint64_t address, bool sequences,
+                        struct cia_summary *summary)
 {
     static struct subheap heap;
     static struct quarantine quarantine;
@@ -110,8 +79,6 @@ static void add_subheap(const struct target *target, const struct live_cia *live
         cia_summary_add_quarantine(summary, &quarantine);
     read_inbox(target, (uintptr_t)atomic_load_explicit(&heap.inbox.newest, memory_order_relaxed),
                summary);
-    read_tiny_inbox(target, live->page_source_root,
-                    atomic_load_explicit(&heap.tiny.inbox, memory_order_relaxed), summary);
 }
 
 static size_t kept_bytes(const struct target *target, const struct huge_cache_at *kept)
@@ -147,7 +114,7 @@ bool read_cia(const struct target *target, uint64_t page, struct cia_summary *su
     }
     for (unsigned i = 0; i < ALL_HEAPS; i++) {
         if (heaps[i] != 0)
-            add_subheap(target, &live, heaps[i], sequences, summary);
+            add_subheap(target, heaps[i], sequences, summary);
     }
     totals->huge_bytes = target_read_u64(target, live.huge.bytes);
     totals->huge_blocks = target_read_u64(target, live.huge.blocks);

@@ -7,7 +7,7 @@
 #   exit status: 0 held, 1 did not hold, 2 bad arguments, 77 a Debian package is missing
 #
 # A combination is none, or an allocator, a lock library, or both with a plus sign between: cia,
-# cia-locks (CIA_RSEQ=0), cia-tiny (CIA_TINY=1), rand, tts, ttstle.
+# cia-locks (CIA_RSEQ=0), cia-compact (CIA_LINES=compact), rand, tts, ttstle.
 #
 # MPLACE_APPS_BOUND=SECONDS replaces that bound, for a machine that does much else.
 # With MPLACE_APPS_ROWS=FOLDER a script leaves there what came of it, in one line of fields that
@@ -138,19 +138,19 @@ start() {
     fi
     for part in ${parts[@]+"${parts[@]}"}; do
         case $part in
-        cia | cia-locks | cia-tiny | rand)
+        cia | cia-locks | cia-compact | rand)
             [[ -z $allocator ]] || bad_usage "two allocators in '$combination'"
             allocator=${part%%-*}
             case $part in
             cia-locks) settings_of_mode=(CIA_RSEQ=0) ;;
-            cia-tiny) settings_of_mode=(CIA_TINY=1) ;;
+            cia-compact) settings_of_mode=(CIA_LINES=compact) ;;
             esac
             ;;
         tts | ttstle)
             [[ -z $lock ]] || bad_usage "two lock libraries in '$combination'"
             lock=$part
             ;;
-        *) bad_usage "unknown combination '$combination'; its parts are cia, cia-locks, cia-tiny, rand, tts, ttstle, none" ;;
+        *) bad_usage "unknown combination '$combination'; its parts are cia, cia-locks, cia-compact, rand, tts, ttstle, none" ;;
         esac
         libraries+=("${part%%-*}")
     done
@@ -307,11 +307,11 @@ served() {
         total=$((total + count))
         if [[ $count -gt ${most_calls[$part]} ]]; then most_calls[$part]=$count; fi
     done
-    # Blocks of 16 or 32 bytes are there only where the setting arrived. A program of few blocks may
-    # ask for none.
-    if [[ $combination == cia-tiny && $part == cia && $least -ge 1000 ]]; then
-        grep -Eqh '^ +(16|32) +[1-9]' "${reports[@]}" ||
-            fail "no process of $tag served a tiny block: CIA_TINY=1 did not arrive"
+    # Blocks of 32 or 48 bytes are there at once only where the setting arrived. A program of few blocks
+    # may ask for none.
+    if [[ $combination == cia-compact && $part == cia && $least -ge 1000 ]]; then
+        grep -Eqh '^ +(32|48) +[1-9]' "${reports[@]}" ||
+            fail "no process of $tag served a packed block: CIA_LINES=compact did not arrive"
     fi
     [[ $total -ge $least ]] ||
         fail "$name counted $total $word for $tag, at least $least were expected: it did not serve"

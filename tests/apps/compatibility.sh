@@ -22,7 +22,7 @@ rows=$1 output=$2
 shift 2
 [[ -d $rows ]] || die "there is no folder $rows: run scripts/test.sh --apps first"
 scripts=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
-combinations=(cia cia-locks cia-tiny rand tts ttstle cia+ttstle)
+combinations=(cia cia-locks cia-compact rand tts ttstle cia+ttstle)
 
 # short COUNT: 1234567 as 1.2 M.
 short() {
@@ -93,7 +93,7 @@ not (servers under load, stress), it must report no error. \`tests/apps/PROGRAM.
 
 \`ok\` is followed by the most calls that one process counted: allocations of cia and rand, acquisitions of mutexes
 of tts and ttstle; both for cia+ttstle. 0 acquisitions: the library was there to the end of the program, which took no mutex.
-\`°\`: at the small size of the quick tests. cia-locks is cia with \`CIA_RSEQ=0\`, cia-tiny with \`CIA_TINY=1\`.
+\`°\`: at the small size of the quick tests. cia-locks is cia with \`CIA_RSEQ=0\`, cia-compact with \`CIA_LINES=compact\`.
 
 END
     printf '| Program | What was done |'

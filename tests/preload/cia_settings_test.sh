@@ -68,22 +68,27 @@ for value in -2 86400001 - 1s 99999999999999999999; do
 done
 under CIA_STATS=1
 grep -q '^ *AnonHugePages *[0-9]* bytes' "$work/err" || fail "CIA_STATS=1 names no huge pages"
-under CIA_TINY=1 CIA_STATS=1
-grep -q '^ *16 *[1-9]' "$work/err" || fail "CIA_TINY=1 served no block of 16 B: $(<"$work/err")"
-[[ $(tr '\n' ' ' <"$work/out") == "a b c " ]] || fail "CIA_TINY=1 changed the output"
-under CIA_STATS=1
-! grep -q '^ *\(16\|32\) *[1-9]' "$work/err" || fail "blocks of less than a line unasked"
-under CIA_HARDEN=1 CIA_TINY=1 CIA_STATS=1
+under CIA_LINES=compact CIA_STATS=1
+grep -q '^ *32 *[1-9]' "$work/err" || fail "CIA_LINES=compact served no block of 32 B: $(<"$work/err")"
+[[ $(tr '\n' ' ' <"$work/out") == "a b c " ]] || fail "CIA_LINES=compact changed the output"
+for lines in '' CIA_LINES=auto CIA_LINES=exclusive; do
+    under CIA_STATS=1 $lines
+    ! grep -q '^ *\(32\|48\) *[1-9]' "$work/err" || fail "blocks of less than a line unasked, '$lines'"
+done
+under CIA_HARDEN=1 CIA_LINES=compact CIA_STATS=1
 [[ $(tr '\n' ' ' <"$work/out") == "a b c " ]] || fail "CIA_HARDEN=1 changed the output"
-! grep -q '^ *\(16\|32\) *[1-9]' "$work/err" || fail "blocks of less than a line in hardened mode"
+! grep -q '^ *\(32\|48\) *[1-9]' "$work/err" || fail "blocks of less than a line in hardened mode"
 under CIA_HARDEN=1
 [[ ! -s $work/err ]] || fail "CIA_HARDEN=1 wrote: $(<"$work/err")"
 under CIA_HARDEN=yes
 [[ $(<"$work/err") == "mplace: CIA_HARDEN=yes is not allowed (0|1); using 0" ]] ||
     fail "a bad CIA_HARDEN got: $(<"$work/err")"
-under CIA_TINY=2
-[[ $(<"$work/err") == "mplace: CIA_TINY=2 is not allowed (0|1); using 0" ]] ||
-    fail "a bad CIA_TINY got: $(<"$work/err")"
+under CIA_LINES=packed
+[[ $(<"$work/err") == "mplace: CIA_LINES=packed is not allowed (exclusive|compact|auto); using auto" ]] ||
+    fail "a bad CIA_LINES got: $(<"$work/err")"
+under CIA_TINY=1
+[[ $(<"$work/err") == "mplace: CIA_TINY=1 is not a setting any more; CIA_LINES=compact packs blocks" ]] ||
+    fail "CIA_TINY got: $(<"$work/err")"
 # Where the kernel grants them on request, a chunk in use is backed by them.
 if grep -q '\[madvise\]\|\[always\]' /sys/kernel/mm/transparent_hugepage/enabled 2>/dev/null; then
     huge_kib() {

@@ -101,13 +101,13 @@ life_run(a_program_may_load_our_libraries_itself_and_unload_them preload 60 "" "
          $<TARGET_FILE:ttstle_lock>)
 
 # A handler at any instruction: with glibc that is undefined, and in sequences interrupted.c's matter.
-foreach(tiny 0 1)
-    set(name preload.life.a_handler_allocates_at_any_instruction_of_the_allocator.cia.tiny${tiny})
+foreach(lines exclusive compact)
+    set(name preload.life.a_handler_allocates_at_any_instruction_of_the_allocator.cia.${lines})
     add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/fuzz/interrupted_test.sh
                                   ${CMAKE_CURRENT_SOURCE_DIR}/malloc_test.sh $<TARGET_FILE:cia_malloc>
                                   $<TARGET_FILE:life_handler>)
     set_tests_properties(${name} PROPERTIES LABELS preload TIMEOUT 450 SKIP_RETURN_CODE 77
-                                            ENVIRONMENT "CIA_RSEQ=0;CIA_TINY=${tiny}")
+                                            ENVIRONMENT "CIA_RSEQ=0;CIA_LINES=${lines}")
 endforeach()
 
 # life_script(NAME SCRIPT [ARG...])

@@ -1,5 +1,5 @@
 # The malloc family as glibc promises it: each program without a library, under cia, under cia with
-# tiny blocks, by sequences and under locks, in hardened mode, and, where it runs threads, under cia +
+# packed blocks, by sequences and under locks, in hardened mode, and, where it runs threads, under cia +
 # ttstle. The program is the same; only what serves it differs.
 add_library(malloc_plugin MODULE malloc_plugin.c)
 target_compile_options(malloc_plugin PRIVATE -fno-builtin)
@@ -7,7 +7,7 @@ set_target_properties(malloc_plugin PROPERTIES PREFIX "" C_VISIBILITY_PRESET def
                       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/plugins)
 
 function(mplace_malloc_test claim program threaded)
-    set(runs glibc cia cia.tiny cia.tiny.locks cia.hardened)
+    set(runs glibc cia cia.compact cia.compact.locks cia.hardened)
     if(threaded)
         list(APPEND runs cia+ttstle)
     endif()
@@ -20,9 +20,9 @@ function(mplace_malloc_test claim program threaded)
         else()
             set(preload $<TARGET_FILE:cia_malloc>)
         endif()
-        set(settings CIA_TINY=0)
-        if(run MATCHES tiny)
-            set(settings CIA_TINY=1)
+        set(settings CIA_LINES=auto)
+        if(run MATCHES compact)
+            set(settings CIA_LINES=compact)
         endif()
         if(run MATCHES locks)
             list(APPEND settings CIA_RSEQ=0)
@@ -64,7 +64,7 @@ mplace_malloc_test(memory_follows_the_cpus_that_are_used malloc_cpus ON)
 mplace_malloc_test(allocation_works_from_first_constructor_to_last_destructor malloc_lifetime ON
                    $<TARGET_FILE:malloc_plugin>)
 
-foreach(run glibc cia) # hardened mode and tiny blocks need more than is left of the limit
+foreach(run glibc cia) # hardened mode needs more than is left of the limit
     set(preload $<$<STREQUAL:${run},cia>:$<TARGET_FILE:cia_malloc>>)
     add_test(NAME preload.malloc.a_program_that_locks_all_memory_under_a_narrow_limit_allocates.${run}
              COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/malloc_test.sh "${preload}" $<TARGET_FILE:malloc_lockall>)

@@ -93,9 +93,9 @@ a_process_that_runs_shows_what_it_reports_at_its_end()
 {
     expect_same "$(preload cia_malloc tts_lock)"
     expect_same "$(preload cia_malloc ttstle_lock)" CIA_RSEQ=0
-    expect_same "$(preload ttstle_lock cia_malloc)" CIA_TINY=1
+    expect_same "$(preload ttstle_lock cia_malloc)" CIA_LINES=compact
     expect_same "$(preload cia_malloc)" CIA_HARDEN=1
-    expect_same "$(preload cia_malloc)" CIA_TINY=1 CIA_RSEQ=0
+    expect_same "$(preload cia_malloc)" CIA_LINES=compact CIA_RSEQ=0
 }
 
 a_stopped_process_is_read_and_stays_stopped()

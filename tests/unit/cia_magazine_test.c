@@ -238,7 +238,7 @@ START_TEST(the_longest_blocks_of_magazines_wait_in_small_numbers)
     stay_on_cpu(sched_getcpu());
     for (int i = 0; i < MANY; i++)
         cia_free(cia_allocate(MAGAZINE_LARGEST));
-    magazine = &heap_here()->magazines->own[MAGAZINE_CLASSES - 1];
+    magazine = &heap_here()->magazines->own[CACHED_EXCLUSIVE_CLASSES - 1];
     for (int round = 0; round < 4; round++) {
         for (int i = 0; i < 300; i++)
             blocks[i] = cia_allocate(MAGAZINE_LARGEST);
@@ -349,7 +349,7 @@ START_TEST(what_is_wrongly_said_to_have_been_freed_can_be_freed)
     struct magazine *magazine = open_magazine();
     void *block = cia_allocate(BYTES);
 
-    magazine->store->last[magazine_colour(block)] = magazine_line(block);
+    magazine->store->last[magazine_colour(block)] = magazine_low_address(block);
     uint32_t waiting = magazine_cached(magazine);
     cia_free(block);
     ck_assert_uint_eq(magazine_cached(magazine), waiting + 1);

@@ -101,8 +101,8 @@ static uint32_t fullest_set(void *const *block, uint32_t count)
 START_TEST(never_used_blocks_of_every_class_fill_the_sets_evenly_in_every_run)
 {
     use_geometry(_i);
-    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
-        size_t bytes = (size_t)size_class_lines[i] * LINE_BYTES;
+    for (unsigned i = 0; i < EXCLUSIVE_CLASSES; i++) {
+        size_t bytes = size_class_bytes(i);
 
         if (size_class_of(bytes) != i)
             continue; /* not used with so many sets: those blocks are of the class after it */
@@ -120,8 +120,8 @@ END_TEST
 START_TEST(blocks_never_overlap)
 {
     use_geometry(_i);
-    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
-        size_t bytes = (size_t)size_class_lines[i] * LINE_BYTES;
+    for (unsigned i = 0; i < EXCLUSIVE_CLASSES; i++) {
+        size_t bytes = size_class_bytes(i);
 
         for (uint32_t n = 0; n < 300; n++) {
             blocks[n] = cia_allocate(bytes);
@@ -166,9 +166,9 @@ static void churn(size_t bytes, uint32_t live, uint32_t steps, uint64_t seed)
 START_TEST(replacing_blocks_one_by_one_keeps_the_sets_even)
 {
     use_geometry(_i);
-    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
-        churn((size_t)size_class_lines[i] * LINE_BYTES, 128, 2000, i + 1);
-        churn((size_t)size_class_lines[i] * LINE_BYTES, 500, 2000, i + 2);
+    for (unsigned i = 0; i < EXCLUSIVE_CLASSES; i++) {
+        churn(size_class_bytes(i), 128, 2000, i + 1);
+        churn(size_class_bytes(i), 500, 2000, i + 2);
     }
 }
 END_TEST
@@ -179,8 +179,8 @@ START_TEST(random_growth_and_shrinking_leaves_no_set_above_twice_its_share)
     uint64_t seed = 42;
 
     use_geometry(_i);
-    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
-        size_t bytes = (size_t)size_class_lines[i] * LINE_BYTES;
+    for (unsigned i = 0; i < EXCLUSIVE_CLASSES; i++) {
+        size_t bytes = size_class_bytes(i);
         uint32_t live = 0;
 
         memset(blocks, 0, sizeof blocks);
@@ -211,8 +211,8 @@ START_TEST(blocks_taken_from_a_used_heap_spread_as_new_ones_do)
     uint64_t seed = 7;
 
     use_geometry(_i);
-    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
-        size_t bytes = (size_t)size_class_lines[i] * LINE_BYTES;
+    for (unsigned i = 0; i < EXCLUSIVE_CLASSES; i++) {
+        size_t bytes = size_class_bytes(i);
 
         /* 3000 blocks, nine of ten freed at random, then 128 in a row as the ring does. */
         for (uint32_t n = 0; n < BLOCKS; n++)
@@ -305,16 +305,16 @@ END_TEST
 START_TEST(two_classes_in_turn_each_keep_their_spread)
 {
     use_geometry(_i);
-    for (unsigned a = 0; a < SIZE_CLASS_COUNT; a++) {
-        unsigned b = (a + 1 + a % 43) % SIZE_CLASS_COUNT; /* another one, near and far */
+    for (unsigned a = 0; a < EXCLUSIVE_CLASSES; a++) {
+        unsigned b = (a + 1 + a % 43) % EXCLUSIVE_CLASSES; /* another one, near and far */
         void *evens[512], *odds[512];
 
         for (uint32_t n = 0; n < 1024; n++) {
-            blocks[n] = cia_allocate((size_t)size_class_lines[n & 1 ? b : a] * LINE_BYTES);
+            blocks[n] = cia_allocate(size_class_bytes(n & 1 ? b : a));
             (n & 1 ? odds : evens)[n / 2] = blocks[n];
         }
-        check_every_run(evens, 512, (size_t)size_class_lines[a] * LINE_BYTES);
-        check_every_run(odds, 512, (size_t)size_class_lines[b] * LINE_BYTES);
+        check_every_run(evens, 512, size_class_bytes(a));
+        check_every_run(odds, 512, size_class_bytes(b));
         EXPECT(l2_sets_used(blocks, 512, 2) >= 256, "class %u beside %u: %u L2 sets", a, b,
                l2_sets_used(blocks, 512, 2));
         /* Together they are within one block a set and class of even. */
@@ -332,13 +332,13 @@ START_TEST(one_block_of_each_class_falls_into_a_set_of_its_own)
 
     use_geometry(_i);
     cia_free(cia_allocate(1)); /* from then on the classes of this geometry are in use */
-    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
-        size_t bytes = (size_t)size_class_lines[i] * LINE_BYTES;
+    for (unsigned i = 0; i < EXCLUSIVE_CLASSES; i++) {
+        size_t bytes = size_class_bytes(i);
 
         if (size_class_of(bytes) == i)
             blocks[count++] = cia_allocate(bytes);
     }
-    ck_assert_uint_ge(count, SIZE_CLASS_COUNT - 1);
+    ck_assert_uint_ge(count, EXCLUSIVE_CLASSES - 1);
     ck_assert_uint_eq(fullest_set(blocks, count), 1);
 }
 END_TEST
@@ -380,16 +380,16 @@ START_TEST(the_allocators_own_structures_begin_in_different_sets)
     uint32_t index = 0, passed_over = 0;
     struct subheap *heap = heap_lock_next(&index, ALL_HEAPS, &passed_over);
     ck_assert_ptr_nonnull(heap);
-    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
+    for (unsigned i = 0; i < EXCLUSIVE_CLASSES; i++)
         blocks[i] = &heap->classes[i];
     for (uint32_t set = 0; set < sets; set++) {
         bool seen = false;
 
-        for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
+        for (unsigned i = 0; i < EXCLUSIVE_CLASSES; i++)
             seen |= set_of(blocks[i]) == set;
         used += seen;
     }
-    ck_assert_uint_eq(used, SIZE_CLASS_COUNT);
+    ck_assert_uint_eq(used, EXCLUSIVE_CLASSES);
 }
 END_TEST
 

@@ -60,8 +60,8 @@ static void has_its_pages(const char *block, size_t bytes)
 START_TEST(blocks_that_were_never_used_have_their_pages)
 {
     one_cpu_and_small_pages();
-    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
-        size_t bytes = (size_t)size_class_lines[i] * LINE_BYTES;
+    for (unsigned i = 0; i < EXCLUSIVE_CLASSES; i++) {
+        size_t bytes = size_class_bytes(i);
 
         /* Past the number from which on the class has a magazine, but for the longest. */
         for (size_t count = bytes <= 4096 ? 3000 : (12 << 20) / bytes; count > 0; count--)

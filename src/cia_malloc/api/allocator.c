@@ -11,7 +11,6 @@
 #include "cia_malloc/cpu_cache/heap_table.h"
 #include "cia_malloc/cpu_cache/overflow.h"
 #include "cia_malloc/cpu_cache/refill.h"
-#include "cia_malloc/cpu_cache/tiny.h"
 #include "cia_malloc/hardened/hardened.h"
 #include "cia_malloc/large/large.h"
 #include "cia_malloc/pages/harden_mode.h"
@@ -46,25 +45,26 @@ static void *take_aligned(struct subheap *heap, size_t alignment, size_t bytes)
 /* Whether a block of that alignment, above a line or a line, is pages and no block of a class. */
 static bool takes_pages(size_t alignment, size_t bytes)
 {
-    return bytes > SIZE_CLASS_LARGEST - (alignment - LINE_BYTES) || alignment >= PAGE_RUN_ALIGNMENT;
+    size_t more = alignment > LINE_BYTES ? alignment - LINE_BYTES : 0;
+
+    return bytes > SIZE_CLASS_LARGEST - more || alignment >= PAGE_RUN_ALIGNMENT;
+}
+
+/* The class of a block aligned to a line at most. */
+static unsigned class_for(size_t alignment, size_t bytes)
+{
+    return alignment > GRANULE_BYTES ? size_class_of(bytes) : size_class_for(bytes);
 }
 
 /* A block from the locked sub-heap, which is unlocked. */
 static void *take_and_unlock(struct subheap *heap, size_t alignment, size_t bytes, bool *zeroed)
 {
-    void *block = NULL;
+    void *block;
 
     if (takes_pages(alignment, bytes))
         return large_allocate_and_unlock(heap, bytes, alignment, zeroed);
-    if (alignment > LINE_BYTES) {
-        block = take_aligned(heap, alignment, bytes);
-    } else {
-        /* In a line of its own a tiny block would take as much as two or four. */
-        if (tiny_serves(bytes) && (block = tiny_take_from(heap, bytes)) != NULL)
-            *zeroed = false;
-        else
-            block = subheap_allocate(heap, size_class_of(bytes), zeroed);
-    }
+    block = alignment > LINE_BYTES ? take_aligned(heap, alignment, bytes)
+                                   : subheap_allocate(heap, class_for(alignment, bytes), zeroed);
     subheap_unlock(heap);
     return block;
 }
@@ -85,17 +85,14 @@ static void *allocate_aligned_once(size_t alignment, size_t bytes, bool *zeroed)
     return block;
 }
 
-static void *allocate_once(size_t bytes, bool *zeroed)
+/* Aligned to a line at most. */
+static void *allocate_once(size_t alignment, size_t bytes, bool *zeroed)
 {
     uintptr_t block;
 
     if (bytes > SIZE_CLASS_LARGEST)
         return allocate_aligned_once(LINE_BYTES, bytes, zeroed);
-    if (__builtin_expect(tiny_serves(bytes), 0)) {
-        *zeroed = false;
-        return tiny_allocate(bytes);
-    }
-    block = refill_block(size_class_of(bytes));
+    block = refill_block(class_for(alignment, bytes));
     *zeroed = (block & MAGAZINE_UNTOUCHED) != 0;
     return magazine_block(block);
 }
@@ -155,12 +152,13 @@ static __attribute__((noinline)) void *allocate_at_the_limit(size_t alignment, s
     return block != NULL ? block : allocate_anywhere(alignment, bytes, zeroed);
 }
 
-static __attribute__((noinline)) void *allocate(size_t bytes, bool *zeroed)
+/* Aligned to a line at most. */
+static __attribute__((noinline)) void *allocate(size_t alignment, size_t bytes, bool *zeroed)
 {
-    void *block = allocate_once(bytes, zeroed);
+    void *block = allocate_once(alignment, bytes, zeroed);
 
     if (__builtin_expect(block == NULL, 0))
-        block = allocate_at_the_limit(LINE_BYTES, bytes, zeroed);
+        block = allocate_at_the_limit(alignment, bytes, zeroed);
     return block;
 }
 
@@ -224,12 +222,8 @@ void *cia_allocate_slow(size_t bytes)
     }
     PROBE1(malloc_slow_path, bytes);
     look_at_the_clock();
-    if (__builtin_expect(magazines_have_tiny() && bytes <= LINE_BYTES, 0) &&
-        ((block = tiny_pop(bytes)) != NULL ||
-         (bytes <= TINY_LARGEST && (block = tiny_allocate(bytes)) != NULL)))
-        return block;
     if (bytes <= MAGAZINE_LARGEST && !magazines_use_sequences()) {
-        uintptr_t popped = refill_pop_locked(size_class_of(bytes));
+        uintptr_t popped = refill_pop_locked(size_class_for(bytes));
 
         if (__builtin_expect(popped != 0, 1))
             return magazine_block(popped);
@@ -237,13 +231,13 @@ void *cia_allocate_slow(size_t bytes)
     /* Without allocate, which would ask for the same: it costs a malloc under the lock 3 ns of 15.
      */
     if (__builtin_expect(bytes <= SIZE_CLASS_LARGEST, 1)) {
-        uintptr_t refilled = refill_block(size_class_of(bytes));
+        uintptr_t refilled = refill_block(size_class_for(bytes));
 
         if (__builtin_expect(refilled != 0, 1))
             return magazine_block(refilled);
     }
     /* Here, for all callers, because the fast path need not look. */
-    block = bytes <= PTRDIFF_MAX ? allocate(bytes, &zeroed) : NULL;
+    block = bytes <= PTRDIFF_MAX ? allocate(GRANULE_BYTES, bytes, &zeroed) : NULL;
     if (block == NULL)
         errno = ENOMEM;
     return block;
@@ -257,9 +251,17 @@ static void *allocate_quietly(size_t bytes, bool *zeroed)
     if (bytes <= MAGAZINE_LARGEST && magazine_has_announced(magazine_area))
         popped = magazine_pop(magazine_area, magazine_offset_of(bytes));
     if (__builtin_expect(popped == 0, 0))
-        return allocate(bytes, zeroed);
+        return allocate(GRANULE_BYTES, bytes, zeroed);
     *zeroed = (popped & MAGAZINE_UNTOUCHED) != 0;
     return magazine_block(popped);
+}
+
+/* The same, in an exclusive class: the magazine, where that is what malloc takes. */
+static void *allocate_on_a_line(size_t bytes, bool *zeroed)
+{
+    bool same = bytes <= SIZE_CLASS_LARGEST && size_class_for(bytes) == size_class_of(bytes);
+
+    return same ? allocate_quietly(bytes, zeroed) : allocate(LINE_BYTES, bytes, zeroed);
 }
 
 void *cia_allocate_zeroed(size_t bytes)
@@ -280,9 +282,10 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes)
 
     if (harden_is_on())
         return allocate_hardened(alignment, bytes, false);
-    /* A tiny block is aligned to its length, longer ones to a line. */
-    if (alignment <= LINE_BYTES)
+    if (alignment <= GRANULE_BYTES)
         return allocate_quietly(bytes < alignment ? alignment : bytes, &zeroed);
+    if (alignment <= LINE_BYTES)
+        return allocate_on_a_line(bytes, &zeroed);
     if (bytes == 0)
         bytes = 1;
     block = allocate_aligned_once(alignment, bytes, &zeroed);
@@ -326,11 +329,7 @@ void cia_free_slow(void *address)
         return;
     }
     look_at_the_clock();
-    if (__builtin_expect(info != NULL && page_info_is_tiny(info), 0)) {
-        tiny_free(info, address);
-        return;
-    }
-    if (__builtin_expect(page_info_is_start(info, address), 1)) {
+    if (__builtin_expect(info != NULL && block_begins(info, address), 1)) {
         if (!magazines_use_sequences()) {
             if (overflow_push_locked(info, address))
                 return;
@@ -360,10 +359,8 @@ size_t cia_usable(const void *address)
     if (harden_is_on())
         return hardened_usable(address);
     /* Where a block begins, the class says it all. */
-    if (__builtin_expect(page_info_is_start(info, address), 1))
-        return (size_t)size_class_lines[info->size_class] * LINE_BYTES;
-    if (info != NULL && page_info_is_tiny(info))
-        return tiny_usable(info, address);
+    if (__builtin_expect(info != NULL && block_begins(info, address), 1))
+        return size_class_bytes(info->size_class);
     void *found = block_owner(address);
 
     if (owner_kind_of(found) == OWNER_HUGE)

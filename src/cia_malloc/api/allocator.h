@@ -9,7 +9,7 @@
 #define MPLACE_CIA_ALLOCATOR_H
 
 #include "cia_malloc/cpu_cache/magazine_sequences.h"
-#include "cia_malloc/pages/page_map.h"
+#include "cia_malloc/heap/block.h"
 
 /* As cia_allocate and cia_free, for what the fast paths leave. */
 void *cia_allocate_slow(size_t bytes);
@@ -19,8 +19,9 @@ void cia_free_slow(void *block);
 void cia_free_refused(ptrdiff_t area, const struct page_info *info, void *block);
 
 /*
- * At least bytes (0 is taken as 1), 64 B aligned. NULL, errno ENOMEM, when out of memory: the one
- * function here that sets errno, so that malloc has nothing to look at afterwards.
+ * At least bytes (0 is taken as 1), 16 B aligned, and 64 B where it is of an exclusive class. NULL,
+ * errno ENOMEM, when out of memory: the one function here that sets errno, so that malloc has
+ * nothing to look at afterwards.
  *
  * The fast path: where the class's magazine is by one load, its newest block. Some 35 instructions;
  * writes one line of this CPU and one of this thread.
@@ -64,9 +65,7 @@ static inline __attribute__((always_inline)) void cia_free(void *block)
         return;
     }
     const struct page_info *info = page_map_find(block);
-    if (__builtin_expect(info == NULL, 0) ||
-        __builtin_expect((uintptr_t)block % LINE_BYTES != 0, 0) ||
-        __builtin_expect(!page_info_starts_line(info, block), 0))
+    if (__builtin_expect(info == NULL, 0) || __builtin_expect(!block_begins(info, block), 0))
         cia_free_slow(block);
     else if (__builtin_expect(!magazine_push(area, info->magazine, block), 0))
         cia_free_refused(area, info, block);

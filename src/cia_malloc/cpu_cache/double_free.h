@@ -17,7 +17,7 @@
 static inline bool magazine_freed_last(const struct magazine *magazine, const void *block)
 {
     return __atomic_load_n(&magazine->store->last[magazine_colour(block)], __ATOMIC_RELAXED) ==
-           magazine_line(block);
+           magazine_low_address(block);
 }
 
 /* Whether the block waits in one of the last so many places. */

@@ -7,7 +7,6 @@
 
 #include "cia_malloc/cpu_cache/heap_table.h"
 #include "cia_malloc/cpu_cache/housekeeping.h"
-#include "cia_malloc/cpu_cache/tiny_flush.h"
 #include "cia_malloc/heap/subheap.h"
 
 /* Blocks of one span, to be returned together. */
@@ -102,21 +101,13 @@ static void flush_magazine(const struct magazine_access *access, struct subheap 
         ;
 }
 
-/* The magazine of that index, of a class or of tiny blocks. */
-static void flush_any(const struct magazine_access *access, unsigned index, struct subheap *locked)
-{
-    if (index < TINY_MAGAZINES)
-        flush_magazine(access, locked);
-    else
-        tiny_flush_magazine(access, index - TINY_MAGAZINES, locked);
-}
-
 /* The same of magazines that the caller has alone. */
-static void flush_exclusive(struct magazines *magazines, unsigned index, struct subheap *locked)
+static void flush_exclusive(struct magazines *magazines, unsigned size_class,
+                            struct subheap *locked)
 {
-    struct magazine_access access = {.exclusive = &magazines->own[index]};
+    struct magazine_access access = {.exclusive = &magazines->own[size_class]};
 
-    flush_any(&access, index, locked);
+    flush_magazine(&access, locked);
 }
 
 /*
@@ -134,7 +125,7 @@ static void flush_cpu(struct subheap *heap, uint64_t now)
         return;
     /* A CPU whose magazines are being published is not among the revoked. */
     for (unsigned i = 0;
-         i < ALL_MAGAZINES && (!by_sequences || magazines_is_revoked(&revoked, heap->number));
+         i < SIZE_CLASS_COUNT && (!by_sequences || magazines_is_revoked(&revoked, heap->number));
          i++) {
         if (!subheap_try_lock(heap))
             continue; /* the next time */
@@ -169,7 +160,7 @@ void flush_housekeeping(void)
 
 static void flush_cpu_exclusive(struct magazines *magazines, struct subheap *locked)
 {
-    for (unsigned i = 0; i < ALL_MAGAZINES; i++)
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
         flush_exclusive(magazines, i, locked);
 }
 
@@ -188,10 +179,10 @@ void flush_all(void)
         ptrdiff_t area = magazine_area_here();
 
         /* At least this CPU's. */
-        for (unsigned i = 0; magazine_area_is_usable(area) && i < ALL_MAGAZINES; i++) {
+        for (unsigned i = 0; magazine_area_is_usable(area) && i < SIZE_CLASS_COUNT; i++) {
             struct magazine_access access = access_to_take(area, i);
 
-            flush_any(&access, i, NULL);
+            flush_magazine(&access, NULL);
         }
     } else {
         struct subheap *heap;

@@ -8,6 +8,7 @@
 #include "base/cache_geometry.h"
 #include "base/futex.h"
 #include "base/memory_nodes.h"
+#include "base/report.h"
 #include "base/settings.h"
 #include "base/spin.h"
 #include "cia_malloc/pages/harden_mode.h"
@@ -41,6 +42,20 @@ static bool sequences_can_be_used(void)
 #endif
 }
 
+/* CIA_LINES. With CIA_HARDEN=1 every block has lines of its own. */
+static enum lines lines_setting(void)
+{
+    static const char *const choices[] = {"exclusive", "compact", "auto"};
+    enum lines lines = (enum lines)setting_choice("CIA_LINES", choices, 3, LINES_AUTO);
+    const char *tiny = setting_text("CIA_TINY");
+
+    if (tiny != NULL)
+        report_line("mplace: CIA_TINY=%s is not a setting any more; CIA_LINES=compact packs blocks",
+                    tiny);
+
+    return harden_is_on() ? LINES_EXCLUSIVE : lines;
+}
+
 /*
  * Tables that depend on the machine, computed by whoever allocates first: no constructor need have
  * run. Threads that race compute and store the same; the flag is released after the tables.
@@ -54,11 +69,11 @@ static void initialise_once(void)
 
         cache_geometry_read(&geometry);
         size_class_initialise(geometry.l1d.sets);
+        size_class_choose(lines_setting());
         subheap_initialise(geometry.l2.sets);
         decay_read_setting();
         page_heap_read_setting();
-        magazines_choose(sequences_can_be_used(), memory_node_count(),
-                         setting_switch("CIA_TINY", 0) && !harden_is_on());
+        magazines_choose(sequences_can_be_used(), memory_node_count());
         atomic_store_explicit(&table_process, this_process(), memory_order_relaxed);
         atomic_store_explicit(&done, true, memory_order_release);
     }

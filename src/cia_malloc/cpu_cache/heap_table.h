@@ -77,7 +77,7 @@ struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_o
    has one; else NULL. Counts a use. */
 static inline struct magazine *magazine_under_lock(struct subheap *heap, unsigned size_class)
 {
-    if (heap->magazines == NULL || size_class >= MAGAZINE_CLASSES ||
+    if (heap->magazines == NULL || !class_is_cached(size_class) ||
         !magazine_use(heap->magazines, size_class))
         return NULL;
     /* With sequences, this is a thread that may not use them. */

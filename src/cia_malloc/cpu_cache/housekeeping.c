@@ -55,8 +55,7 @@ static bool take_in_and_purge(struct subheap *heap, uint64_t now, uint64_t decay
 
     if (!subheap_try_lock(heap))
         return false;
-    if (remote_free_any(&heap->inbox) ||
-        atomic_load_explicit(&heap->tiny.inbox, memory_order_relaxed) != 0)
+    if (remote_free_any(&heap->inbox))
         heap->pages.trimmed_at = 0; /* a run that is kept for the next malloc may be idle by that */
     subheap_drain(heap);
     page_heap_decay(&heap->pages, now, PURGE_PAGES_MOST);

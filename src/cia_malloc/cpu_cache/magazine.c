@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-atomic_bool magazine_sequences, magazine_tiny;
+atomic_bool magazine_sequences;
 _Thread_local ptrdiff_t magazine_thread_area;
 
 /*
@@ -40,12 +40,11 @@ static _Atomic(struct magazines *) published[CPU_HEAPS];
    Claimed by compare-and-swap from NULL (acquire), released. */
 static _Atomic(void *) revoker;
 
-uint16_t magazine_offset_by_lines[MAGAZINE_LARGEST_LINES + 1];
+_Atomic uint16_t magazine_offset_by_granules[MAGAZINE_LARGEST_GRANULES + 1];
 
-/* Length of the blocks: of a class, or tiny ones. They wait as if each had its line. */
 static uint32_t bytes_of(unsigned size_class)
 {
-    return size_class < TINY_MAGAZINES ? size_class_lines[size_class] * LINE_BYTES : LINE_BYTES;
+    return (uint32_t)size_class_bytes(size_class);
 }
 
 static uint32_t load_of(unsigned size_class)
@@ -80,25 +79,23 @@ static size_t bytes_of_regions(void)
     return offsetof(struct magazines, region) + region_count * sizeof(struct magazine_region);
 }
 
-/* Where the store of the class begins; with ALL_MAGAZINES, where they all end. */
-static size_t store_offset_of(unsigned size_class)
+void magazines_follow_pack(unsigned size_class)
 {
-    size_t offset = bytes_of_regions();
+    for (uint32_t granules = 0; granules <= MAGAZINE_LARGEST_GRANULES; granules++) {
+        size_t bytes = (size_t)granules << GRANULE_SHIFT;
 
-    for (unsigned below = 0; below < size_class; below++)
-        offset += store_bytes_of(below);
-    return offset;
+        if (size_class_of(bytes) == size_class)
+            atomic_store_explicit(&magazine_offset_by_granules[granules],
+                                  (uint16_t)magazine_offset(size_class_for(bytes), 0),
+                                  memory_order_relaxed);
+    }
 }
 
-void magazines_choose(bool sequences, unsigned nodes, bool tiny)
+void magazines_choose(bool sequences, unsigned nodes)
 {
     region_count = nodes > 1 ? MAGAZINE_NODES : 1; /* nodes have any numbers */
-    for (uint32_t lines = 0; lines <= MAGAZINE_LARGEST_LINES; lines++)
-        magazine_offset_by_lines[lines] = (uint16_t)magazine_offset(size_class_by_lines[lines], 0);
-    /* 0 leads to the line before the magazines, which reads as an empty one. */
-    if (tiny)
-        magazine_offset_by_lines[0] = magazine_offset_by_lines[1] = 0;
-    atomic_store_explicit(&magazine_tiny, tiny, memory_order_relaxed);
+    for (unsigned i = 0; i < CACHED_EXCLUSIVE_CLASSES; i++)
+        magazines_follow_pack(i);
     for (uint32_t cpu = 0; sequences && cpu < CPU_HEAPS; cpu++) {
         struct magazine_region *none = NULL;
 
@@ -117,7 +114,7 @@ void magazines_choose(bool sequences, unsigned nodes, bool tiny)
 
 struct magazines *magazines_create(unsigned node)
 {
-    struct magazines *magazines = page_source_map_metadata(store_offset_of(ALL_MAGAZINES));
+    struct magazines *magazines = page_source_map_metadata(bytes_of_regions());
 
     if (magazines != NULL)
         magazines->own = magazines->region[node % MAGAZINE_NODES].of_class;
@@ -126,7 +123,7 @@ struct magazines *magazines_create(unsigned node)
 
 void magazines_destroy(struct magazines *magazines)
 {
-    page_source_unmap_metadata(magazines, store_offset_of(ALL_MAGAZINES));
+    page_source_unmap_metadata(magazines, bytes_of_regions());
 }
 
 /* Puts those of a CPU in the tables. */
@@ -182,17 +179,23 @@ static uint32_t first_ceiling(struct magazines *magazines, unsigned size_class)
     return least;
 }
 
-void magazine_open(struct magazines *magazines, unsigned size_class)
+bool magazine_open(struct magazines *magazines, unsigned size_class)
 {
     struct magazine *magazine = &magazines->own[size_class];
-    union magazine_bounds bounds = {.ceiling = (uint16_t)first_ceiling(magazines, size_class)};
+    union magazine_bounds bounds = {.word = 0};
 
+    magazines->uses[size_class] = 0;
+    if (magazine->store == NULL)
+        magazine->store = page_source_map_metadata(store_bytes_of(size_class));
+    if (magazine->store == NULL)
+        return false; /* the kernel is asked again after as many uses */
+    bounds.ceiling = (uint16_t)first_ceiling(magazines, size_class);
     magazine->ceiling_most = ceiling_of(size_class);
     magazine->load = load_of(size_class);
-    magazine->store = (void *)((char *)magazines + store_offset_of(size_class));
     touch(magazine->store, store_bytes_of(size_class));
     /* Release: a sequence that finds the ceiling finds the others. */
     atomic_store_explicit(&magazine->bounds, bounds.word, memory_order_release);
+    return true;
 }
 
 ptrdiff_t magazine_area_here(void)
@@ -234,7 +237,7 @@ uint64_t magazine_served(const struct magazine *magazine)
 void magazines_count_ceilings(struct magazines *magazines)
 {
     magazines->ceiling_bytes = 0;
-    for (unsigned i = 0; i < ALL_MAGAZINES; i++)
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
         magazines->ceiling_bytes +=
             (uint64_t)atomic_load_explicit(&magazines->own[i].ceiling, memory_order_relaxed) *
             bytes_of(i);

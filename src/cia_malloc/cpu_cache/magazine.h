@@ -82,8 +82,8 @@ enum {
  * counted, is flushed by the first free that it refuses.
  */
 struct magazine_store {
-    /* By colour, the line where the block begins that was freed last, modulo 2^32; 0 since one was
-       taken. Blocks are freed twice in a row more often than in any other way. */
+    /* By colour, the address of the block that was freed last, modulo 2^32; 0 since one was taken.
+     * Blocks are freed twice in a row more often than in any other way. */
     uint32_t last[MAGAZINE_COLOURS];
     int8_t count[MAGAZINE_COLOURS];                     /* the level's blocks of each colour */
     int8_t box_count[MAGAZINE_BOXES][MAGAZINE_COLOURS]; /* count, when the box was closed */
@@ -123,7 +123,7 @@ union magazine_bounds {
 /* Those of all classes for blocks of one NUMA node. */
 struct magazine_region {
     _Alignas(LINE_BYTES) uint64_t unused;
-    struct magazine of_class[ALL_MAGAZINES];
+    struct magazine of_class[SIZE_CLASS_COUNT];
 };
 
 /*
@@ -132,12 +132,12 @@ struct magazine_region {
  * that nothing ever goes into.
  */
 struct magazines {
-    struct magazine *own;           /* by class: in the region of the CPU's node; constant */
-    _Atomic uint64_t flushed_at;    /* when they were last emptied, of decay_clock; 0: never */
-    uint64_t served[ALL_MAGAZINES]; /* by then; for whoever empties them */
+    struct magazine *own;              /* by class: in the region of the CPU's node; constant */
+    _Atomic uint64_t flushed_at;       /* when they were last emptied, of decay_clock; 0: never */
+    uint64_t served[SIZE_CLASS_COUNT]; /* by then; for whoever empties them */
     uint64_t ceiling_bytes; /* of all ceilings, see MAGAZINES_BYTES; under the sub-heap's lock */
-    uint32_t uses[ALL_MAGAZINES];    /* until there is a ceiling; likewise */
-    struct magazine_region region[]; /* by node; behind them the stores, populated when used */
+    uint32_t uses[SIZE_CLASS_COUNT]; /* until there is a ceiling; likewise */
+    struct magazine_region region[]; /* by node */
 };
 
 /* What the sequences have as numbers; where the fields are they are told (MAGAZINE_LAYOUT). */
@@ -167,14 +167,20 @@ static inline struct magazine_region *magazine_own_region(struct magazines *maga
     return (struct magazine_region *)(void *)own;
 }
 
-/* Where malloc finds it, by number of lines of the request, 0 to MAGAZINE_LARGEST_LINES: one load
-   for malloc. Filled before sequences are used. */
-extern uint16_t magazine_offset_by_lines[MAGAZINE_LARGEST_LINES + 1];
+/* Where malloc finds it, by number of granules of the request: one load for malloc. Filled before
+   sequences are used. Relaxed, as size_class_by_granules. */
+enum { MAGAZINE_LARGEST_GRANULES = MAGAZINE_LARGEST / GRANULE_BYTES };
+extern _Atomic uint16_t magazine_offset_by_granules[MAGAZINE_LARGEST_GRANULES + 1];
+
+/* After size_class_pack: malloc finds the magazines of the classes that it takes now. */
+void magazines_follow_pack(unsigned size_class);
 
 /* The same by length of the request, 0 to MAGAZINE_LARGEST bytes. */
 static inline uint32_t magazine_offset_of(size_t bytes)
 {
-    return magazine_offset_by_lines[(bytes + LINE_BYTES - 1) >> LINE_SHIFT];
+    return atomic_load_explicit(
+        &magazine_offset_by_granules[(bytes + GRANULE_BYTES - 1) >> GRANULE_SHIFT],
+        memory_order_relaxed);
 }
 
 /* How many of each colour there are. */
@@ -240,17 +246,9 @@ ptrdiff_t magazine_area_here(void);
  */
 extern _Atomic(struct magazine_region *) magazine_to_take[CPU_HEAPS], magazine_to_put[CPU_HEAPS];
 
-/* Whether there are magazines of tiny blocks. Written once, before the first sub-heap is published:
-   a thread that reads it before takes a whole line. */
-extern atomic_bool magazine_tiny;
-
-static inline bool magazines_have_tiny(void)
-{
-    return atomic_load_explicit(&magazine_tiny, memory_order_relaxed);
-}
-
-/* Once, before all else, and idempotent. nodes: how many NUMA nodes there are. tiny: CIA_TINY. */
-void magazines_choose(bool sequences, unsigned nodes, bool tiny);
+/* Once, after size_class_choose and before all else, and idempotent. nodes: how many NUMA nodes
+   there are. */
+void magazines_choose(bool sequences, unsigned nodes);
 
 /* Magazines that are empty and without room, for ever: as many regions as a CPU can have. Read,
    never written. */
@@ -260,8 +258,9 @@ extern struct magazine_region magazines_without_room[MAGAZINE_NODES];
 struct magazines *magazines_create(unsigned node);
 void magazines_destroy(struct magazines *magazines);
 
-/* For the holder of the sub-heap's lock: the class has a magazine on the CPU from now on. */
-void magazine_open(struct magazines *magazines, unsigned size_class);
+/* For the holder of the sub-heap's lock: the class has a magazine on the CPU from now on. False
+   when out of memory. */
+bool magazine_open(struct magazines *magazines, unsigned size_class);
 
 /*
  * For the holder of the sub-heap's lock: counts a use of the class, gives it a magazine when those
@@ -277,8 +276,7 @@ static inline bool magazine_use(struct magazines *magazines, unsigned size_class
         return true;
     if (++magazines->uses[size_class] <= USES_BEFORE_MAGAZINE)
         return false;
-    magazine_open(magazines, size_class);
-    return true;
+    return magazine_open(magazines, size_class);
 }
 
 /* For the holder of the sub-heap's lock: whether the class is to hold a step more, by

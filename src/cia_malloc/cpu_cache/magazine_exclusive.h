@@ -92,14 +92,14 @@ static inline __attribute__((always_inline)) bool magazine_push_exclusive(struct
     size_t count = top & MAGAZINE_TOP_MASK;
     struct magazine_store *store = magazine->store;
     size_t colour = magazine_colour(block);
-    uint32_t line = magazine_line(block);
+    uint32_t address = magazine_low_address(block);
 
     if (count >= magazine_ceiling(magazine) || store->count[colour] >= MAGAZINE_OF_A_COLOUR ||
-        (look && store->last[colour] == line))
+        (look && store->last[colour] == address))
         return false;
     store->stack[count] = block;
     store->count[colour]++;
-    store->last[colour] = line;
+    store->last[colour] = address;
     magazine_set_word(&magazine->top, top + 1);
     return true;
 }

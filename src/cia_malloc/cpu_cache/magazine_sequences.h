@@ -87,18 +87,18 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
                  "cmpw %c[at_ceiling](%%r9), %%r8w\n\t"                                            \
                  "jae %l[refused]\n\t"                                                             \
                  "movq %c[at_store](%%r9), %%r11\n\t" /* store */                                  \
-                 "movl %k[line], %%r10d\n\t"                                                       \
+                 "movl %k[block], %%r10d\n\t"                                                      \
+                 "shrl $6, %%r10d\n\t"                                                             \
                  "andl $63, %%r10d\n\t"                                                            \
                  "cmpb %[most], %c[at_count](%%r11, %%r10)\n\t"                                    \
-                 "jge %l[refused]\n\t" look "movl %k[line], (%%r11, %%r10, 4)\n\t"                 \
+                 "jge %l[refused]\n\t" look "movl %k[block], (%%r11, %%r10, 4)\n\t"                \
                  "incb %c[at_count](%%r11, %%r10)\n\t"                                             \
                  "movzwl %%r8w, %%r10d\n\t"                                                        \
                  "incq %%r8\n\t"                                                                   \
                  "movq %[block], %c[at_stack](%%r11, %%r10, 8)\n\t"                                \
                  "movq %%r8, (%%r9)\n\t" RSEQ_COMMITTED                                            \
                  :                                                                                 \
-                 : MAGAZINE_INPUTS, [block] "r"(block), [most] "i"(MAGAZINE_OF_A_COLOUR),          \
-                   [line] "r"((uint64_t)(uintptr_t)block >> LINE_SHIFT)                            \
+                 : MAGAZINE_INPUTS, [block] "r"(block), [most] "i"(MAGAZINE_OF_A_COLOUR)           \
                  : "memory", "cc", "r8", "r9", "r10", "r11"                                        \
                  : refused)
 
@@ -111,7 +111,7 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
 static inline __attribute__((always_inline)) bool magazine_push(ptrdiff_t area, uint32_t offset,
                                                                 void *block)
 {
-    MAGAZINE_PUSH("cmpl %k[line], (%%r11, %%r10, 4)\n\t"
+    MAGAZINE_PUSH("cmpl %k[block], (%%r11, %%r10, 4)\n\t"
                   "je %l[refused]\n\t");
     return true;
 refused:

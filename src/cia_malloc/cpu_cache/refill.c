@@ -7,8 +7,14 @@
 #include "cia_malloc/cpu_cache/refill.h"
 
 #include "base/clock.h"
+#include "mplace.h"
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
+
+#include <string.h>
+
+/* Of a lock library, if one is loaded. */
+#pragma weak mplace_lock_htm
 
 /*
  * A stack hands out its last place first: turned round, the blocks come out in the class heap's
@@ -24,6 +30,20 @@ static void turn_round(char **blocks, uint32_t count)
     }
 }
 
+/* Transactions want lines of their own: where they are used no class is packed. */
+static bool transactions_are_used(void)
+{
+    return mplace_lock_htm != NULL && strcmp(mplace_lock_htm(), "native") == 0;
+}
+
+static __attribute__((noinline, cold)) void pack(unsigned size_class)
+{
+    if (size_class_is_packed(size_class) || transactions_are_used())
+        return;
+    size_class_pack(size_class);
+    magazines_follow_pack(size_class);
+}
+
 /*
  * Loads from the class heap, for the holder of the lock: blocks of different colours, the first one
  * to be served. 0 when out of memory.
@@ -33,6 +53,8 @@ static uint32_t load_from(struct subheap *heap, unsigned size_class, uint32_t mo
 {
     uint32_t count = subheap_load(heap, size_class, blocks, most);
 
+    if (__builtin_expect(size_class_outgrows(class_heap_live_bytes(&heap->classes[size_class])), 0))
+        pack(size_class);
     if (count > 1)
         turn_round(blocks + 1, count - 1);
     return count;
@@ -68,7 +90,7 @@ static __attribute__((noinline)) uintptr_t refill_locked(unsigned size_class)
     }
     subheap_unlock(heap);
     /* Each load, and each call of a class that never has one: a program may make no others. */
-    if (!cached && (access.exclusive != NULL || size_class >= MAGAZINE_CLASSES))
+    if (!cached && (access.exclusive != NULL || !class_is_cached(size_class)))
         flush_housekeeping();
     return block;
 }
@@ -105,7 +127,7 @@ uintptr_t refill_block(unsigned size_class)
 {
     ptrdiff_t area = magazine_area_here();
 
-    if (size_class < MAGAZINE_CLASSES && magazine_area_is_usable(area)) {
+    if (class_is_cached(size_class) && magazine_area_is_usable(area)) {
         struct magazine_access access = access_to_take(area, size_class);
         uintptr_t block = access_take_cached(&access);
 

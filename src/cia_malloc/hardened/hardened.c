@@ -117,7 +117,7 @@ static void *allocate_of_class(struct subheap *heap, size_t alignment, size_t by
     if (start == NULL)
         return NULL;
     struct chunk *chunk = page_source_owner(start);
-    size_t length = (size_t)size_class_lines[size_class] * LINE_BYTES;
+    size_t length = size_class_bytes(size_class);
     char *block = start + (-(uintptr_t)start & (alignment - 1));
 
     if (state_of(mark_read(mark_at(chunk, start))) == MARK_FREED)

@@ -19,12 +19,14 @@ static struct quarantine *quarantine_of(struct subheap *heap)
     return heap->quarantine;
 }
 
-/* A waiting block: its address, and in the low bits, which are 0 in every one, its class. */
-static_assert((int)CLASS_LARGE < (int)LINE_BYTES, "a class fits where an address has nothing");
+/* A waiting block: its address, and in the low bits, which are 0 in every one, its class, or
+   QUARANTINE_LARGE. With CIA_HARDEN=1 no class is compact. */
+static_assert((int)QUARANTINE_KINDS <= (int)LINE_BYTES, "it fits where an address has nothing");
 
 static uintptr_t waiting_of(const struct block *block)
 {
-    return (uintptr_t)block->start | block->size_class;
+    return (uintptr_t)block->start |
+           (block->size_class == CLASS_LARGE ? (unsigned)QUARANTINE_LARGE : block->size_class);
 }
 
 static char *address_of(uintptr_t waiting)
@@ -41,8 +43,8 @@ static size_t bytes_of(uintptr_t waiting)
 {
     const char *address = address_of(waiting);
 
-    if (class_of(waiting) < CLASS_LARGE)
-        return (size_t)size_class_lines[class_of(waiting)] * LINE_BYTES;
+    if (class_of(waiting) < QUARANTINE_LARGE)
+        return size_class_bytes(class_of(waiting));
     /* With what its colour left of the first page. */
     return (block_at(page_source_owner(address), address).bytes + PAGE_BYTES - 1) &
            ~(size_t)(PAGE_BYTES - 1);
@@ -52,7 +54,7 @@ static size_t bytes_of(uintptr_t waiting)
 static void note(struct quarantine *quarantine, uintptr_t waiting, bool in)
 {
     unsigned size_class = class_of(waiting);
-    size_t bytes = size_class == CLASS_LARGE ? bytes_of(waiting) : 0;
+    size_t bytes = size_class == QUARANTINE_LARGE ? bytes_of(waiting) : 0;
 
     quarantine->waiting[size_class] += in ? 1u : -1u;
     quarantine->large_bytes += in ? bytes : -bytes;

@@ -19,15 +19,17 @@ enum {
     QUARANTINE_PLACES = 4096,
     QUARANTINE_BYTES = 1 << 20, /* of the queue; then the oldest go, but for what is drawn */
     QUARANTINE_LEAVING = 16,    /* at once */
+    QUARANTINE_LARGE = EXCLUSIVE_CLASSES,
+    QUARANTINE_KINDS = QUARANTINE_LARGE + 1,
 };
 
 struct quarantine {
-    uint64_t random;                        /* state of a generator, from the secret */
-    size_t bytes;                           /* in the queue */
-    uint32_t first, count;                  /* of the queue, a ring */
-    uint32_t waiting[SIZE_CLASS_COUNT + 1]; /* by class, CLASS_LARGE last */
-    size_t large_bytes;                     /* pages of those of CLASS_LARGE */
-    uintptr_t drawn[QUARANTINE_DRAWN];      /* 0: none yet */
+    uint64_t random;                    /* state of a generator, from the secret */
+    size_t bytes;                       /* in the queue */
+    uint32_t first, count;              /* of the queue, a ring */
+    uint32_t waiting[QUARANTINE_KINDS]; /* by exclusive class, large blocks last */
+    size_t large_bytes;                 /* pages of those */
+    uintptr_t drawn[QUARANTINE_DRAWN];  /* 0: none yet */
     uintptr_t queue[QUARANTINE_PLACES];
 };
 

@@ -32,22 +32,22 @@ struct block block_at(struct chunk *chunk, const void *address)
     size_t offset = (uintptr_t)address % CHUNK_BYTES;
     const struct page_info *info = block_page(chunk, address);
     struct block at = {.chunk = chunk, .size_class = info->size_class};
-    uint32_t line = block_line(info, address);
 
     if (__builtin_expect(info->size_class >= CLASS_LARGE, 0)) {
         const struct span *span = &chunk->spans[info->run_page];
 
-        if (info->size_class != CLASS_LARGE || line != 0)
+        if (info->size_class != CLASS_LARGE || block_unit(info, LINE_SHIFT, address) != 0)
             block_is_wrong(address, "not the address of a block");
         at.span = info->run_page;
         at.bit = 1;
         at.start = span->base;
-        at.bytes = (size_t)span->run_pages * PAGE_BYTES - (size_t)info->first_line * LINE_BYTES;
+        at.bytes = (size_t)span->run_pages * PAGE_BYTES - (size_t)info->first_unit * LINE_BYTES;
         return at;
     }
     const struct class_layout *layout = &class_layouts[info->size_class];
-    struct block_position position = class_layout_locate(layout, line);
-    uint32_t first_line = position.span * layout->span_lines + position.block * layout->lines;
+    uint32_t unit = block_unit(info, layout->unit_shift, address);
+    struct block_position position = class_layout_locate(layout, unit);
+    uint32_t first_unit = position.span * layout->span_units + position.block * layout->units;
 
     if (__builtin_expect(
             position.span >= layout->run_spans || position.block >= layout->span_blocks, 0))
@@ -55,7 +55,8 @@ struct block block_at(struct chunk *chunk, const void *address)
     struct block_home home = block_home_at(info, position);
     at.span = home.span;
     at.bit = home.bit;
-    at.start = chunk->base + ((offset >> LINE_SHIFT) - line + first_line) * LINE_BYTES;
+    at.start =
+        chunk->base + (((offset >> layout->unit_shift) - unit + first_unit) << layout->unit_shift);
     at.bytes = home.bytes;
     return at;
 }

@@ -44,11 +44,32 @@ static inline const struct page_info *block_page(const struct chunk *chunk, cons
     return &chunk->pages[(uintptr_t)address % CHUNK_BYTES >> PAGE_SHIFT];
 }
 
-/* The address's line, counted from the first line of block 0 of its run. */
-static inline uint32_t block_line(const struct page_info *info, const void *address)
+/* The address's unit, counted from the first one of block 0 of its run. */
+static inline uint32_t block_unit(const struct page_info *info, uint32_t unit_shift,
+                                  const void *address)
 {
-    return (uint32_t)((uintptr_t)address % CHUNK_BYTES >> LINE_SHIFT) -
-           ((uint32_t)info->run_page * LINES_PER_PAGE + info->first_line);
+    return (uint32_t)((uintptr_t)address % CHUNK_BYTES >> unit_shift) -
+           (((uint32_t)info->run_page << (PAGE_SHIFT - unit_shift)) + info->first_unit);
+}
+
+/* Whether a block of a compact class begins at the address, a multiple of 16, on a page of that
+   info. */
+static inline __attribute__((always_inline)) bool
+block_is_compact_start(const struct page_info *info, const void *address)
+{
+    return size_class_is_compact(info->size_class) &&
+           class_layout_is_start(&class_layouts[info->size_class],
+                                 block_unit(info, GRANULE_SHIFT, address));
+}
+
+/* Whether a block that may wait in a magazine begins at the address, on a page of that info. */
+static inline __attribute__((always_inline)) bool block_begins(const struct page_info *info,
+                                                               const void *address)
+{
+    if (__builtin_expect(
+            (uintptr_t)address % LINE_BYTES == 0 && page_info_starts_line(info, address), 1))
+        return true;
+    return (uintptr_t)address % GRANULE_BYTES == 0 && block_is_compact_start(info, address);
 }
 
 /* Of a page of a size class. */
@@ -59,8 +80,9 @@ static inline struct block_home block_home_at(const struct page_info *info,
     uint32_t phase = span_phase(layout, info->run_type, position.span);
 
     return (struct block_home){
-        .span = info->run_page + position.span,
-        .bytes = layout->lines * LINE_BYTES,
+        .span = class_layout_span(info->run_page, class_layout_run_pages(layout, info->run_type),
+                                  position.span),
+        .bytes = (uint32_t)layout->units << layout->unit_shift,
         .bit = (uint64_t)1 << span_bit_of_block(layout, phase, position.block),
     };
 }
@@ -72,9 +94,10 @@ static inline struct block_home block_home_at(const struct page_info *info,
 static inline struct block_home block_home(const struct chunk *chunk, const void *address)
 {
     const struct page_info *info = block_page(chunk, address);
+    const struct class_layout *layout = &class_layouts[info->size_class];
 
     return block_home_at(
-        info, class_layout_locate(&class_layouts[info->size_class], block_line(info, address)));
+        info, class_layout_locate(layout, block_unit(info, layout->unit_shift, address)));
 }
 
 /* The process ends unless the address was handed out: the first byte, or an aligned one. */

@@ -17,12 +17,7 @@ enum {
     /* Longer blocks are not cached. */
     MAGAZINE_LARGEST_LINES = 257,
     MAGAZINE_LARGEST = MAGAZINE_LARGEST_LINES * LINE_BYTES,
-    MAGAZINE_CLASSES = 35,
-    /* Behind those of the classes: of blocks of 16 and of 32 B with CIA_TINY=1. They have no
-       colours, see tiny.h. */
-    TINY_CLASSES = 2,
-    TINY_MAGAZINES = MAGAZINE_CLASSES,
-    ALL_MAGAZINES = TINY_MAGAZINES + TINY_CLASSES,
+    CACHED_EXCLUSIVE_CLASSES = 35,
 
     MAGAZINE_COLOURS = 64, /* those of most machines; others modulo this */
 
@@ -31,12 +26,18 @@ enum {
     /* The layout of magazines, by region; a region for each node. */
     MAGAZINE_BYTES = LINE_BYTES,
     MAGAZINES_AT = LINE_BYTES,
-    MAGAZINE_REGION_BYTES = MAGAZINES_AT + ALL_MAGAZINES * MAGAZINE_BYTES,
+    MAGAZINE_REGION_BYTES = MAGAZINES_AT + SIZE_CLASS_COUNT * MAGAZINE_BYTES,
     MAGAZINE_NODES = 64, /* more share regions: right, but their blocks get mixed */
 };
 
 static_assert(MAGAZINE_NODES * MAGAZINE_REGION_BYTES / 8 <= UINT16_MAX,
               "an offset is 16 bits of a page's info");
+
+/* Whether blocks of the class wait in magazines: those of up to MAGAZINE_LARGEST bytes. */
+static inline bool class_is_cached(unsigned size_class)
+{
+    return size_class < CACHED_EXCLUSIVE_CLASSES || size_class_is_compact(size_class);
+}
 
 /*
  * Where the magazine for blocks of a class and node is among the regions, in units of 8 bytes:
@@ -50,10 +51,16 @@ static inline uint32_t magazine_offset(unsigned size_class, unsigned node)
            8;
 }
 
-/* The line that the block begins, modulo 2^32, and its colour. */
+/* The line that the block begins in, modulo 2^32, and its colour. */
 static inline uint32_t magazine_line(const void *block)
 {
     return (uint32_t)((uintptr_t)block >> LINE_SHIFT);
+}
+
+/* Its address modulo 2^32. */
+static inline uint32_t magazine_low_address(const void *block)
+{
+    return (uint32_t)(uintptr_t)block;
 }
 
 static inline uint32_t magazine_colour(const void *block)

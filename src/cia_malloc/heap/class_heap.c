@@ -20,19 +20,20 @@ void class_heap_initialise(struct class_heap *heap, unsigned size_class)
     const struct class_layout *layout = &class_layouts[size_class];
 
     heap->size_class = (uint8_t)size_class;
-    heap->block_bytes = (uint32_t)layout->lines * LINE_BYTES;
+    heap->block_bytes = (uint32_t)size_class_bytes(size_class);
     heap->block_mask = (uint8_t)(layout->span_blocks - 1);
     heap->span_shift = layout->span_shift;
     heap->types = layout->types;
     heap->first_bit = layout->first_slot & heap->block_mask;
-    heap->next_type = (uint8_t)(layout->first_slot >> layout->span_shift);
+    heap->last_type = ((layout->first_slot >> layout->span_shift) - 1) & (heap->types - 1u);
     class_heap_set_target(heap, 1);
 }
 
 void class_heap_set_target(struct class_heap *heap, uint32_t target)
 {
     uint32_t blocks = heap->block_mask + 1u;
-    uint32_t rise = (target - 1) * colours; /* live, when the target rose to this value */
+    uint32_t cycle = class_heap_slots(heap);
+    uint32_t rise = (target - 1) * cycle; /* live, when the target rose to this value */
 
     for (uint32_t type = 0; type < heap->types; type++) {
         const uint32_t *count = &heap->count[type * blocks];
@@ -43,7 +44,7 @@ void class_heap_set_target(struct class_heap *heap, uint32_t target)
         heap->below[type] = below;
     }
     heap->target = target;
-    heap->lower_at = rise > colours / 2 ? rise - colours / 2 : 0;
+    heap->lower_at = rise > cycle / 2 ? rise - cycle / 2 : 0;
 }
 
 static void list_append(struct class_heap *heap, struct span *span)
@@ -109,7 +110,7 @@ void class_heap_retire_current(struct class_heap *heap)
 static void make_current(struct class_heap *heap, struct span *span)
 {
     heap->current = span;
-    heap->next_type = span->type;
+    heap->last_type = span->type;
 }
 
 bool class_heap_find_recent(struct class_heap *heap)
@@ -133,10 +134,11 @@ bool class_heap_find_recent(struct class_heap *heap)
     }
 }
 
+/* From the type behind the last one on: so never-used blocks come in the order of the cycle. */
 static bool find_due(struct class_heap *heap)
 {
     for (uint32_t i = 0; i < heap->types; i++) {
-        uint32_t type = (heap->next_type + i) & (heap->types - 1u);
+        uint32_t type = (heap->last_type + 1 + i) & (heap->types - 1u);
         uint64_t below = heap->below[type];
         struct span *span = heap->partial[type];
 
@@ -186,7 +188,7 @@ static bool find_least_filled(struct class_heap *heap, bool at_any_price)
                 break;
         }
     }
-    if (best == NULL || (!at_any_price && least >= 2 * (heap->live / colours + 1)))
+    if (best == NULL || (!at_any_price && least >= 2 * (heap->live / class_heap_slots(heap) + 1)))
         return false;
     class_heap_set_target(heap, least + 1);
     make_current(heap, best);
@@ -221,6 +223,7 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t m
     uint64_t ahead = wanted & (~(uint64_t)0 << heap->first_bit);
     uint64_t left = ahead != 0 ? ahead : wanted;
     uint64_t taken = 0, reached = 0;
+    bool compact = size_class_is_compact(heap->size_class);
     uint32_t *counts = &heap->count[(uint32_t)span->type << heap->span_shift];
     uint32_t count = 0;
 
@@ -230,17 +233,19 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t m
         char *block =
             span->base + (size_t)((bit - span->phase) & heap->block_mask) * heap->block_bytes;
         uint64_t colour = (uint64_t)1 << magazine_colour(block);
+        /* Packed ones in a row have few of a colour as they are. */
+        bool repeats = (*colours_taken & colour) != 0 && !compact;
 
         /* Past a colour that was taken already, but not where two colours share a bit: there the
            blocks would come out of order. */
-        if ((*colours_taken & colour) != 0 && colours > MAGAZINE_COLOURS)
+        if (repeats && colours > MAGAZINE_COLOURS)
             break;
         left ^= mask;
         if (left == 0 && ahead != 0) {
             left = wanted & ~ahead;
             ahead = 0;
         }
-        if ((*colours_taken & colour) != 0)
+        if (repeats)
             continue;
         *colours_taken |= colour;
         taken |= mask;
@@ -261,8 +266,10 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t m
 
 uint32_t class_heap_wanted_type(struct class_heap *heap)
 {
+    if (class_layout_is_whole(&class_layouts[heap->size_class]))
+        return 0;
     /* Behind the type that was last carved or used, so that no type gets ahead of the others. */
-    uint32_t wanted = (heap->next_type + heap->has_runs) & (heap->types - 1u);
+    uint32_t wanted = (heap->last_type + 1u) & (heap->types - 1u);
 
     for (uint32_t i = 0; i < heap->types && heap->below[wanted] == 0; i++)
         wanted = (wanted + 1) & (heap->types - 1u);
@@ -274,9 +281,9 @@ static void mark_starts(struct page_info *pages, const struct class_layout *layo
                         uint32_t first_line)
 {
     for (uint32_t span = 0; span < layout->run_spans; span++) {
-        uint32_t line = first_line + span * layout->span_lines;
+        uint32_t line = first_line + span * layout->span_units;
 
-        for (uint32_t block = 0; block < layout->span_blocks; block++, line += layout->lines)
+        for (uint32_t block = 0; block < layout->span_blocks; block++, line += layout->units)
             pages[line / LINES_PER_PAGE].starts |= (uint64_t)1 << line % LINES_PER_PAGE;
     }
 }
@@ -302,7 +309,7 @@ void class_heap_hand_out_inside(struct span *span, uint32_t bit, char *start, si
         __atomic_store_n(&words[i], set ? words[i] | mask : words[i] & ~mask, __ATOMIC_RELAXED);
     }
     __atomic_store_n(&span->interior, span->interior | mask, __ATOMIC_RELAXED);
-    if (span->size_class < MAGAZINE_CLASSES)
+    if (class_is_cached(span->size_class))
         mark_start(chunk, start, false);
 }
 
@@ -312,7 +319,7 @@ void class_heap_put_inside(struct class_heap *heap, struct span *span, uint64_t 
 
     /* Relaxed, not plain: free() reads other bits of the word without the lock. */
     __atomic_store_n(&span->interior, span->interior & ~bit, __ATOMIC_RELAXED);
-    if (span->size_class < MAGAZINE_CLASSES)
+    if (class_is_cached(span->size_class))
         mark_start(span->chunk,
                    span->base +
                        (size_t)((number - span->phase) & heap->block_mask) * heap->block_bytes,
@@ -323,31 +330,33 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
                         uint32_t run_type, bool clean)
 {
     const struct class_layout *layout = &class_layouts[heap->size_class];
-    uint32_t offset = class_layout_run_offset(layout, run_type) % LINES_PER_PAGE;
+    uint32_t offset =
+        class_layout_run_offset(layout, run_type) & (class_layout_page_units(layout) - 1);
     uint32_t pages = class_layout_run_pages(layout, run_type);
     uint64_t all = class_layout_all_bits(layout);
     struct page_info info = {
-        .magazine = (uint16_t)(heap->size_class < MAGAZINE_CLASSES
+        .magazine = (uint16_t)(class_is_cached(heap->size_class)
                                    ? magazine_offset(heap->size_class, chunk->node)
                                    : 0),
         .size_class = heap->size_class,
         .run_page = (uint16_t)page,
-        .first_line = (uint8_t)offset,
+        .first_unit = (uint8_t)offset,
         .run_type = (uint8_t)run_type,
     };
 
     for (uint32_t i = 0; i < pages; i++)
         chunk->pages[page + i] = info;
-    if (info.magazine != 0)
+    if (info.magazine != 0 && !size_class_is_compact(heap->size_class))
         mark_starts(&chunk->pages[page], layout, offset);
     for (uint32_t i = 0; i < layout->run_spans; i++) {
-        struct span *span = &chunk->spans[page + i];
-        uint32_t line = offset + i * layout->span_lines;
+        uint32_t number = class_layout_span(page, pages, i);
+        struct span *span = &chunk->spans[number];
+        uint32_t unit = offset + i * layout->span_units;
 
         *span = (struct span){
             .free = all,
             .untouched = clean ? all : 0, /* if not, see below */
-            .base = chunk->base + (size_t)page * PAGE_BYTES + (size_t)line * LINE_BYTES,
+            .base = chunk->base + (size_t)page * PAGE_BYTES + ((size_t)unit << layout->unit_shift),
             .chunk = chunk,
             .size_class = heap->size_class,
             .type = (uint8_t)((run_type + i) & (layout->types - 1u)),
@@ -355,13 +364,14 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
             .run_page = (uint16_t)page,
             .run_pages = (uint16_t)pages,
         };
-        chunk->remotes[page + i].chunk = chunk;
+        chunk->remotes[number].chunk = chunk;
         list_append(heap, span);
     }
     if (!clean)
         populate_rest(chunk, page, pages);
     for (uint32_t i = 0; i < layout->run_spans; i++)
-        heap->untouched += (uint32_t)__builtin_popcountll(chunk->spans[page + i].untouched);
+        heap->untouched += (uint32_t)__builtin_popcountll(
+            chunk->spans[class_layout_span(page, pages, i)].untouched);
     heap->capacity += (uint32_t)layout->run_spans * layout->span_blocks;
     if (!heap->has_runs) {
         /* The first run is where it is; the cycle is laid out from there. */
@@ -386,9 +396,10 @@ uint32_t class_heap_wanted_page(struct class_heap *heap, uint32_t type)
 bool class_heap_run_is_idle(const struct class_heap *heap, const struct chunk *chunk, uint32_t page)
 {
     const struct class_layout *layout = &class_layouts[heap->size_class];
+    uint32_t pages = chunk->spans[page].run_pages;
 
     for (uint32_t i = 0; i < layout->run_spans; i++) {
-        const struct span *span = &chunk->spans[page + i];
+        const struct span *span = &chunk->spans[class_layout_span(page, pages, i)];
 
         if (span->free != class_layout_all_bits(layout) || span == heap->current)
             return false;
@@ -412,9 +423,10 @@ static void forget_recent(struct class_heap *heap, struct span *span)
 void class_heap_remove_run(struct class_heap *heap, struct chunk *chunk, uint32_t page)
 {
     const struct class_layout *layout = &class_layouts[heap->size_class];
+    uint32_t pages = chunk->spans[page].run_pages;
 
     for (uint32_t i = 0; i < layout->run_spans; i++) {
-        struct span *span = &chunk->spans[page + i];
+        struct span *span = &chunk->spans[class_layout_span(page, pages, i)];
 
         if ((span->listed & SPAN_RECENT) != 0)
             forget_recent(heap, span);

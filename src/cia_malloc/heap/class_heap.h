@@ -58,7 +58,8 @@ struct class_heap {
     uint8_t block_mask;                /* constant: span_blocks - 1 */
     uint8_t span_shift;                /* constant: log2 span_blocks */
     uint8_t first_bit;                 /* constant: where the search in a span begins */
-    uint8_t next_type;                 /* where the search for a type begins */
+    uint8_t last_type;                 /* of the last current span; the next one is wanted of the
+                                          type behind it */
     uint8_t types;                     /* constant */
     uint8_t size_class;                /* constant */
     uint8_t has_runs;                  /* next_page holds, from the first run on */
@@ -69,8 +70,14 @@ struct class_heap {
     struct span
         *partial[TYPES_GREATEST];      /* spans with free blocks, by type; circular, first = head */
     struct span *recent[RECENT_SPANS]; /* a ring used as a stack; NULL from the oldest on */
-    uint32_t count[COLOURS_GREATEST];  /* live blocks by slot: type << span_shift | bit */
+    uint32_t count[SLOTS_GREATEST];    /* live blocks by slot: type << span_shift | bit */
 };
+
+/* The blocks of a cycle: its slots. */
+static inline uint32_t class_heap_slots(const struct class_heap *heap)
+{
+    return (uint32_t)heap->types << heap->span_shift;
+}
 
 static_assert(offsetof(struct class_heap, below) == LINE_BYTES, "the hot words are one line");
 static_assert(sizeof(struct class_heap) / LINE_BYTES % 2 == 1,
@@ -94,7 +101,7 @@ static inline void class_heap_count_returned(struct class_heap *heap, uint32_t t
     if (--heap->count[type << heap->span_shift | bit] < heap->target)
         heap->below[type] |= (uint64_t)1 << bit;
     if (__builtin_expect(--heap->live < heap->lower_at, 0))
-        class_heap_set_target(heap, heap->live / colours + 1);
+        class_heap_set_target(heap, heap->live / class_heap_slots(heap) + 1);
 }
 
 static inline uint64_t class_heap_live_bytes(const struct class_heap *heap)
@@ -159,8 +166,9 @@ bool class_heap_find(struct class_heap *heap, bool at_any_price);
 
 /*
  * Takes blocks of the current span whose colours are due, in the order of class_heap_allocate_fast,
- * at most so many, and none of a colour (see magazine_colour) that is in *colours, where those
- * taken are added. Bit 0 of each says MAGAZINE_UNTOUCHED. Returns how many. A nanosecond each.
+ * at most so many, and, of an exclusive class, none of a colour (see magazine_colour) that is in
+ * *colours_taken, where those taken are added. Bit 0 of each says MAGAZINE_UNTOUCHED. Returns how
+ * many. A nanosecond each.
  */
 uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t most,
                               uint64_t *colours_taken);

@@ -23,7 +23,7 @@ struct range {
 
 static uint32_t block_bytes_of(const struct span *span)
 {
-    return (uint32_t)class_layouts[span->size_class].lines * LINE_BYTES;
+    return (uint32_t)size_class_bytes(span->size_class);
 }
 
 /* The pages of count blocks of the span, from the one with that number on. */
@@ -98,7 +98,7 @@ void populate_rest(struct chunk *chunk, uint32_t page, uint32_t pages)
         return;
     /* First what is untouched, of all: then nothing that is populated makes a difference. */
     for (uint32_t i = 0; i < layout->run_spans; i++) {
-        struct span *span = &chunk->spans[page + i];
+        struct span *span = &chunk->spans[class_layout_span(page, pages, i)];
 
         for (uint32_t number = 0; number < layout->span_blocks; number++) {
             struct range range = pages_of(span, number, 1);
@@ -108,7 +108,7 @@ void populate_rest(struct chunk *chunk, uint32_t page, uint32_t pages)
         }
     }
     for (uint32_t i = 0; i < layout->run_spans; i++) {
-        const struct span *span = &chunk->spans[page + i];
+        const struct span *span = &chunk->spans[class_layout_span(page, pages, i)];
         uint64_t touched = numbers_of(span, class_layout_all_bits(layout) & ~span->untouched);
 
         for (; touched != 0; touched &= touched - 1) {

@@ -20,16 +20,29 @@
  *
  * Above 33 each entry is the largest prime b for which the smallest request it serves, one byte
  * more than the entry before, wastes at most 12.5 % of the block; the last one covers 64 KiB.
+ *
+ * Compact classes: together with the exclusive ones of 4 (one line), 8, 12, 20, 28, 36, 52, 92 and
+ * 132 granules a step of a granule up to 240 B, then steps that waste at most 12.5 %. None is a
+ * multiple of four granules, see struct class_layout. The shortest has two granules, as glibc's:
+ * for requests of one, spans would take an eighth of the memory, and four of them a page.
  */
 #include "cia_malloc/heap/size_class.h"
 
 #include <assert.h>
 
-const uint16_t size_class_lines[SIZE_CLASS_COUNT] = {
-    1,   2,   3,   4,   5,   7,   9,   11,  13,  15,  17,  19,  23,  29,   31,  33,
-    37,  41,  43,  47,  53,  59,  67,  73,  83,  89,  101, 113, 127, 139,  157, 179,
-    199, 227, 257, 293, 331, 373, 421, 479, 547, 619, 701, 797, 907, 1031,
+#define LINES(n) ((n) * (LINE_BYTES / GRANULE_BYTES))
+
+/* clang-format off */
+const uint16_t size_class_granules[SIZE_CLASS_COUNT] = {
+    LINES(1),   LINES(2),   LINES(3),   LINES(4),   LINES(5),   LINES(7),   LINES(9),   LINES(11),
+    LINES(13),  LINES(15),  LINES(17),  LINES(19),  LINES(23),  LINES(29),  LINES(31),  LINES(33),
+    LINES(37),  LINES(41),  LINES(43),  LINES(47),  LINES(53),  LINES(59),  LINES(67),  LINES(73),
+    LINES(83),  LINES(89),  LINES(101), LINES(113), LINES(127), LINES(139), LINES(157), LINES(179),
+    LINES(199), LINES(227), LINES(257), LINES(293), LINES(331), LINES(373), LINES(421), LINES(479),
+    LINES(547), LINES(619), LINES(701), LINES(797), LINES(907), LINES(1031),
+    2,  3,  5,  6,  7,  9,  10, 11, 13, 14, 15, 17, 18, 22, 25, 31, 33, 41, 46, 57, 65, 73, 82, 105, 117,
 };
+/* clang-format on */
 
 /* clang-format off */
 uint8_t size_class_by_lines[SIZE_CLASS_LARGEST_LINES + 1] = {
@@ -49,6 +62,14 @@ uint8_t size_class_by_lines[SIZE_CLASS_LARGEST_LINES + 1] = {
 /* clang-format on */
 
 struct class_layout class_layouts[SIZE_CLASS_COUNT];
+/* clang-format off */
+_Atomic uint8_t size_class_by_granules[COMPACT_LARGEST_GRANULES + 1] = {
+    [0 ... 4] = 0, [5 ... 8] = 1, [9 ... 12] = 2, [13 ... 16] = 3, [17 ... 20] = 4,
+    [21 ... 28] = 5, [29 ... 36] = 6, [37 ... 44] = 7, [45 ... 52] = 8, [53 ... 60] = 9,
+    [61 ... 68] = 10, [69 ... 76] = 11, [77 ... 92] = 12, [93 ... 116] = 13, [117 ... 124] = 14,
+    [125 ... 132] = 15,
+};
+/* clang-format on */
 uint32_t colours = COLOURS_LEAST;
 
 enum {
@@ -99,31 +120,98 @@ uint32_t size_class_colour(unsigned size_class, uint32_t slot)
     const struct class_layout *layout = &class_layouts[size_class];
 
     if (layout->even_shift != 0) /* slots of type 0 are the multiples of n in order, and so on */
-        return (slot % layout->span_blocks) * layout->lines + slot / layout->span_blocks;
-    return (slot * layout->lines) & (colours - 1);
+        return (slot % layout->span_blocks) * layout->units + slot / layout->span_blocks;
+    if (size_class_is_compact(size_class))
+        return slot * layout->units % GRANULES_PER_PAGE / (LINE_BYTES / GRANULE_BYTES);
+    return (slot * layout->units) & (colours - 1);
 }
 
 uint32_t class_layout_page_in_cycle(const struct class_layout *layout, uint32_t type)
 {
-    uint32_t unit = colours / LINES_PER_PAGE;
+    uint32_t modulus = class_layout_modulus(layout);
     uint32_t page = 0;
 
     for (uint32_t t = 0; t < type; t++) {
         page += class_layout_run_pages(layout, t);
         /* The next run starts at the first page with its residue. */
         uint32_t residue = class_layout_run_offset(layout, (t + 1) & (layout->types - 1u));
-        page += (residue / LINES_PER_PAGE - page) & (unit - 1);
+        page += (residue / class_layout_page_units(layout) - page) & (modulus - 1);
     }
     return page;
 }
 
 static uint32_t cycle_pages_of(const struct class_layout *layout)
 {
-    uint32_t unit = colours / LINES_PER_PAGE;
-    uint32_t units = class_layout_page_in_cycle(layout, layout->types) / unit;
+    uint32_t modulus = class_layout_modulus(layout);
+    uint32_t pages = class_layout_is_whole(layout)
+                         ? class_layout_run_pages(layout, 0)
+                         : class_layout_page_in_cycle(layout, layout->types);
+    uint32_t steps = pages / modulus;
 
-    /* Where packing makes them even, one unit is left out each cycle, for other classes to use. */
-    return (units | 1) * unit;
+    /* Where packing makes them even, a step is left out each cycle, for other classes to use. */
+    return (steps | 1) * modulus;
+}
+
+static void lay_out_exclusive(struct class_layout *layout, uint32_t number)
+{
+    uint32_t lines = size_class_granules[number] / (LINE_BYTES / GRANULE_BYTES);
+    uint32_t blocks = span_blocks_for(lines);
+    /* 29 is odd, so that classes 0 to 45 begin in 46 different colours. */
+    uint32_t first_colour = (number * 29) & (colours - 1);
+
+    layout->unit_shift = LINE_SHIFT;
+    layout->units = (uint16_t)lines;
+    layout->span_blocks = (uint8_t)blocks;
+    layout->types = (uint8_t)(colours / blocks);
+    layout->even_shift = (uint8_t)even_shift_of(lines);
+    if (layout->even_shift != 0) {
+        layout->span_units = (uint16_t)(lines * blocks + 1);
+        uint32_t pages = lines == 2 ? TWO_LINES_RUN_PAGES : FOUR_LINES_RUN_PAGES;
+        layout->run_spans = (uint8_t)((pages * LINES_PER_PAGE - (lines - 1)) / layout->span_units);
+        layout->reciprocal = reciprocal_of(layout->span_units);
+        layout->first_slot = (uint8_t)(first_colour / lines + first_colour % lines * blocks);
+    } else {
+        layout->span_units = (uint16_t)(blocks * lines);
+        layout->run_spans = (uint8_t)(lines < TARGET_RUN_PAGES ? TARGET_RUN_PAGES / lines : 1);
+        layout->reciprocal = reciprocal_of(lines);
+        layout->first_slot = (uint8_t)slot_of_colour(lines, first_colour);
+    }
+}
+
+/* A run is as many whole cycles as come near the pages of other short classes, or one; of long
+   blocks a half or a quarter of one. */
+static void lay_out_compact(struct class_layout *layout, uint32_t number)
+{
+    uint32_t granules = size_class_granules[number];
+    uint32_t types = granules % 2 != 0 ? 4 : 2;
+    uint32_t cycle_pages = granules * 64 * types / GRANULES_PER_PAGE;
+
+    layout->unit_shift = GRANULE_SHIFT;
+    layout->units = (uint16_t)granules;
+    layout->span_blocks = 64;
+    layout->types = (uint8_t)types;
+    layout->even_shift = 0;
+    layout->span_units = (uint16_t)(64 * granules);
+    layout->run_spans = (uint8_t)types;
+    if (cycle_pages < TARGET_RUN_PAGES)
+        layout->run_spans = (uint8_t)(TARGET_RUN_PAGES / cycle_pages * types);
+    else
+        while (layout->run_spans > 1 && granules * layout->run_spans / 4 > LAST_CLASS_FULL_SPAN + 2)
+            layout->run_spans = (uint8_t)(layout->run_spans / 2);
+    layout->reciprocal = reciprocal_of(granules);
+    /* At the first block of a span, so that blocks in a row lie in a row; of different spans. */
+    layout->first_slot = (uint8_t)(number % types * 64);
+}
+
+unsigned size_class_packed(size_t bytes)
+{
+    unsigned best = size_class_of(bytes);
+
+    for (unsigned i = EXCLUSIVE_CLASSES; bytes <= COMPACT_LARGEST && i < SIZE_CLASS_COUNT; i++) {
+        if (size_class_bytes(i) >= bytes && size_class_granules[i] < size_class_granules[best])
+            best = i;
+    }
+    return best;
 }
 
 void size_class_initialise(uint32_t l1_sets)
@@ -136,31 +224,48 @@ void size_class_initialise(uint32_t l1_sets)
 
     for (uint32_t i = 0; i < SIZE_CLASS_COUNT; i++) {
         struct class_layout *layout = &class_layouts[i];
-        uint32_t lines = size_class_lines[i];
-        uint32_t blocks = span_blocks_for(lines);
-        /* 29 is odd, so that classes 0 to 45 begin in 46 different colours. */
-        uint32_t first_colour = (i * 29) & (colours - 1);
 
-        layout->lines = (uint16_t)lines;
-        layout->span_blocks = (uint8_t)blocks;
-        layout->span_shift = (uint8_t)__builtin_ctz(blocks);
-        layout->types = (uint8_t)(colours / blocks);
-        layout->even_shift = (uint8_t)even_shift_of(lines);
-        if (layout->even_shift != 0) {
-            layout->span_lines = (uint16_t)(lines * blocks + 1);
-            uint32_t pages = lines == 2 ? TWO_LINES_RUN_PAGES : FOUR_LINES_RUN_PAGES;
-            layout->run_spans =
-                (uint8_t)((pages * LINES_PER_PAGE - (lines - 1)) / layout->span_lines);
-            layout->reciprocal = reciprocal_of(layout->span_lines);
-            layout->first_slot = (uint8_t)(first_colour / lines + first_colour % lines * blocks);
-        } else {
-            layout->span_lines = (uint16_t)(blocks * lines);
-            layout->run_spans = (uint8_t)(lines < TARGET_RUN_PAGES ? TARGET_RUN_PAGES / lines : 1);
-            layout->reciprocal = reciprocal_of(lines);
-            layout->first_slot = (uint8_t)slot_of_colour(lines, first_colour);
-        }
+        if (size_class_is_compact(i))
+            lay_out_compact(layout, i);
+        else
+            lay_out_exclusive(layout, i);
+        layout->span_shift = (uint8_t)__builtin_ctz(layout->span_blocks);
         layout->cycle_pages = (uint16_t)cycle_pages_of(layout);
     }
+}
+
+_Atomic uint64_t size_class_exclusive_most = UINT64_MAX;
+
+static atomic_bool is_packed[EXCLUSIVE_CLASSES]; /* relaxed: orders nothing */
+
+bool size_class_is_packed(unsigned size_class)
+{
+    return size_class_is_compact(size_class) ||
+           atomic_load_explicit(&is_packed[size_class], memory_order_relaxed);
+}
+
+void size_class_pack(unsigned size_class)
+{
+    for (uint32_t granules = 0; granules <= COMPACT_LARGEST_GRANULES; granules++) {
+        size_t bytes = (size_t)granules << GRANULE_SHIFT;
+
+        if (size_class_of(bytes) == size_class)
+            atomic_store_explicit(&size_class_by_granules[granules],
+                                  (uint8_t)size_class_packed(bytes), memory_order_relaxed);
+    }
+    atomic_store_explicit(&is_packed[size_class], true, memory_order_relaxed);
+}
+
+void size_class_choose(enum lines lines)
+{
+    /* What a core's second-level cache holds several times: blocks that are hot all at once lie
+       exclusively, and a class that grows further is packed. */
+    enum { EXCLUSIVE_MOST = 256 << 10 };
+
+    if (lines == LINES_AUTO)
+        atomic_store_explicit(&size_class_exclusive_most, EXCLUSIVE_MOST, memory_order_relaxed);
+    for (unsigned i = 0; lines == LINES_COMPACT && i < EXCLUSIVE_CLASSES; i++)
+        size_class_pack(i);
 }
 
 static_assert(SIZE_CLASS_LARGEST >= 64 * 1024, "every request up to 64 KiB has a class");

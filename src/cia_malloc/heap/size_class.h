@@ -2,10 +2,17 @@
  * SPDX-License-Identifier: MIT
  *
  * Which class is this request? And, for a class: how long is a block, how are its blocks laid out
- * over the L1 sets? Pure arithmetic on tables; no state but the number of colours of this machine.
+ * over the L1 sets? Pure arithmetic on tables; no state but the number of colours of this machine
+ * and which classes malloc takes blocks of.
+ *
+ * An exclusive class has blocks of whole lines that begin on one: no two blocks share a line. A
+ * compact class has blocks of whole granules, of up to 2 KiB, side by side whatever lines they
+ * share. CIA_LINES says which of them serve malloc.
  *
  * Words used in all of this folder:
- *   line    64 bytes. Blocks are whole lines and begin on one.
+ *   line    64 bytes
+ *   granule 16 bytes
+ *   unit    what a class is laid out in: lines of an exclusive one, granules of a compact one.
  *   colour  the L1 set that an address falls into, by its low bits. There are as many as the L1 has
  *           sets: 64 on every x86-64 processor that indexes it by bits of the page offset.
  *   span    8 to 64 blocks of one class side by side: one word of free bits.
@@ -17,12 +24,15 @@
 
 #include "cia_malloc/pages/page_map.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    SIZE_CLASS_COUNT = PAGE_SIZE_CLASSES,
+    EXCLUSIVE_CLASSES = 46, /* the first ones */
+    COMPACT_CLASSES = 25,   /* those behind them */
+    SIZE_CLASS_COUNT = EXCLUSIVE_CLASSES + COMPACT_CLASSES,
     SIZE_CLASS_LARGEST_LINES = 1031,
     SIZE_CLASS_LARGEST =
         SIZE_CLASS_LARGEST_LINES * LINE_BYTES, /* 65,984: all of 64 KiB has a class */
@@ -32,21 +42,80 @@ enum {
     SPAN_BLOCKS_LEAST = 8,
     SPAN_BLOCKS_GREATEST = 64,
     TYPES_GREATEST = COLOURS_GREATEST / SPAN_BLOCKS_LEAST,
+
+    /* After so many granules any distance between blocks comes back to where it was in a page. */
+    GRANULES_PER_PAGE = PAGE_BYTES / GRANULE_BYTES,
+    SLOTS_GREATEST = GRANULES_PER_PAGE,
+
+    COMPACT_LARGEST_GRANULES = 132, /* longer requests have an exclusive class in any case */
+    COMPACT_LARGEST = COMPACT_LARGEST_GRANULES * GRANULE_BYTES,
 };
 
-/* Lines of a block, by class: 1, then primes and a few others (the table says which and why).
- */
-extern const uint16_t size_class_lines[SIZE_CLASS_COUNT];
+/* Granules of a block, by class: of the exclusive ones, four for each of 1, primes and a few other
+   numbers of lines (the table says which and why). */
+extern const uint16_t size_class_granules[SIZE_CLASS_COUNT];
 
-/* Class by number of lines, 0 to SIZE_CLASS_LARGEST_LINES; 0 lines is class 0. Constant but for one
-   entry, see size_class_initialise: until then it names a shorter class that will do as well. */
+/* Length of its blocks. */
+static inline size_t size_class_bytes(unsigned size_class)
+{
+    return (size_t)size_class_granules[size_class] << GRANULE_SHIFT;
+}
+
+/* Of a size class, or what else a page may say. */
+static inline bool size_class_is_compact(unsigned size_class)
+{
+    return size_class - EXCLUSIVE_CLASSES < (unsigned)COMPACT_CLASSES;
+}
+
+/* Exclusive class by number of lines, 0 to SIZE_CLASS_LARGEST_LINES; 0 lines is class 0. Constant
+   but for one entry, see size_class_initialise: until then it names a shorter class that will do as
+   well. */
 extern uint8_t size_class_by_lines[SIZE_CLASS_LARGEST_LINES + 1];
 
-/* The class for a request of 0 to SIZE_CLASS_LARGEST bytes: an add, a shift and one load. */
+/* The exclusive class for a request of 0 to SIZE_CLASS_LARGEST bytes: an add, a shift and one load.
+ */
 static inline unsigned size_class_of(size_t bytes)
 {
     return size_class_by_lines[(bytes + LINE_BYTES - 1) >> LINE_SHIFT];
 }
+
+/* The class that malloc takes, by number of granules: an exclusive one, until size_class_choose
+   says otherwise. Relaxed: both are right at any time. */
+extern _Atomic uint8_t size_class_by_granules[COMPACT_LARGEST_GRANULES + 1];
+
+/* The same for a request of 0 to SIZE_CLASS_LARGEST bytes. */
+static inline unsigned size_class_for(size_t bytes)
+{
+    return bytes <= COMPACT_LARGEST
+               ? atomic_load_explicit(
+                     &size_class_by_granules[(bytes + GRANULE_BYTES - 1) >> GRANULE_SHIFT],
+                     memory_order_relaxed)
+               : size_class_of(bytes);
+}
+
+/* The shortest class of either kind, and so for up to COMPACT_LARGEST bytes a packed one; else
+   the exclusive one. */
+unsigned size_class_packed(size_t bytes);
+
+/* Whether malloc takes packed blocks: CIA_LINES. */
+enum lines { LINES_EXCLUSIVE, LINES_COMPACT, LINES_AUTO };
+
+/* Before the first block, and idempotent. */
+void size_class_choose(enum lines lines);
+
+/* With LINES_AUTO, whether so many bytes of live blocks of a class in one sub-heap are more than
+   can be hot at once. Relaxed: written before the first block. */
+extern _Atomic uint64_t size_class_exclusive_most;
+
+static inline bool size_class_outgrows(uint64_t live_bytes)
+{
+    return live_bytes > atomic_load_explicit(&size_class_exclusive_most, memory_order_relaxed);
+}
+
+/* From now on malloc takes packed blocks for the requests that it took this exclusive class for. Of
+   threads that race all store the same. */
+void size_class_pack(unsigned size_class);
+bool size_class_is_packed(unsigned size_class);
 
 /*
  * How blocks of one class lie in memory, for the number of colours C of this machine.
@@ -59,15 +128,22 @@ static inline unsigned size_class_of(size_t bytes)
  * C / n blocks and one spacer line each, so that they take every nth colour, from the next one on
  * in each span: a span whose first line is l lines behind colour 0 is of type l mod n, and its
  * phase, l / n, says how far its first block is from slot 0 of its type.
+ *
+ * A compact class counts in granules. Blocks of n granules side by side, n odd or twice an odd
+ * number, come back to the same place in a page after C = 256 or 128 blocks, in which every colour
+ * has as many: spans of 64, of four types or two. So many as begin in a line are four slots of one
+ * colour at most. Multiples of four granules are exclusive classes; multiples of eight would come
+ * back too soon.
  */
 struct class_layout {
-    uint16_t lines;       /* n, lines of a block */
+    uint16_t units;       /* n, units of a block */
     uint8_t span_blocks;  /* B, a power of two, 8 to 64 */
     uint8_t span_shift;   /* log2 B */
     uint8_t types;        /* C / B */
     uint8_t run_spans;    /* spans carved from one run */
-    uint16_t span_lines;  /* from one span of a run to the next */
-    uint64_t reciprocal;  /* ceil(2^32 / n), or of span_lines for an even class */
+    uint16_t span_units;  /* from one span of a run to the next */
+    uint64_t reciprocal;  /* ceil(2^32 / n), or of span_units for an even class */
+    uint8_t unit_shift;   /* log2 of the bytes of a unit */
     uint8_t first_slot;   /* where an empty sub-heap begins: classes start in different colours */
     uint8_t even_shift;   /* log2 n of an even class; 0: an odd one */
     uint16_t cycle_pages; /* from a run to the next that begins with the same type, see below */
@@ -87,33 +163,47 @@ void size_class_initialise(uint32_t l1_sets);
 /* The colour of a slot. */
 uint32_t size_class_colour(unsigned size_class, uint32_t slot);
 
-/* First line of a run that begins with the given type, counted from a line of colour 0. */
+/* Units of a page. */
+static inline uint32_t class_layout_page_units(const struct class_layout *layout)
+{
+    return (uint32_t)PAGE_BYTES >> layout->unit_shift;
+}
+
+/* Pages after which a type's place comes round. */
+static inline uint32_t class_layout_modulus(const struct class_layout *layout)
+{
+    return layout->unit_shift == GRANULE_SHIFT ? 1 : colours / LINES_PER_PAGE;
+}
+
+/* First unit of a run that begins with the given type, counted from the beginning of a page, of
+   colour 0. */
 static inline uint32_t class_layout_run_offset(const struct class_layout *layout, uint32_t type)
 {
     if (layout->even_shift != 0)
         return type;
-    return (type * layout->span_blocks * layout->lines) & (colours - 1);
+    return (type * layout->span_blocks * layout->units) &
+           (class_layout_page_units(layout) * class_layout_modulus(layout) - 1);
 }
 
-/* Where in a run a line is: which span, and which block counted from the span's first. */
+/* Where in a run a unit is: which span, and which block counted from the span's first. */
 struct block_position {
     uint32_t span;
     uint32_t block; /* span_blocks for the spacer line of an even class */
 };
 
 /*
- * line counts from the first line of the run's first span. Multiply and shift, no divide: exact for
- * lines below 2^20 (the reciprocal errs by less than n / 2^32, n <= 1031).
+ * unit counts from the first one of the run's first span. Multiply and shift, no divide: exact for
+ * units below 2^20 (the reciprocal errs by less than n / 2^32, n <= 1031).
  */
 static inline struct block_position class_layout_locate(const struct class_layout *layout,
-                                                        uint32_t line)
+                                                        uint32_t unit)
 {
-    uint32_t quotient = (uint32_t)((line * layout->reciprocal) >> 32);
+    uint32_t quotient = (uint32_t)((unit * layout->reciprocal) >> 32);
     struct block_position position;
 
     if (__builtin_expect(layout->even_shift != 0, 0)) {
         position.span = quotient;
-        position.block = (line - quotient * layout->span_lines) >> layout->even_shift;
+        position.block = (unit - quotient * layout->span_units) >> layout->even_shift;
     } else {
         position.span = quotient >> layout->span_shift;
         position.block = quotient & (layout->span_blocks - 1u);
@@ -139,21 +229,28 @@ static inline uint32_t span_phase(const struct class_layout *layout, uint32_t ru
                : 0;
 }
 
-/* Whether a block of a run begins at the line: the same as class_layout_locate, without the parts.
- */
+/* Whether a block of a run begins at the unit: the same as class_layout_locate, without the parts.
+   Not of an even class. */
 static inline __attribute__((always_inline)) bool
-class_layout_is_start(const struct class_layout *layout, uint32_t line)
+class_layout_is_start(const struct class_layout *layout, uint32_t unit)
 {
-    uint32_t quotient = (uint32_t)((line * layout->reciprocal) >> 32);
+    uint32_t quotient = (uint32_t)((unit * layout->reciprocal) >> 32);
 
-    if (__builtin_expect(layout->even_shift != 0, 0)) {
-        uint32_t rest = line - quotient * layout->span_lines;
-
-        return (rest & (layout->lines - 1u)) == 0 &&
-               rest >> layout->even_shift < layout->span_blocks && quotient < layout->run_spans;
-    }
-    return quotient * layout->lines == line && quotient < (uint32_t)layout->run_spans
+    return quotient * layout->units == unit && quotient < (uint32_t)layout->run_spans
                                                               << layout->span_shift;
+}
+
+/* Whether a run is whole cycles: then each begins with type 0. */
+static inline bool class_layout_is_whole(const struct class_layout *layout)
+{
+    return (layout->run_spans & (layout->types - 1u)) == 0;
+}
+
+/* Where among the chunk's spans number i of a run is: a run has one for each page, and what it has
+   more of lies behind those. */
+static inline uint32_t class_layout_span(uint32_t run_page, uint32_t run_pages, uint32_t number)
+{
+    return run_page + number + (number >= run_pages ? CHUNK_PAGES - run_pages : 0);
 }
 
 /* All bits of a span: span_blocks of them. */
@@ -165,7 +262,7 @@ static inline uint64_t class_layout_all_bits(const struct class_layout *layout)
 /*
  * L2 sets. Blocks of one cycle have C colours, so no two of them share an L2 set. The same slot of
  * later cycles falls into other L2 sets as long as the pages from cycle to cycle are odd, counted
- * in units of C lines; cycle_pages is that. This is where, in pages from a run of type 0, the runs
+ * in steps of C lines; cycle_pages is that. This is where, in pages from a run of type 0, the runs
  * of a cycle lie when they are packed side by side.
  */
 uint32_t class_layout_page_in_cycle(const struct class_layout *layout, uint32_t type);
@@ -173,10 +270,12 @@ uint32_t class_layout_page_in_cycle(const struct class_layout *layout, uint32_t 
 /* Pages of a run that begins with the given type. */
 static inline uint32_t class_layout_run_pages(const struct class_layout *layout, uint32_t type)
 {
-    uint32_t first = class_layout_run_offset(layout, type) % LINES_PER_PAGE;
+    uint32_t page_units = class_layout_page_units(layout);
+    uint32_t first = class_layout_run_offset(layout, type) & (page_units - 1);
+    uint32_t page_shift = (uint32_t)PAGE_SHIFT - layout->unit_shift;
 
-    return (first + (uint32_t)layout->run_spans * layout->span_lines + LINES_PER_PAGE - 1) /
-           LINES_PER_PAGE;
+    return (first + (uint32_t)layout->run_spans * layout->span_units + page_units - 1) >>
+           page_shift;
 }
 
 #endif

@@ -102,7 +102,6 @@ struct subheap *subheap_create(uint32_t number, uint8_t node)
     heap->number = number;
     page_heap_initialise(&heap->pages, heap, &lock_of_pages);
     heap->pages.node = node;
-    tiny_heap_initialise(&heap->tiny, &heap->pages, number);
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
         class_heap_initialise(&heap->classes[i], i);
     return heap;
@@ -112,8 +111,8 @@ static bool add_run(struct subheap *heap, struct class_heap *class_heap)
 {
     const struct class_layout *layout = &class_layouts[class_heap->size_class];
     uint32_t type = class_heap_wanted_type(class_heap);
-    uint32_t modulus = colours / LINES_PER_PAGE;
-    uint32_t residue = class_layout_run_offset(layout, type) / LINES_PER_PAGE;
+    uint32_t modulus = class_layout_modulus(layout);
+    uint32_t residue = class_layout_run_offset(layout, type) / class_layout_page_units(layout);
     struct page_request request = {
         .pages = class_layout_run_pages(layout, type),
         .modulus = modulus,
@@ -208,7 +207,6 @@ void subheap_drain(struct subheap *heap)
     struct span_remote *remote;
     uint64_t bits;
 
-    tiny_heap_drain(&heap->tiny);
     remote = remote_free_take_all(&heap->inbox);
     while (remote != NULL) {
         struct span *span = span_of_remote(remote);
@@ -259,7 +257,6 @@ static void release_idle_runs(struct chunk *chunk)
 static void gather(struct subheap *heap)
 {
     subheap_drain(heap);
-    tiny_heap_trim(&heap->tiny);
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
         class_heap_retire_current(&heap->classes[i]);
     page_heap_visit(&heap->pages, release_idle_runs);
@@ -295,8 +292,8 @@ _Noreturn void subheap_double_free(const struct span *span, uint64_t bits)
     const char *block = span->base;
 
     if (span->size_class != CLASS_LARGE)
-        block +=
-            (size_t)((bit - span->phase) & (layout->span_blocks - 1u)) * layout->lines * LINE_BYTES;
+        block += (size_t)((bit - span->phase) & (layout->span_blocks - 1u)) *
+                 size_class_bytes(span->size_class);
     report_line("libcia_malloc: double free of the block at %p", (const void *)block);
     abort();
 }

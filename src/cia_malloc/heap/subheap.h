@@ -10,14 +10,15 @@
  * A thread that finds the lock taken goes elsewhere if it can: malloc to another sub-heap
  * (heap_acquire in heap_table.h), free to the remote words. It waits only when it holds no lock, or
  * holds one below a signal handler and waits for another. The kernel is not asked for anything
- * under the lock, so it is held for microseconds, unless its holder is preempted or stopped.
+ * under the lock, but for the store of a magazine, once a class and CPU; so it is held for
+ * microseconds, unless its holder is preempted or stopped.
  */
 #ifndef MPLACE_CIA_SUBHEAP_H
 #define MPLACE_CIA_SUBHEAP_H
 
+#include "cia_malloc/heap/cached_block.h"
 #include "cia_malloc/heap/class_heap.h"
 #include "cia_malloc/heap/remote_free.h"
-#include "cia_malloc/heap/tiny_heap.h"
 #include "cia_malloc/pages/page_heap.h"
 
 struct magazines;
@@ -51,7 +52,6 @@ struct subheap {
 
     _Alignas(LINE_BYTES) uint8_t large_colour[LARGE_CURSORS];
     struct class_heap classes[SIZE_CLASS_COUNT];
-    struct tiny_heap tiny;
 
     struct subheap *full_inbox; /* one that has waited for the end of the holder's work, or NULL */
 

@@ -62,7 +62,7 @@ static void *run_allocate(struct subheap *heap, size_t bytes, size_t alignment, 
 
     struct page_info info = {
         .run_page = (uint16_t)page,
-        .first_line = (uint8_t)first_line,
+        .first_unit = (uint8_t)first_line,
         .size_class = CLASS_LARGE,
     };
     for (uint32_t i = 0; i < pages; i++)

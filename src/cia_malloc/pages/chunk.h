@@ -30,11 +30,10 @@ struct pending_pages {
 };
 
 enum {
-    CHUNK_PAGES = CHUNK_BYTES / PAGE_BYTES,
+    CHUNK_SPANS = 2 * CHUNK_PAGES,
     CHUNK_WORDS = CHUNK_PAGES / 64,
     CHUNK_HALVES = 2, /* as long as a huge page each */
     HALF_PAGES = CHUNK_PAGES / CHUNK_HALVES,
-    TINY_WORDS = 4, /* of bits, for a page of tiny blocks, see heap/tiny_heap.h */
 };
 
 /*
@@ -42,16 +41,10 @@ enum {
  * span_bit_of_block. A large block has bit 0 alone.
  */
 struct span {
-    union {
-        struct {
-            uint64_t free;      /* may be handed out; remote frees not yet drained are not in it */
-            uint64_t untouched; /* never handed out since the kernel zeroed its pages: calloc need
-                                   not */
-            uint64_t interior;  /* handed out from an address inside the block, for its alignment */
-            char *base;         /* block 0; for a large block its address */
-        };
-        uint64_t tiny_free[TINY_WORDS]; /* of a page of tiny blocks, in place of these */
-    };
+    uint64_t free;      /* may be handed out; remote frees not yet drained are not in it */
+    uint64_t untouched; /* never handed out since the kernel zeroed its pages: calloc need not */
+    uint64_t interior;  /* handed out from an address inside the block, for its alignment */
+    char *base;         /* block 0; for a large block its address */
     struct span *next, *previous; /* the circular list of partial spans of its class and type */
     struct chunk *chunk;
     uint8_t size_class; /* or CLASS_LARGE */
@@ -69,20 +62,12 @@ struct span {
  * remote frees do not fetch the line that the owner works on.
  */
 struct span_remote {
-    union {
-        struct {
-            _Alignas(LINE_BYTES) _Atomic uint64_t freed;
-            struct span_remote *next; /* in the inbox; written by the pusher, read by the drainer */
-            struct chunk *chunk;      /* constant while the run lives */
-            /* Of blocks with their bit in span.interior: log2 of the alignment less 7, its low and
-               its high bit. Under the owner's lock, read by whoever frees the block. */
-            uint64_t alignment[2];
-        };
-        struct { /* of a page of tiny blocks: each word goes into the inbox by itself */
-            _Atomic uint64_t tiny_freed[TINY_WORDS];
-            uintptr_t tiny_next[TINY_WORDS];
-        };
-    };
+    _Alignas(LINE_BYTES) _Atomic uint64_t freed;
+    struct span_remote *next; /* in the inbox; written by the pusher, read by the drainer */
+    struct chunk *chunk;      /* constant while the run lives */
+    /* Of blocks with their bit in span.interior: log2 of the alignment less 7, its low and its high
+       bit. Under the owner's lock, read by whoever frees the block. */
+    uint64_t alignment[2];
 };
 
 /* What page_source_owner finds: first field of struct chunk and of struct huge. */
@@ -123,10 +108,11 @@ struct chunk {
     /* Constant: with CIA_HARDEN=1 a word for each line, see hardened.c; those of pages that are in
        no run are 0. Else NULL. */
     _Atomic uint32_t *marks;
-    /* Indexed by page. The spans of a run take the entries from the run's first page on: a run
-       never has more spans than pages. */
-    _Alignas(LINE_BYTES) struct span spans[CHUNK_PAGES];
-    struct span_remote remotes[CHUNK_PAGES];
+    /* Indexed by page. The spans of a run take the entries from the run's first page on; where it
+       has more spans than pages, at most two a page, those CHUNK_PAGES further as well: see
+       class_layout_span. */
+    _Alignas(LINE_BYTES) struct span spans[CHUNK_SPANS];
+    struct span_remote remotes[CHUNK_SPANS];
 };
 
 static_assert(sizeof(struct span) == LINE_BYTES, "a span's words are one line");

@@ -15,7 +15,7 @@
 
 /* What a page is in: a run of one of so many size classes (heap/size_class.h), or of these. */
 enum {
-    PAGE_SIZE_CLASSES = 46,
+    PAGE_SIZE_CLASSES = 71,
     CLASS_LARGE = PAGE_SIZE_CLASSES, /* a run that is one block, see large/large.h */
     CLASS_HUGE = 0xfe,               /* a mapping that is one block, see large/huge.h */
     CLASS_NONE = 0xff,               /* no run here */
@@ -29,7 +29,8 @@ enum {
  * has that block may ask for it.
  */
 struct page_info {
-    /* Bit l: line l of the page begins a block that may wait in a magazine. */
+    /* Bit l: line l of the page begins a block of an exclusive class that may wait in a magazine.
+     */
     uint64_t starts;
     union {
         struct {
@@ -38,14 +39,10 @@ struct page_info {
             uint8_t unused;
             uint16_t run_page; /* first page of the run, counted in the chunk: the spans of the run
                                   are chunk->spans[run_page] on */
-            union {
-                struct {
-                    uint8_t
-                        first_line;   /* first line of block 0 of the run, counted from run_page */
-                    uint8_t run_type; /* type of the run's first span */
-                };
-                uint16_t tiny_cpu; /* of a page of tiny blocks: whose they are, see tiny_heap.h */
-            };
+            /* Where block 0 of the run begins, in lines, for a compact class in granules, counted
+               from run_page. */
+            uint8_t first_unit;
+            uint8_t run_type; /* type of the run's first span */
         };
         /* Of the page where a huge block begins: its record, see page_map_set_huge. */
         _Atomic uint64_t huge;
@@ -89,13 +86,6 @@ page_info_starts_line(const struct page_info *info, const void *address)
     return (__atomic_load_n(&info->starts, __ATOMIC_RELAXED) >>
                 ((uintptr_t)address >> LINE_SHIFT) % LINES_PER_PAGE &
             1) != 0;
-}
-
-/* Whether such a block begins at the address itself; info may be NULL. */
-static inline bool page_info_is_start(const struct page_info *info, const void *address)
-{
-    return info != NULL && (uintptr_t)address % LINE_BYTES == 0 &&
-           page_info_starts_line(info, address);
 }
 
 /*

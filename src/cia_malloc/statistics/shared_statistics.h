@@ -15,10 +15,9 @@
 
 struct live_cia {
     struct live_header header;
-    uint64_t heap_table;       /* ALL_HEAPS pointers to sub-heaps */
-    uint64_t magazines;        /* CPU_HEAPS pointers to struct magazines, if sequences are used */
-    uint64_t sequences;        /* address of magazine_sequences */
-    uint64_t page_source_root; /* from an address of a page of tiny blocks to its chunk */
+    uint64_t heap_table; /* ALL_HEAPS pointers to sub-heaps */
+    uint64_t magazines;  /* CPU_HEAPS pointers to struct magazines, if sequences are used */
+    uint64_t sequences;  /* address of magazine_sequences */
     uint64_t mapped_bytes;
     uint64_t colours;
     struct huge_totals_at huge;
@@ -28,14 +27,13 @@ struct live_cia {
 static inline uint64_t live_cia_layout(void)
 {
     const uint64_t numbers[] = {
-        2, /* goes up when the meaning of something changes that sizes do not show */
+        3, /* goes up when the meaning of something changes that sizes do not show */
         sizeof(struct live_cia),
         sizeof(struct subheap),
         offsetof(struct subheap, pages),
         offsetof(struct subheap, large_live),
         offsetof(struct subheap, inbox.newest),
         offsetof(struct subheap, classes),
-        offsetof(struct subheap, tiny),
         offsetof(struct subheap, magazines),
         offsetof(struct subheap, quarantine),
         sizeof(struct quarantine),
@@ -47,10 +45,7 @@ static inline uint64_t live_cia_layout(void)
         offsetof(struct class_heap, untouched),
         sizeof(struct page_heap),
         offsetof(struct page_heap, used_pages),
-        offsetof(struct tiny_heap, classes),
-        offsetof(struct tiny_heap, inbox),
         sizeof(struct magazine),
-        ALL_MAGAZINES,
         MAGAZINE_TOP_BITS,
         SIZE_CLASS_COUNT,
         ALL_HEAPS,

@@ -79,7 +79,6 @@ static void publish(void)
         .heap_table = (uintptr_t)heap_table,
         .magazines = (uintptr_t)magazines_published_at(),
         .sequences = (uintptr_t)&magazine_sequences,
-        .page_source_root = (uintptr_t)page_source_root,
         .mapped_bytes = (uintptr_t)page_source_mapped_bytes_at(),
         .colours = (uintptr_t)&colours,
         .huge = huge_totals_at(),

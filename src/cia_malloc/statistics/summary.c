@@ -8,35 +8,18 @@
 #include "base/report.h"
 #include "cia_malloc/hardened/quarantine.h"
 
-static size_t block_bytes(unsigned i)
-{
-    return i < TINY_TOTALS ? (size_t)size_class_lines[i] * LINE_BYTES : tiny_bytes(i - TINY_TOTALS);
-}
-
 void cia_summary_add_magazines(struct cia_summary *summary, const struct magazine *own)
 {
-    for (unsigned i = 0; i < ALL_MAGAZINES; i++) {
-        struct class_totals *of =
-            &summary->classes[i < TINY_MAGAZINES ? i : TINY_TOTALS + i - TINY_MAGAZINES];
-
-        of->allocations += magazine_served(&own[i]);
-        of->waiting += magazine_cached(&own[i]);
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
+        summary->classes[i].allocations += magazine_served(&own[i]);
+        summary->classes[i].waiting += magazine_cached(&own[i]);
     }
 }
 
 void cia_summary_add_untouched(struct cia_summary *summary, const struct magazine *own)
 {
-    for (unsigned i = 0; i < TINY_MAGAZINES; i++)
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
         summary->classes[i].untouched += magazine_cached_untouched(&own[i]);
-}
-
-static void add_tiny(const struct tiny_heap *heap, struct class_totals classes[TINY_CLASSES])
-{
-    for (unsigned i = 0; i < TINY_CLASSES; i++) {
-        classes[i].allocations += heap->classes[i].allocations;
-        classes[i].live += heap->classes[i].live;
-        classes[i].capacity += heap->classes[i].pages * (PAGE_BYTES / tiny_bytes(i));
-    }
 }
 
 void cia_summary_add_subheap(struct cia_summary *summary, const struct subheap *heap)
@@ -49,7 +32,6 @@ void cia_summary_add_subheap(struct cia_summary *summary, const struct subheap *
         summary->classes[i].capacity += heap->classes[i].capacity;
         summary->classes[i].untouched += heap->classes[i].untouched;
     }
-    add_tiny(&heap->tiny, summary->classes + TINY_TOTALS);
     totals->allocations += heap->large_allocations;
     totals->live_blocks += heap->large_live;
     totals->live_bytes += heap->large_pages_live * PAGE_BYTES;
@@ -72,9 +54,9 @@ void cia_summary_take_large(struct cia_summary *summary, uint64_t blocks, uint64
 
 void cia_summary_add_quarantine(struct cia_summary *summary, const struct quarantine *quarantine)
 {
-    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
+    for (unsigned i = 0; i < EXCLUSIVE_CLASSES; i++)
         summary->classes[i].waiting += quarantine->waiting[i];
-    cia_summary_take_large(summary, quarantine->waiting[CLASS_LARGE], quarantine->large_bytes);
+    cia_summary_take_large(summary, quarantine->waiting[QUARANTINE_LARGE], quarantine->large_bytes);
 }
 
 static uint64_t free_blocks(const struct class_totals *class)
@@ -91,7 +73,7 @@ void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations)
 
     totals->live_blocks = less(totals->live_blocks, summary->large_away_blocks);
     totals->live_bytes = less(totals->live_bytes, summary->large_away_bytes);
-    for (unsigned i = 0; i < ALL_TOTALS; i++) {
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
         struct class_totals *class = &summary->classes[i];
 
         /* Other threads go on meanwhile: one may have emptied a magazine before its heap was read.
@@ -99,11 +81,11 @@ void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations)
         class->live = less(class->live, class->waiting);
         totals->allocations += class->allocations;
         totals->live_blocks += class->live;
-        totals->live_bytes += class->live * block_bytes(i);
+        totals->live_bytes += class->live * size_class_bytes(i);
         uint64_t back = less(free_blocks(class), class->untouched);
-        if (block_bytes(i) <= SHORT_MOST) {
+        if (size_class_bytes(i) <= SHORT_MOST) {
             totals->short_free_blocks += back;
-            totals->short_free_bytes += back * block_bytes(i);
+            totals->short_free_bytes += back * size_class_bytes(i);
         } else {
             totals->free_blocks += back;
         }
@@ -115,10 +97,18 @@ void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations)
     totals->chunk_bytes = (size_t)totals->chunks * CHUNK_BYTES;
 }
 
-/* The class to be shown at a place: the shortest blocks first. */
-static unsigned class_at(unsigned place)
+/* The class with the shortest blocks that are longer than so many bytes, or SIZE_CLASS_COUNT:
+   classes are shown in that order. */
+static unsigned class_after(size_t bytes)
 {
-    return (place + TINY_TOTALS) % ALL_TOTALS;
+    unsigned next = SIZE_CLASS_COUNT;
+
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
+        if (size_class_bytes(i) > bytes &&
+            (next == SIZE_CLASS_COUNT || size_class_granules[i] < size_class_granules[next]))
+            next = i;
+    }
+    return next;
 }
 
 void cia_write_text(struct report *report, const struct cia_facts *facts,
@@ -142,11 +132,11 @@ void cia_write_text(struct report *report, const struct cia_facts *facts,
     if (totals->passed_over > 0)
         report_format(report, "  not counted     %u sub-heaps in use\n", totals->passed_over);
     report_format(report, "  %10s %14s %10s %10s\n", "block B", "blocks served", "live", "free");
-    for (unsigned place = 0; place < ALL_TOTALS; place++) {
-        const struct class_totals *class = &summary->classes[class_at(place)];
+    for (unsigned i = class_after(0); i < SIZE_CLASS_COUNT; i = class_after(size_class_bytes(i))) {
+        const struct class_totals *class = &summary->classes[i];
 
         if (class->allocations > 0)
-            report_format(report, "  %10zu %14lu %10lu %10lu\n", block_bytes(class_at(place)),
+            report_format(report, "  %10zu %14lu %10lu %10lu\n", size_class_bytes(i),
                           class->allocations, class->live, free_blocks(class));
     }
 }
@@ -177,15 +167,14 @@ void cia_write_json(struct report *report, const struct cia_facts *facts,
     report_format(report, "  \"chunks\": %u,\n", totals->chunks);
     report_format(report, "  \"l1_colours\": %u,\n", facts->l1_colours);
     report_format(report, "  \"classes\": [");
-    for (unsigned place = 0; place < ALL_TOTALS; place++) {
-        const struct class_totals *class = &summary->classes[class_at(place)];
+    for (unsigned i = class_after(0); i < SIZE_CLASS_COUNT; i = class_after(size_class_bytes(i))) {
+        const struct class_totals *class = &summary->classes[i];
 
         if (class->allocations == 0)
             continue;
         report_format(
             report, "%s    { \"block_bytes\": %zu, \"served\": %lu, \"live\": %lu, \"free\": %lu }",
-            separator, block_bytes(class_at(place)), class->allocations, class->live,
-            free_blocks(class));
+            separator, size_class_bytes(i), class->allocations, class->live, free_blocks(class));
         separator = ",\n";
     }
     report_format(report, "\n  ]\n}\n");

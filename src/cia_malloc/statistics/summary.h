@@ -12,25 +12,22 @@
 #include "cia_malloc/heap/subheap.h"
 #include "cia_malloc/statistics/totals.h"
 
-/* The classes, and behind them those of tiny blocks. */
-enum { TINY_TOTALS = SIZE_CLASS_COUNT, ALL_TOTALS = TINY_TOTALS + TINY_CLASSES };
-
 /* By class, over all sub-heaps. */
 struct class_totals {
     uint64_t allocations, live, capacity;
     uint64_t waiting;   /* in magazines, in quarantine, or in an inbox: live to the class heap,
                          * not to the program
                          */
-    uint64_t untouched; /* free and never handed out; not known of tiny ones */
+    uint64_t untouched; /* free and never handed out */
 };
 
 struct cia_summary {
     struct cia_totals totals;
-    struct class_totals classes[ALL_TOTALS];
+    struct class_totals classes[SIZE_CLASS_COUNT];
     uint64_t large_away_blocks, large_away_bytes; /* see cia_summary_take_large */
 };
 
-/* From zero. own: of ALL_MAGAZINES. */
+/* From zero. own: of SIZE_CLASS_COUNT. */
 void cia_summary_add_magazines(struct cia_summary *summary, const struct magazine *own);
 void cia_summary_add_subheap(struct cia_summary *summary, const struct subheap *heap);
 

@@ -13,7 +13,7 @@ struct cia_totals {
     uint64_t allocations; /* blocks ever handed out */
     uint64_t live_blocks; /* of all sizes */
     size_t live_bytes;    /* of those blocks, as rounded to their classes */
-    /* Blocks that were handed out and are back, kept for the next malloc; of tiny blocks and on
+    /* Blocks that were handed out and are back, kept for the next malloc; on
        pages used before, those never handed out too. Those of up to 1 KiB are the short ones. */
     uint64_t free_blocks, short_free_blocks;
     size_t short_free_bytes;

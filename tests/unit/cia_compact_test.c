@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Tiny blocks (CIA_TINY=1): how they are packed, that a line is one CPU's, and that none is lost or
- * handed out twice when threads move, free for each other, fork, or trim.
+ * Packed blocks (CIA_LINES): how long they are, how they lie over the L1 sets, when a class begins
+ * to pack, and that none is lost or handed out twice when threads move, free for each other, fork,
+ * or trim.
  */
 #include "base/random.h"
 #include "cia_malloc/cpu_cache/flush.h"
@@ -22,47 +23,153 @@ enum { MANY = 6000 };
 
 static unsigned char *blocks[MANY];
 
-static void ask_for_tiny_blocks(void)
+static void pack(void)
 {
-    setenv("CIA_TINY", "1", 1);
+    setenv("CIA_LINES", "compact", 1);
     cia_free(cia_allocate(1)); /* the setting is read with the first sub-heap */
 }
 
-static const size_t requests[] = {0, 1, 15, 16, 17, 31, 32};
+static void pack_what_grows(void)
+{
+    setenv("CIA_LINES", "auto", 1);
+    cia_free(cia_allocate(1));
+}
+
+static const size_t requests[] = {0, 1, 15, 16, 17, 31, 32, 33, 80, 96, 100, 500, 1000, 2000};
 enum { REQUESTS = sizeof requests / sizeof requests[0] };
 
-START_TEST(requests_of_up_to_32_bytes_get_16_or_32_and_longer_ones_whole_lines)
-{
-    for (int i = 0; i < MANY; i++) {
-        size_t bytes = (size_t)i % 80;
-        size_t usable = bytes <= 16 ? 16 : bytes <= 32 ? 32 : bytes <= 64 ? 64 : 128;
+/* Requests, each as the first of so many blocks in a row. */
+enum { IN_A_ROW = 3000 };
 
-        blocks[i] = cia_allocate(bytes);
-        ck_assert_uint_eq(cia_usable(blocks[i]), usable);
-        ck_assert_uint_eq((uintptr_t)blocks[i] % (usable < 64 ? usable : 64), 0);
-        memset(blocks[i], i & 0xff, usable);
+/* How many lines of set s a row of blocks begins in, the most over the sets; each line once. */
+static uint32_t fullest_set(unsigned char *const *row, uint32_t count)
+{
+    uint32_t begun[64] = {0}, most = 0;
+    uintptr_t lines[IN_A_ROW];
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        uintptr_t line = (uintptr_t)row[i] / LINE_BYTES;
+        bool again = false;
+
+        for (uint32_t k = n > 200 ? n - 200 : 0; k < n && !again; k++) /* neighbours are near */
+            again = lines[k] == line;
+        if (again)
+            continue;
+        lines[n++] = line;
+        if (++begun[line % 64] > most)
+            most = begun[line % 64];
     }
+    return most;
+}
+
+START_TEST(a_packed_block_is_a_multiple_of_16_and_wastes_at_most_an_eighth)
+{
+    for (size_t bytes = 0; bytes <= 2112; bytes++) {
+        unsigned char *block = cia_allocate(bytes);
+        size_t usable = cia_usable(block);
+
+        if ((uintptr_t)block % 16 != 0 || usable % 16 != 0 || usable < bytes ||
+            (bytes <= 16 && usable != 32) ||
+            (bytes > 16 && bytes <= 240 && usable > (bytes + 15) / 16 * 16 + 16) ||
+            (bytes > 240 && (usable - bytes) * 8 > usable))
+            ck_abort_msg("%zu bytes in a block of %zu at %p", bytes, usable, (void *)block);
+        cia_free(block);
+    }
+}
+END_TEST
+
+/* Loop index: granules of the request. The rule: of any N in a row ceil(N / 64) + 3 at most. */
+START_TEST(fresh_packed_blocks_in_a_row_spread_over_the_sets)
+{
+    size_t bytes = (size_t)_i * 16;
+
+    stay_on_cpu(sched_getcpu());
+    for (int i = 0; i < IN_A_ROW; i++)
+        blocks[i] = cia_allocate(bytes);
+    for (uint32_t n = 16; n <= 1024; n *= 2) {
+        for (uint32_t first = 0; first + n <= IN_A_ROW; first += 97) {
+            uint32_t most = fullest_set(blocks + first, n);
+
+            if (most > (n + 63) / 64 + 3)
+                ck_abort_msg("%u blocks of %zu B from %u on put %u lines into a set", n, bytes,
+                             first, most);
+        }
+    }
+}
+END_TEST
+
+/*
+ * Half of the blocks freed at random, and as many taken: of the blocks of a slot no more than its
+ * share and one are live, where frees left room for that; four slots share a colour. Magazines hold
+ * back what the class heap would give next, at most three of a colour of each box.
+ */
+START_TEST(recycled_packed_blocks_spread_over_the_sets)
+{
+    size_t bytes = (size_t)_i * 16;
+    uint64_t random = (uint64_t)_i;
+    uint32_t most;
+
+    stay_on_cpu(sched_getcpu());
+    for (int i = 0; i < MANY; i++)
+        blocks[i] = cia_allocate(bytes);
     for (int i = 0; i < MANY; i++) {
-        for (size_t k = 0; k < cia_usable(blocks[i]); k++)
-            ck_assert_uint_eq(blocks[i][k], i & 0xff);
+        unsigned char **other = &blocks[random_below(&random, MANY)], *swapped = *other;
+
+        *other = blocks[i];
+        blocks[i] = swapped;
+    }
+    for (int i = 0; i < MANY / 2; i++)
+        cia_free(blocks[i]);
+    for (int i = 0; i < MANY / 4; i++)
+        blocks[i] = cia_allocate(bytes);
+    most = fullest_set(blocks, 512);
+    if (most > 27 * 512 / 64 / 10 + 6)
+        ck_abort_msg("512 recycled blocks of %zu B put %u lines into a set", bytes, most);
+}
+END_TEST
+
+START_TEST(the_inside_of_a_packed_block_is_no_block)
+{
+    static const size_t lengths[] = {32, 80, 96, 400, 1040};
+    char *volatile block = cia_allocate(lengths[_i / 2]);
+
+    cia_free(block + (_i % 2 == 0 ? 16 : 8));
+}
+END_TEST
+
+static bool shares_lines(size_t bytes)
+{
+    void *block = cia_allocate(bytes);
+    bool shares = cia_usable(block) % LINE_BYTES != 0;
+
+    cia_free(block);
+    return shares;
+}
+
+START_TEST(with_auto_a_class_packs_once_more_lives_than_can_be_hot)
+{
+    stay_on_cpu(sched_getcpu());
+    for (int i = 0; i < 1000; i++)
+        blocks[i] = cia_allocate(100);
+    ck_assert(!shares_lines(100));
+    for (int i = 1000; i < MANY; i++)
+        blocks[i] = cia_allocate(100);
+    ck_assert(shares_lines(100));
+    ck_assert(!shares_lines(500)); /* another class */
+    for (int i = 0; i < MANY; i++) {
+        ck_assert_uint_ge(cia_usable(blocks[i]), 100);
         cia_free(blocks[i]);
     }
     ck_assert_uint_eq(live_blocks(), 0);
 }
 END_TEST
 
-START_TEST(fresh_blocks_fill_whole_lines_in_the_order_of_their_addresses)
+START_TEST(with_auto_many_calls_for_few_blocks_pack_nothing)
 {
-    size_t bytes = _i == 0 ? 16 : 32;
-    uint32_t next_to = 0;
-
-    stay_on_cpu(sched_getcpu());
-    for (int i = 0; i < MANY; i++)
-        blocks[i] = cia_allocate(bytes);
-    for (int i = 1; i < MANY; i++)
-        next_to += blocks[i] == blocks[i - 1] + bytes;
-    /* All but where a page ends. */
-    ck_assert_uint_ge(next_to, MANY - 1 - MANY * bytes / PAGE_BYTES - 1);
+    for (int i = 0; i < 100000; i++)
+        cia_free(cia_allocate(100));
+    ck_assert(!shares_lines(100));
 }
 END_TEST
 
@@ -78,7 +185,7 @@ START_TEST(a_thousand_blocks_that_come_and_go_wait_in_the_magazine)
         for (int i = 0; i < BATCH; i++)
             cia_free(blocks[i]);
     }
-    magazine = &heap_here()->magazines->own[TINY_MAGAZINES];
+    magazine = &heap_here()->magazines->own[size_class_for(16)];
     ck_assert_uint_ge(magazine_cached(magazine), BATCH);
     ck_assert_uint_eq(live_blocks(), 0);
 }
@@ -88,9 +195,11 @@ START_TEST(an_aligned_request_is_aligned)
 {
     for (size_t alignment = 1; alignment <= 4096; alignment *= 2) {
         for (int i = 0; i < 200; i++) {
-            blocks[i] = cia_allocate_aligned(alignment, (size_t)i % 33);
+            size_t bytes = (size_t)i * 11;
+
+            blocks[i] = cia_allocate_aligned(alignment, bytes);
             ck_assert_uint_eq((uintptr_t)blocks[i] % alignment, 0);
-            ck_assert_uint_ge(cia_usable(blocks[i]), (size_t)i % 33);
+            ck_assert_uint_ge(cia_usable(blocks[i]), bytes);
         }
         for (int i = 0; i < 200; i++)
             cia_free(blocks[i]);
@@ -99,10 +208,10 @@ START_TEST(an_aligned_request_is_aligned)
 }
 END_TEST
 
-START_TEST(reallocation_keeps_the_bytes_from_16_to_longer_and_back)
+START_TEST(reallocation_keeps_the_bytes_from_length_to_length)
 {
     for (int round = 0; round < MANY; round++) {
-        static const size_t steps[] = {16, 32, 64, 500, 33, 32, 17, 16, 1};
+        static const size_t steps[] = {16, 32, 64, 500, 2064, 2113, 300, 33, 32, 17, 16, 1};
         unsigned char *block = cia_allocate(1);
 
         block[0] = (unsigned char)round;
@@ -175,43 +284,6 @@ START_TEST(a_trim_gives_all_pages_back)
 }
 END_TEST
 
-/* The CPU whose sub-heap has the block's line. */
-static uint32_t owner_of(const void *block)
-{
-    return ((struct chunk *)page_source_owner(block))->owner->number;
-}
-
-START_TEST(a_line_is_one_cpus_whoever_frees)
-{
-    uint64_t random = 1;
-    uint64_t served = 0;
-
-    if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
-        return;
-    for (int i = 0; i < MANY; i++)
-        blocks[i] = NULL;
-    for (int round = 0; round < 60; round++) {
-        int cpu = round % 2;
-
-        stay_on_cpu(cpu);
-        for (int i = 0; i < MANY / 4; i++) {
-            unsigned char **place = &blocks[random_below(&random, MANY)];
-
-            cia_free(*place);
-            *place = cia_allocate(random_below(&random, 33));
-            if (cia_usable(*place) <= 32) {
-                ck_assert_uint_eq(owner_of(*place), (uint32_t)cpu);
-                served++;
-            }
-        }
-    }
-    ck_assert_uint_gt(served, MANY);
-    for (int i = 0; i < MANY; i++)
-        cia_free(blocks[i]);
-    ck_assert_uint_eq(live_blocks(), 0);
-}
-END_TEST
-
 START_TEST(what_waits_unused_goes_home)
 {
     struct magazine *magazine;
@@ -222,7 +294,7 @@ START_TEST(what_waits_unused_goes_home)
         blocks[i] = cia_allocate(16);
     for (int i = 0; i < MANY; i++)
         cia_free(blocks[i]);
-    magazine = &heap_here()->magazines->own[TINY_MAGAZINES];
+    magazine = &heap_here()->magazines->own[size_class_for(16)];
     waiting = magazine_cached(magazine);
     ck_assert_uint_gt(waiting, 0);
     for (int i = 0; i <= 2 * DECAY_STEPS; i++) {
@@ -243,7 +315,7 @@ static void *exchange(void *argument)
     uint64_t random = (uintptr_t)argument;
 
     for (int i = 0; i < 100000; i++) {
-        size_t bytes = 16 + random_below(&random, 17);
+        size_t bytes = 16 + random_below(&random, 17 << random_below(&random, 7));
         uint64_t *block = cia_allocate(bytes);
 
         block[0] = bytes;
@@ -290,10 +362,10 @@ START_TEST(what_another_thread_frees_comes_back)
         stay_on_cpu(1);
         for (int i = 0; i < MANY; i++)
             cia_free(blocks[i]);
-        cia_totals_read(round == 0 ? &first : &last);
+        cia_totals_read(round == 9 ? &first : &last); /* a run of each class stays */
     }
     ck_assert_uint_eq(last.live_blocks, first.live_blocks);
-    ck_assert_uint_le(last.run_bytes, first.run_bytes + 4 * PAGE_BYTES);
+    ck_assert_uint_le(last.run_bytes, first.run_bytes + 64 * PAGE_BYTES);
 }
 END_TEST
 
@@ -324,9 +396,8 @@ START_TEST(the_child_of_a_fork_uses_what_it_finds)
 }
 END_TEST
 
-/* So many blocks are freed before and after it: it waits at the end of a magazine, in the middle,
-   in its page, on the list of another CPU. */
-static const int freed_between[] = {0, 1, 63, 64, 65, 1000, 3000};
+/* So many others are freed between. */
+static const int freed_between[] = {0, 1};
 
 START_TEST(a_block_that_is_free_is_not_freed_again)
 {
@@ -334,7 +405,7 @@ START_TEST(a_block_that_is_free_is_not_freed_again)
 
     stay_on_cpu(0);
     for (int i = 0; i < MANY; i++)
-        blocks[i] = cia_allocate(24);
+        blocks[i] = cia_allocate(100);
     if (_i % 2 != 0 && sysconf(_SC_NPROCESSORS_ONLN) >= 2)
         stay_on_cpu(1);
     unsigned char *volatile block = blocks[0];
@@ -345,51 +416,36 @@ START_TEST(a_block_that_is_free_is_not_freed_again)
 }
 END_TEST
 
-START_TEST(a_program_may_write_the_mark_of_free_blocks)
-{
-    for (int i = 0; i < MANY; i++) {
-        blocks[i] = cia_allocate(16);
-        *tiny_mark(blocks[i]) = TINY_FREE_MARK;
-    }
-    for (int i = 0; i < MANY; i++)
-        cia_free(blocks[i]);
-    ck_assert_uint_eq(live_blocks(), 0);
-}
-END_TEST
-
-START_TEST(the_inside_of_a_block_is_no_block)
-{
-    char *volatile block = cia_allocate(32);
-
-    cia_free(block + (_i == 0 ? 16 : 8));
-}
-END_TEST
-
 int main(void)
 {
-    Suite *suite = suite_create("cia tiny blocks");
-    TCase *tests = tcase_create("tiny");
+    Suite *suite = suite_create("cia packed blocks");
+    TCase *tests = tcase_create("compact"), *grows = tcase_create("auto");
     int places = 2 * (int)(sizeof freed_between / sizeof freed_between[0]);
 
     tcase_set_timeout(tests, 100);
-    tcase_add_checked_fixture(tests, ask_for_tiny_blocks, NULL);
-    tcase_add_test(tests, requests_of_up_to_32_bytes_get_16_or_32_and_longer_ones_whole_lines);
-    tcase_add_loop_test(tests, fresh_blocks_fill_whole_lines_in_the_order_of_their_addresses, 0, 2);
+    tcase_add_checked_fixture(tests, pack, NULL);
+    tcase_add_test(tests, a_packed_block_is_a_multiple_of_16_and_wastes_at_most_an_eighth);
+    tcase_add_loop_test(tests, fresh_packed_blocks_in_a_row_spread_over_the_sets, 1, 133);
+    tcase_add_loop_test(tests, recycled_packed_blocks_spread_over_the_sets, 1, 133);
     tcase_add_test(tests, a_thousand_blocks_that_come_and_go_wait_in_the_magazine);
     tcase_add_test(tests, an_aligned_request_is_aligned);
-    tcase_add_test(tests, reallocation_keeps_the_bytes_from_16_to_longer_and_back);
+    tcase_add_test(tests, reallocation_keeps_the_bytes_from_length_to_length);
     tcase_add_test(tests, zeroed_blocks_read_as_zero);
     tcase_add_test(tests, every_malloc_is_counted_and_what_waits_is_not_live);
     tcase_add_test(tests, a_trim_gives_all_pages_back);
     tcase_add_test(tests, what_waits_unused_goes_home);
-    tcase_add_test(tests, a_line_is_one_cpus_whoever_frees);
     tcase_add_test(tests, threads_that_move_trim_and_free_for_each_other_lose_nothing);
     tcase_add_test(tests, what_another_thread_frees_comes_back);
     tcase_add_test(tests, the_child_of_a_fork_uses_what_it_finds);
     tcase_add_loop_test_raise_signal(tests, a_block_that_is_free_is_not_freed_again, SIGABRT, 0,
                                      places);
-    tcase_add_test(tests, a_program_may_write_the_mark_of_free_blocks);
-    tcase_add_loop_test_raise_signal(tests, the_inside_of_a_block_is_no_block, SIGABRT, 0, 2);
+    tcase_add_loop_test_raise_signal(tests, the_inside_of_a_packed_block_is_no_block, SIGABRT, 0,
+                                     10);
     suite_add_tcase(suite, tests);
+
+    tcase_add_checked_fixture(grows, pack_what_grows, NULL);
+    tcase_add_test(grows, with_auto_a_class_packs_once_more_lives_than_can_be_hot);
+    tcase_add_test(grows, with_auto_many_calls_for_few_blocks_pack_nothing);
+    suite_add_tcase(suite, grows);
     return run_suite(suite);
 }
