@@ -246,8 +246,8 @@ static _Noreturn void be_refused(unsigned long from, unsigned long width)
     give_all_back();
     malloc_trim(0);
     size_t stays = refusals_resident();
-    /* Where the kernel takes back neither by munmap nor by madvise, it keeps what it has. glibc keeps
-       more where threads of several arenas were preempted. */
+    /* Where the kernel takes back neither by munmap nor by madvise, it keeps what it has. glibc
+       keeps more where threads of several arenas were preempted. */
     if (alone && stays > STAYS_MOST && dlsym(RTLD_DEFAULT, "mplace_malloc_name") != NULL) {
         dprintf(STDERR_FILENO, "refusals_threads: %zu bytes stay\n", stays);
         _exit(1);

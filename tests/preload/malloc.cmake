@@ -41,7 +41,8 @@ function(mplace_malloc_test claim program threaded)
     endforeach()
 endfunction()
 
-foreach(program impossible commit errno alignment blocks threads fork limit introspection sized lifetime cpus lockall)
+mplace_test_plugins(htm_native)
+foreach(program impossible commit errno alignment blocks threads fork limit introspection sized lifetime cpus lockall lines)
     add_executable(malloc_${program} malloc_${program}.c)
     # The compiler must not judge by what it knows of malloc: these programs ask for the impossible.
     target_compile_options(malloc_${program} PRIVATE -fno-builtin)
@@ -63,6 +64,19 @@ mplace_malloc_test(sized_frees_free malloc_sized OFF)
 mplace_malloc_test(memory_follows_the_cpus_that_are_used malloc_cpus ON)
 mplace_malloc_test(allocation_works_from_first_constructor_to_last_destructor malloc_lifetime ON
                    $<TARGET_FILE:malloc_plugin>)
+
+# CIA_LINES=auto, with each kind of lock library: the claim, what is preloaded with cia, and how blocks lie.
+foreach(claim "a_class_of_which_many_live_is_packed;;packed"
+              "it_is_under_locks_without_transactions;$<TARGET_FILE:tts_lock>;packed"
+              "where_transactions_commit_blocks_keep_their_lines;$<TARGET_FILE:htm_native>;exclusive")
+    list(GET claim 0 name)
+    list(GET claim 1 beside)
+    list(GET claim 2 kind)
+    string(JOIN ":" preload $<TARGET_FILE:cia_malloc> ${beside})
+    add_test(NAME preload.malloc.${name}
+             COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/malloc_test.sh "${preload}" $<TARGET_FILE:malloc_lines> ${kind})
+    set_tests_properties(preload.malloc.${name} PROPERTIES LABELS preload TIMEOUT 60)
+endforeach()
 
 foreach(run glibc cia) # hardened mode needs more than is left of the limit
     set(preload $<$<STREQUAL:${run},cia>:$<TARGET_FILE:cia_malloc>>)

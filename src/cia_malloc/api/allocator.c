@@ -122,14 +122,17 @@ static void *allocate_anywhere(size_t alignment, size_t bytes, bool *zeroed)
 }
 
 /*
- * Gathers what nobody uses; whether to try again then. Not whether pages went back: what one CPU's
- * magazines held may be just what another CPU wants.
+ * Gathers what nobody uses, if all of it would do; whether to try again then. Not whether pages
+ * went back: what one CPU's magazines held may be just what another CPU wants.
  */
 static bool made_room_for(size_t bytes)
 {
-    if (bytes >= page_source_mapped_bytes())
-        return false; /* all of it would not do */
-    cia_trim();
+    bool would_do = bytes < page_source_mapped_bytes();
+
+    if (would_do)
+        cia_trim();
+    else if (bytes > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES)
+        return false; /* the kernel was asked for a mapping just now */
     page_heap_ask_again();
     return true;
 }
