@@ -11,6 +11,9 @@ set(CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
 set(mplace_install_folders
     ${CMAKE_INSTALL_BINDIR} ${CMAKE_INSTALL_LIBDIR} ${CMAKE_INSTALL_LIBDIR}/mplace
     ${CMAKE_INSTALL_LIBDIR}/mplace/valgrind ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+    ${CMAKE_INSTALL_LIBDIR}/mplace/report ${CMAKE_INSTALL_LIBDIR}/mplace/report/claims
+    ${CMAKE_INSTALL_LIBDIR}/mplace/report/compare ${CMAKE_INSTALL_LIBDIR}/mplace/report/doctor
+    ${CMAKE_INSTALL_LIBDIR}/mplace/report/plot
     ${CMAKE_INSTALL_INCLUDEDIR} ${CMAKE_INSTALL_MANDIR} ${CMAKE_INSTALL_MANDIR}/man1
     ${CMAKE_INSTALL_MANDIR}/man7 ${CMAKE_INSTALL_DOCDIR} ${CMAKE_INSTALL_DOCDIR}/docs
     ${CMAKE_INSTALL_DOCDIR}/docs/figures ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

@@ -178,9 +178,11 @@ static void an_address_before_a_block(void)
 static void the_second_line_of_a_block(void)
 {
     char *block = a_block();
+    size_t usable = malloc_usable_size(block);
 
-    /* A block of one line has none: its neighbour is another block. */
-    free_wrongly(block + (malloc_usable_size(block) > 64 ? 64 : 32));
+    /* A block of one line has none, nor has a packed one of less: its neighbour is another block.
+     */
+    free_wrongly(block + (usable > LINE ? LINE : usable / 2));
 }
 
 static void realloc_of_the_inside_of_a_block(void)

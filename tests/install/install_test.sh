@@ -62,7 +62,7 @@ the_installed_files_are_the_expected_ones_and_no_others()
         grep -qxF -- "$name" "$scratch/generic" || fail "not installed: $name"
     done
     # Nothing of the tests, and nothing outside of the folders that are ours or shared by their nature.
-    unknown=$(grep -vE '^\./(bin/(mplace|ring|avltree)|include/(mplace|rtmgrind)\.h|LIB/lib(cia_malloc|rand_malloc|tts_lock|ttstle_lock)\.so|LIB/pkgconfig/mplace\.pc|LIB/mplace/[a-z][a-z_-]*(\.bash|\.awk)?|LIB/mplace/valgrind/[a-z0-9_.-]*|share/doc/mplace/.*|share/man/man[17]/[a-z_]*\.[17]\.gz|share/bash-completion/completions/mplace)$' \
+    unknown=$(grep -vE '^\./(bin/(mplace|ring|avltree)|include/(mplace|rtmgrind)\.h|LIB/lib(cia_malloc|rand_malloc|tts_lock|ttstle_lock)\.so|LIB/pkgconfig/mplace\.pc|LIB/mplace/[a-z][a-z_-]*(\.bash)?|LIB/mplace/report/([a-z]+/)?[a-z_]+\.py|LIB/mplace/valgrind/[a-z0-9_.-]*|share/doc/mplace/.*|share/man/man[17]/[a-z_]*\.[17]\.gz|share/bash-completion/completions/mplace)$' \
         "$scratch/generic" || true)
     expect "files that nobody expects" "" "$unknown"
 }

@@ -396,6 +396,38 @@ START_TEST(the_child_of_a_fork_uses_what_it_finds)
 }
 END_TEST
 
+START_TEST(with_auto_blocks_that_another_cpu_frees_do_not_count_as_live)
+{
+    enum { FEW = 60 };
+
+    if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+        return;
+    for (int round = 0; round < 200; round++) {
+        stay_on_cpu(0);
+        for (int i = 0; i < FEW; i++)
+            blocks[i] = cia_allocate(1000);
+        stay_on_cpu(1);
+        for (int i = 0; i < FEW; i++)
+            cia_free(blocks[i]);
+    }
+    ck_assert(!shares_lines(1000));
+}
+END_TEST
+
+START_TEST(a_block_on_a_line_has_its_lines_while_its_class_begins_to_pack)
+{
+    for (int i = 0; i < MANY; i++) {
+        blocks[i] = cia_allocate_aligned(i % 2 == 0 ? 128 : 64, i % 2 == 0 ? 36 : 100);
+        ck_assert_uint_eq((uintptr_t)blocks[i] % 64, 0);
+        if (i % 2 != 0)
+            ck_assert_uint_eq(cia_usable(blocks[i]) % 64, 0);
+    }
+    for (int i = 0; i < MANY; i++)
+        cia_free(blocks[i]);
+    ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
 /* So many others are freed between. */
 static const int freed_between[] = {0, 1};
 
@@ -446,6 +478,8 @@ int main(void)
     tcase_add_checked_fixture(grows, pack_what_grows, NULL);
     tcase_add_test(grows, with_auto_a_class_packs_once_more_lives_than_can_be_hot);
     tcase_add_test(grows, with_auto_many_calls_for_few_blocks_pack_nothing);
+    tcase_add_test(grows, with_auto_blocks_that_another_cpu_frees_do_not_count_as_live);
+    tcase_add_test(grows, a_block_on_a_line_has_its_lines_while_its_class_begins_to_pack);
     suite_add_tcase(suite, grows);
     return run_suite(suite);
 }

@@ -246,25 +246,19 @@ void *cia_allocate_slow(size_t bytes)
     return block;
 }
 
-/* As cia_allocate, but leaves errno alone. */
-static void *allocate_quietly(size_t bytes, bool *zeroed)
+/* As cia_allocate, aligned to a line at most; leaves errno alone. The class is chosen once for the
+   magazine and once behind it: of an exclusive one for more than a granule's alignment, either
+   time. */
+static void *allocate_quietly(size_t alignment, size_t bytes, bool *zeroed)
 {
     uintptr_t popped = 0;
 
     if (bytes <= MAGAZINE_LARGEST && magazine_has_announced(magazine_area))
-        popped = magazine_pop(magazine_area, magazine_offset_of(bytes));
+        popped = magazine_pop(magazine_area, magazine_offset(class_for(alignment, bytes), 0));
     if (__builtin_expect(popped == 0, 0))
-        return allocate(GRANULE_BYTES, bytes, zeroed);
+        return allocate(alignment, bytes, zeroed);
     *zeroed = (popped & MAGAZINE_UNTOUCHED) != 0;
     return magazine_block(popped);
-}
-
-/* The same, in an exclusive class: the magazine, where that is what malloc takes. */
-static void *allocate_on_a_line(size_t bytes, bool *zeroed)
-{
-    bool same = bytes <= SIZE_CLASS_LARGEST && size_class_for(bytes) == size_class_of(bytes);
-
-    return same ? allocate_quietly(bytes, zeroed) : allocate(LINE_BYTES, bytes, zeroed);
 }
 
 void *cia_allocate_zeroed(size_t bytes)
@@ -273,7 +267,7 @@ void *cia_allocate_zeroed(size_t bytes)
 
     if (harden_is_on())
         return allocate_hardened(LINE_BYTES, bytes, true);
-    void *block = allocate_quietly(bytes, &zeroed);
+    void *block = allocate_quietly(GRANULE_BYTES, bytes, &zeroed);
 
     return block != NULL && !zeroed ? memset(block, 0, bytes) : block;
 }
@@ -285,10 +279,8 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes)
 
     if (harden_is_on())
         return allocate_hardened(alignment, bytes, false);
-    if (alignment <= GRANULE_BYTES)
-        return allocate_quietly(bytes < alignment ? alignment : bytes, &zeroed);
     if (alignment <= LINE_BYTES)
-        return allocate_on_a_line(bytes, &zeroed);
+        return allocate_quietly(alignment, bytes < alignment ? alignment : bytes, &zeroed);
     if (bytes == 0)
         bytes = 1;
     block = allocate_aligned_once(alignment, bytes, &zeroed);
@@ -400,9 +392,9 @@ void *cia_reallocate(void *block, size_t bytes)
     bool zeroed;
     void *moved = NULL;
     if (usable > SIZE_CLASS_LARGEST && bytes > usable)
-        moved = allocate_quietly(bytes + bytes / GROWTH_PART, &zeroed);
+        moved = allocate_quietly(GRANULE_BYTES, bytes + bytes / GROWTH_PART, &zeroed);
     if (moved == NULL)
-        moved = allocate_quietly(bytes, &zeroed);
+        moved = allocate_quietly(GRANULE_BYTES, bytes, &zeroed);
     if (moved == NULL)
         return bytes <= usable ? block : NULL; /* shrinking never fails */
     memcpy(moved, block, bytes < usable ? bytes : usable);

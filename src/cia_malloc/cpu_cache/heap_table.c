@@ -265,6 +265,22 @@ struct subheap *heap_acquire_slow(void)
     }
 }
 
+uint64_t heap_cached_blocks(unsigned size_class)
+{
+    uint32_t left = atomic_load_explicit(&cpu_heap_count, memory_order_relaxed);
+    uint64_t blocks = 0;
+
+    for (uint32_t i = 0; i < CPU_HEAPS && left > 0; i++) {
+        struct subheap *heap = atomic_load_explicit(&heap_table[i], memory_order_acquire);
+
+        if (heap == NULL)
+            continue;
+        left--;
+        blocks += magazine_cached(&heap->magazines->own[size_class]);
+    }
+    return blocks;
+}
+
 /* Tries to lock it for some 20 ms. */
 static bool lock_patiently(struct subheap *heap)
 {

@@ -84,6 +84,9 @@ static inline struct magazine *magazine_under_lock(struct subheap *heap, unsigne
     return magazines_use_sequences() ? NULL : &heap->magazines->own[size_class];
 }
 
+/* Blocks of the class that wait in magazines of any CPU; roughly, where those are at work. */
+uint64_t heap_cached_blocks(unsigned size_class);
+
 /* Registers what fork needs. Called from the constructor. */
 void heap_table_register_fork(void);
 

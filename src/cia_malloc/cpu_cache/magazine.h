@@ -20,6 +20,9 @@
  * used are loaded in the class heap's order and come out in it: the rule for them, at most ceil(N /
  * C) + 1 of any N in a row, is as exact as without magazines.
  *
+ * A load of packed blocks brings them as they lie, and so may have more of a colour than a level
+ * otherwise: three more than the even share.
+ *
  * One of a colour would be more even still. But then whether a free finds its colour taken is
  * chance, half the time, if blocks are freed in any order, and a processor cannot predict it:
  * 20 ns in place of 8. Three are rarely there, and enough for a box before that happens often.

@@ -145,7 +145,7 @@ bool magazine_open_box(ptrdiff_t area, uint32_t offset, enum magazine_side side)
 uint32_t magazine_unload(ptrdiff_t area, uint32_t offset, enum magazine_side side,
                          char *places[MAGAZINE_LEVEL_MOST]);
 
-/* For malloc: fills the level, if that is empty, with so many blocks, at most one of a colour.
+/* For malloc: fills the level, if that is empty, with so many blocks, as the class heap gave them.
    False, and nothing is put, if it is not, or there is no magazine. The offset is that of the
    blocks' pages, as for free: on a CPU of another node there is none. */
 bool magazine_load(ptrdiff_t area, uint32_t offset, char *const *places, uint32_t count);

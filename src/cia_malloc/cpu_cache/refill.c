@@ -30,31 +30,52 @@ static void turn_round(char **blocks, uint32_t count)
     }
 }
 
+/* The class heap counts a load as one allocation. A look at all magazines costs some 100 ns a CPU.
+ */
+enum { LOADS_BEFORE_A_LOOK = 16 };
+
 /* Transactions want lines of their own: where they are used no class is packed. */
 static bool transactions_are_used(void)
 {
     return mplace_lock_htm != NULL && strcmp(mplace_lock_htm(), "native") == 0;
 }
 
-static __attribute__((noinline, cold)) void pack(unsigned size_class)
+/* Bytes of blocks that the program has: of those that live to the class heap, some wait in the
+   inbox or in a magazine of some CPU. */
+static uint64_t bytes_in_use(struct subheap *heap, unsigned size_class)
 {
-    if (size_class_is_packed(size_class) || transactions_are_used())
+    const struct class_heap *class_heap = &heap->classes[size_class];
+
+    subheap_drain(heap);
+    uint64_t waiting = heap_cached_blocks(size_class) * class_heap->block_bytes;
+    uint64_t live = class_heap_live_bytes(class_heap);
+    return live > waiting ? live - waiting : 0;
+}
+
+static __attribute__((noinline, cold)) void pack_if_it_outgrows(struct subheap *heap,
+                                                                unsigned size_class)
+{
+    if (size_class_is_packed(size_class) || transactions_are_used() ||
+        !size_class_outgrows(bytes_in_use(heap, size_class)))
         return;
     size_class_pack(size_class);
     magazines_follow_pack(size_class);
+    size_class_set_packed(size_class); /* last: the child of a fork in between does it again */
 }
 
 /*
- * Loads from the class heap, for the holder of the lock: blocks of different colours, the first one
- * to be served. 0 when out of memory.
+ * Loads from the class heap, for the holder of the lock: the first one is to be served. 0 when out
+ * of memory.
  */
 static uint32_t load_from(struct subheap *heap, unsigned size_class, uint32_t most,
                           char *blocks[MAGAZINE_LOAD_MOST])
 {
     uint32_t count = subheap_load(heap, size_class, blocks, most);
 
-    if (__builtin_expect(size_class_outgrows(class_heap_live_bytes(&heap->classes[size_class])), 0))
-        pack(size_class);
+    if (__builtin_expect(size_class_outgrows(class_heap_live_bytes(&heap->classes[size_class])),
+                         0) &&
+        heap->classes[size_class].allocations % LOADS_BEFORE_A_LOOK == 0)
+        pack_if_it_outgrows(heap, size_class);
     if (count > 1)
         turn_round(blocks + 1, count - 1);
     return count;

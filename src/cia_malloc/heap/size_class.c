@@ -185,6 +185,7 @@ static void lay_out_compact(struct class_layout *layout, uint32_t number)
     uint32_t granules = size_class_granules[number];
     uint32_t types = granules % 2 != 0 ? 4 : 2;
     uint32_t cycle_pages = granules * 64 * types / GRANULES_PER_PAGE;
+    uint32_t spans = types;
 
     layout->unit_shift = GRANULE_SHIFT;
     layout->units = (uint16_t)granules;
@@ -192,12 +193,12 @@ static void lay_out_compact(struct class_layout *layout, uint32_t number)
     layout->types = (uint8_t)types;
     layout->even_shift = 0;
     layout->span_units = (uint16_t)(64 * granules);
-    layout->run_spans = (uint8_t)types;
     if (cycle_pages < TARGET_RUN_PAGES)
-        layout->run_spans = (uint8_t)(TARGET_RUN_PAGES / cycle_pages * types);
+        spans = TARGET_RUN_PAGES / cycle_pages * types;
     else
-        while (layout->run_spans > 1 && granules * layout->run_spans / 4 > LAST_CLASS_FULL_SPAN + 2)
-            layout->run_spans = (uint8_t)(layout->run_spans / 2);
+        while (spans > 1 && granules * spans / 4 > LAST_CLASS_FULL_SPAN + 2)
+            spans /= 2;
+    layout->run_spans = (uint8_t)spans; /* once: threads that race store the same */
     layout->reciprocal = reciprocal_of(granules);
     /* At the first block of a span, so that blocks in a row lie in a row; of different spans. */
     layout->first_slot = (uint8_t)(number % types * 64);
@@ -253,6 +254,10 @@ void size_class_pack(unsigned size_class)
             atomic_store_explicit(&size_class_by_granules[granules],
                                   (uint8_t)size_class_packed(bytes), memory_order_relaxed);
     }
+}
+
+void size_class_set_packed(unsigned size_class)
+{
     atomic_store_explicit(&is_packed[size_class], true, memory_order_relaxed);
 }
 
@@ -264,8 +269,10 @@ void size_class_choose(enum lines lines)
 
     if (lines == LINES_AUTO)
         atomic_store_explicit(&size_class_exclusive_most, EXCLUSIVE_MOST, memory_order_relaxed);
-    for (unsigned i = 0; lines == LINES_COMPACT && i < EXCLUSIVE_CLASSES; i++)
+    for (unsigned i = 0; lines == LINES_COMPACT && i < EXCLUSIVE_CLASSES; i++) {
         size_class_pack(i);
+        size_class_set_packed(i);
+    }
 }
 
 static_assert(SIZE_CLASS_LARGEST >= 64 * 1024, "every request up to 64 KiB has a class");

@@ -17,7 +17,8 @@
  *           sets: 64 on every x86-64 processor that indexes it by bits of the page offset.
  *   span    8 to 64 blocks of one class side by side: one word of free bits.
  *   run     whole pages that are carved into one or more spans of one class.
- *   slot    the position of a block in its class's colour cycle. One slot, one colour.
+ *   slot    the position of a block in its class's colour cycle. One slot, one colour; of a compact
+ *           class up to four slots share one.
  */
 #ifndef MPLACE_CIA_SIZE_CLASS_H
 #define MPLACE_CIA_SIZE_CLASS_H
@@ -115,6 +116,9 @@ static inline bool size_class_outgrows(uint64_t live_bytes)
 /* From now on malloc takes packed blocks for the requests that it took this exclusive class for. Of
    threads that race all store the same. */
 void size_class_pack(unsigned size_class);
+
+/* Whether that is done, for all tables. */
+void size_class_set_packed(unsigned size_class);
 bool size_class_is_packed(unsigned size_class);
 
 /*

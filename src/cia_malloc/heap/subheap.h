@@ -126,9 +126,9 @@ bool subheap_find(struct subheap *heap, unsigned size_class);
 
 /*
  * Takes blocks of the class for a magazine, at least one and at most so many: those that as many
- * calls of subheap_allocate would take, in that order, but none of the same colour twice, and new
- * memory is taken for the first one only. Returns how many; 0 when out of memory. Bit 0 of each is
- * MAGAZINE_UNTOUCHED.
+ * calls of subheap_allocate would take, in that order, but of an exclusive class none of the same
+ * colour twice, and new memory is taken for the first one only. Returns how many; 0 when out of
+ * memory. Bit 0 of each is MAGAZINE_UNTOUCHED.
  */
 uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **blocks, uint32_t most);
 

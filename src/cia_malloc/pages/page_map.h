@@ -38,7 +38,7 @@ struct page_info {
             uint8_t size_class; /* or CLASS_LARGE, CLASS_HUGE or CLASS_NONE */
             uint8_t unused;
             uint16_t run_page; /* first page of the run, counted in the chunk: the spans of the run
-                                  are chunk->spans[run_page] on */
+                                  are chunk->spans[run_page] on, see class_layout_span */
             /* Where block 0 of the run begins, in lines, for a compact class in granules, counted
                from run_page. */
             uint8_t first_unit;
