@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Text in HTML and SVG."""
+"""Text of the doctor in HTML and SVG."""
 
-from xml.sax.saxutils import escape
+import markup
 
 
 def escaped(text):
     """The text as content or in a quoted attribute. No line ends before a sign for per cent."""
-    return escape(text, {'"': "&quot;"}).replace(" %", "\u00a0%")
+    return markup.escaped(text).replace(" %", "\u00a0%")
 
 
 def paragraph(text):

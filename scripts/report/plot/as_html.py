@@ -3,11 +3,7 @@
 
 import re
 
-
-def escaped(text):
-    """The text as content or in a quoted attribute."""
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return text.replace('"', "&quot;")
+from markup import escaped
 
 
 def definitions(pairs):

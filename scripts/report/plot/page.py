@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The page: one self-contained index.html. Every number in it is from the rows that were drawn."""
 
-from plot.as_html import escaped, inline_figure
+from markup import escaped
+from plot.as_html import inline_figure
 from plot.settings import machine_list, settings_list, sources_text, values_of, warnings_box
 from plot.sets_figure import sets_figure_name
 from plot.style import STYLE

@@ -3,7 +3,8 @@
 
 import os
 
-from plot.as_html import definitions, escaped
+from markup import escaped
+from plot.as_html import definitions
 from plot.machines import warnings_of
 from plot.order import as_bytes, by_version
 from rows import read_text

@@ -3,7 +3,7 @@
 
 import statistics
 
-from plot.as_html import escaped
+from markup import escaped
 
 WORST_SIZES = 5
 

@@ -8,8 +8,9 @@ import re
 import tempfile
 import unittest
 
+from markup import escaped
 from plot import main
-from plot.as_html import escaped, inline_figure
+from plot.as_html import inline_figure
 from plot_examples import emulated, ring, tree
 from rows import COLUMNS, HEADER
 
