@@ -86,7 +86,7 @@ enum {
  */
 struct magazine_store {
     /* By colour, the address of the block that was freed last, modulo 2^32; 0 since one was taken.
-     * Blocks are freed twice in a row more often than in any other way. */
+       Blocks are freed twice in a row more often than in any other way. */
     uint32_t last[MAGAZINE_COLOURS];
     int8_t count[MAGAZINE_COLOURS];                     /* the level's blocks of each colour */
     int8_t box_count[MAGAZINE_BOXES][MAGAZINE_COLOURS]; /* count, when the box was closed */
@@ -175,9 +175,6 @@ static inline struct magazine_region *magazine_own_region(struct magazines *maga
 enum { MAGAZINE_LARGEST_GRANULES = MAGAZINE_LARGEST / GRANULE_BYTES };
 extern _Atomic uint16_t magazine_offset_by_granules[MAGAZINE_LARGEST_GRANULES + 1];
 
-/* After size_class_pack: malloc finds the magazines of the classes that it takes now. */
-void magazines_follow_pack(unsigned size_class);
-
 /* The same by length of the request, 0 to MAGAZINE_LARGEST bytes. */
 static inline uint32_t magazine_offset_of(size_t bytes)
 {
@@ -185,6 +182,9 @@ static inline uint32_t magazine_offset_of(size_t bytes)
         &magazine_offset_by_granules[(bytes + GRANULE_BYTES - 1) >> GRANULE_SHIFT],
         memory_order_relaxed);
 }
+
+/* After size_class_pack: malloc finds the magazines of the classes that it takes now. */
+void magazines_follow_pack(unsigned size_class);
 
 /* How many of each colour there are. */
 static inline void magazine_count_colours(char *const *blocks, uint32_t count,

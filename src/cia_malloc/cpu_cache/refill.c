@@ -7,9 +7,9 @@
 #include "cia_malloc/cpu_cache/refill.h"
 
 #include "base/clock.h"
-#include "mplace.h"
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
+#include "mplace.h"
 
 #include <string.h>
 

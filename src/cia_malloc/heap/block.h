@@ -80,8 +80,7 @@ static inline struct block_home block_home_at(const struct page_info *info,
     uint32_t phase = span_phase(layout, info->run_type, position.span);
 
     return (struct block_home){
-        .span = class_layout_span(info->run_page, class_layout_run_pages(layout, info->run_type),
-                                  position.span),
+        .span = class_layout_span(layout, info->run_page, position.span),
         .bytes = (uint32_t)layout->units << layout->unit_shift,
         .bit = (uint64_t)1 << span_bit_of_block(layout, phase, position.block),
     };

@@ -51,21 +51,16 @@ static inline uint32_t magazine_offset(unsigned size_class, unsigned node)
            8;
 }
 
-/* The line that the block begins in, modulo 2^32, and its colour. */
-static inline uint32_t magazine_line(const void *block)
-{
-    return (uint32_t)((uintptr_t)block >> LINE_SHIFT);
-}
-
-/* Its address modulo 2^32. */
+/* The block's address modulo 2^32. */
 static inline uint32_t magazine_low_address(const void *block)
 {
     return (uint32_t)(uintptr_t)block;
 }
 
+/* The colour of the line that it begins in. */
 static inline uint32_t magazine_colour(const void *block)
 {
-    return magazine_line(block) % MAGAZINE_COLOURS;
+    return (uint32_t)((uintptr_t)block >> LINE_SHIFT) % MAGAZINE_COLOURS;
 }
 
 /* The block without what is said of it. */

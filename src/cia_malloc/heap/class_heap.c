@@ -349,7 +349,7 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
     if (info.magazine != 0 && !size_class_is_compact(heap->size_class))
         mark_starts(&chunk->pages[page], layout, offset);
     for (uint32_t i = 0; i < layout->run_spans; i++) {
-        uint32_t number = class_layout_span(page, pages, i);
+        uint32_t number = class_layout_span(layout, page, i);
         struct span *span = &chunk->spans[number];
         uint32_t unit = offset + i * layout->span_units;
 
@@ -371,7 +371,7 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
         populate_rest(chunk, page, pages);
     for (uint32_t i = 0; i < layout->run_spans; i++)
         heap->untouched += (uint32_t)__builtin_popcountll(
-            chunk->spans[class_layout_span(page, pages, i)].untouched);
+            chunk->spans[class_layout_span(layout, page, i)].untouched);
     heap->capacity += (uint32_t)layout->run_spans * layout->span_blocks;
     if (!heap->has_runs) {
         /* The first run is where it is; the cycle is laid out from there. */
@@ -396,10 +396,9 @@ uint32_t class_heap_wanted_page(struct class_heap *heap, uint32_t type)
 bool class_heap_run_is_idle(const struct class_heap *heap, const struct chunk *chunk, uint32_t page)
 {
     const struct class_layout *layout = &class_layouts[heap->size_class];
-    uint32_t pages = chunk->spans[page].run_pages;
 
     for (uint32_t i = 0; i < layout->run_spans; i++) {
-        const struct span *span = &chunk->spans[class_layout_span(page, pages, i)];
+        const struct span *span = &chunk->spans[class_layout_span(layout, page, i)];
 
         if (span->free != class_layout_all_bits(layout) || span == heap->current)
             return false;
@@ -423,10 +422,9 @@ static void forget_recent(struct class_heap *heap, struct span *span)
 void class_heap_remove_run(struct class_heap *heap, struct chunk *chunk, uint32_t page)
 {
     const struct class_layout *layout = &class_layouts[heap->size_class];
-    uint32_t pages = chunk->spans[page].run_pages;
 
     for (uint32_t i = 0; i < layout->run_spans; i++) {
-        struct span *span = &chunk->spans[class_layout_span(page, pages, i)];
+        struct span *span = &chunk->spans[class_layout_span(layout, page, i)];
 
         if ((span->listed & SPAN_RECENT) != 0)
             forget_recent(heap, span);

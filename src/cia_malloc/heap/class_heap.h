@@ -4,9 +4,9 @@
  * The blocks of one class in one sub-heap, and which of them to hand out next so that the live ones
  * lie evenly over the L1 sets. All of it under the sub-heap's lock.
  *
- * Balance. count[s] is the number of live blocks in slot s (one slot, one colour). A slot is below
- * when count[s] < target; blocks are handed out from slots that are below, as long as there are
- * any.
+ * Balance. count[s] is the number of live blocks in slot s (one slot, one colour; of a compact
+ * class up to four slots share one). C is the number of slots. A slot is below when count[s] <
+ * target; blocks are handed out from slots that are below, as long as there are any.
  *
  *     invariant    bit s of below  <=>  count[s] < target
  *     invariant    live / C < target <= (live + C / 2) / C + 1    after every raise and lower
@@ -16,7 +16,8 @@
  * happens at most once in C / 2 calls. Since every span holds each slot of its type once, a slot
  * with few live blocks is a slot with many free ones: what balance asks for is there. So
  *   - never-used blocks: no slot gets its (k + 1)th block before each has k. N in a row put at most
- *     ceil(N / C) + 1 into a set;
+ *     ceil(N / C) + 1 into a slot, and so into a set; packed ones ceil(N / 64) + 3 lines into a
+ * set;
  *   - recycled blocks: no slot is given more than about one block above its even share, whatever
  * was freed before. It is the frees of the program that can leave a set fuller than that.
  *

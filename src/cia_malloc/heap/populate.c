@@ -98,7 +98,7 @@ void populate_rest(struct chunk *chunk, uint32_t page, uint32_t pages)
         return;
     /* First what is untouched, of all: then nothing that is populated makes a difference. */
     for (uint32_t i = 0; i < layout->run_spans; i++) {
-        struct span *span = &chunk->spans[class_layout_span(page, pages, i)];
+        struct span *span = &chunk->spans[class_layout_span(layout, page, i)];
 
         for (uint32_t number = 0; number < layout->span_blocks; number++) {
             struct range range = pages_of(span, number, 1);
@@ -108,7 +108,7 @@ void populate_rest(struct chunk *chunk, uint32_t page, uint32_t pages)
         }
     }
     for (uint32_t i = 0; i < layout->run_spans; i++) {
-        const struct span *span = &chunk->spans[class_layout_span(page, pages, i)];
+        const struct span *span = &chunk->spans[class_layout_span(layout, page, i)];
         uint64_t touched = numbers_of(span, class_layout_all_bits(layout) & ~span->untouched);
 
         for (; touched != 0; touched &= touched - 1) {

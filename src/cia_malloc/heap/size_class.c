@@ -231,6 +231,7 @@ void size_class_initialise(uint32_t l1_sets)
         else
             lay_out_exclusive(layout, i);
         layout->span_shift = (uint8_t)__builtin_ctz(layout->span_blocks);
+        layout->page_spans = (uint8_t)class_layout_run_pages(layout, 0);
         layout->cycle_pages = (uint16_t)cycle_pages_of(layout);
     }
 }
@@ -245,14 +246,20 @@ bool size_class_is_packed(unsigned size_class)
            atomic_load_explicit(&is_packed[size_class], memory_order_relaxed);
 }
 
+static void take(uint32_t granules, bool packed)
+{
+    size_t bytes = (size_t)granules << GRANULE_SHIFT;
+    unsigned size_class = packed ? size_class_packed(bytes) : size_class_of(bytes);
+
+    atomic_store_explicit(&size_class_by_granules[granules], (uint8_t)size_class,
+                          memory_order_relaxed);
+}
+
 void size_class_pack(unsigned size_class)
 {
     for (uint32_t granules = 0; granules <= COMPACT_LARGEST_GRANULES; granules++) {
-        size_t bytes = (size_t)granules << GRANULE_SHIFT;
-
-        if (size_class_of(bytes) == size_class)
-            atomic_store_explicit(&size_class_by_granules[granules],
-                                  (uint8_t)size_class_packed(bytes), memory_order_relaxed);
+        if (size_class_of((size_t)granules << GRANULE_SHIFT) == size_class)
+            take(granules, true);
     }
 }
 
@@ -269,10 +276,10 @@ void size_class_choose(enum lines lines)
 
     if (lines == LINES_AUTO)
         atomic_store_explicit(&size_class_exclusive_most, EXCLUSIVE_MOST, memory_order_relaxed);
-    for (unsigned i = 0; lines == LINES_COMPACT && i < EXCLUSIVE_CLASSES; i++) {
-        size_class_pack(i);
+    for (unsigned i = 0; lines == LINES_COMPACT && i < EXCLUSIVE_CLASSES; i++)
         size_class_set_packed(i);
-    }
+    for (uint32_t granules = 0; granules <= COMPACT_LARGEST_GRANULES; granules++)
+        take(granules, size_class_is_packed(size_class_of((size_t)granules << GRANULE_SHIFT)));
 }
 
 static_assert(SIZE_CLASS_LARGEST >= 64 * 1024, "every request up to 64 KiB has a class");

@@ -145,6 +145,7 @@ struct class_layout {
     uint8_t span_shift;   /* log2 B */
     uint8_t types;        /* C / B */
     uint8_t run_spans;    /* spans carved from one run */
+    uint8_t page_spans;   /* pages of a run of type 0; a class with more spans has no other runs */
     uint16_t span_units;  /* from one span of a run to the next */
     uint64_t reciprocal;  /* ceil(2^32 / n), or of span_units for an even class */
     uint8_t unit_shift;   /* log2 of the bytes of a unit */
@@ -250,11 +251,14 @@ static inline bool class_layout_is_whole(const struct class_layout *layout)
     return (layout->run_spans & (layout->types - 1u)) == 0;
 }
 
-/* Where among the chunk's spans number i of a run is: a run has one for each page, and what it has
-   more of lies behind those. */
-static inline uint32_t class_layout_span(uint32_t run_page, uint32_t run_pages, uint32_t number)
+/* Where among the chunk's spans that number of a run is: from the place of its first page on, and
+   what it has more than pages CHUNK_PAGES further. */
+static inline uint32_t class_layout_span(const struct class_layout *layout, uint32_t run_page,
+                                         uint32_t number)
 {
-    return run_page + number + (number >= run_pages ? CHUNK_PAGES - run_pages : 0);
+    uint32_t beyond = number >= layout->page_spans ? (uint32_t)CHUNK_PAGES - layout->page_spans : 0;
+
+    return run_page + number + beyond;
 }
 
 /* All bits of a span: span_blocks of them. */
