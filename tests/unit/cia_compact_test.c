@@ -102,7 +102,7 @@ END_TEST
 /*
  * Half of the blocks freed at random, and as many taken: of the blocks of a slot no more than its
  * share and one are live, where frees left room for that; four slots share a colour. Magazines hold
- * back what the class heap would give next, at most three of a colour of each box.
+ * back what the class heap would give next, at most three of a colour of each magazine.
  */
 START_TEST(recycled_packed_blocks_spread_over_the_sets)
 {

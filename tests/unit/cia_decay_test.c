@@ -7,6 +7,7 @@
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/housekeeping.h"
 #include "cia_malloc/pages/decay_policy.h"
+#include "cia_malloc/pages/purge.h"
 
 #include "cia_clock.h"
 #include "cia_fixture.h"
@@ -228,7 +229,7 @@ START_TEST(a_call_gives_no_more_than_4_MiB_back)
     clock_milliseconds += 2 * TIME;
     for (uint32_t before = heap->pages.dirty_pages; before > 0;) {
         ck_assert(subheap_try_lock(heap));
-        page_heap_decay(&heap->pages, clock_milliseconds, CHUNK_PAGES);
+        purge_due(&heap->pages, clock_milliseconds, CHUNK_PAGES);
         subheap_unlock(heap);
         ck_assert_uint_lt(heap->pages.dirty_pages, before);
         ck_assert_uint_le(before - heap->pages.dirty_pages, CHUNK_PAGES);

@@ -336,7 +336,7 @@ END_TEST
 
 START_TEST(trim_gives_all_kept_mappings_back_at_once)
 {
-    stay_on_cpu(sched_getcpu()); /* a sub-heap of another would be mapped beside */
+    stay_on_cpu(sched_getcpu());      /* a sub-heap of another would be mapped beside */
     cia_free(cia_allocate(20 * MIB)); /* and a leaf of the page map for its addresses */
     cia_trim();
     size_t before = mapped_bytes();

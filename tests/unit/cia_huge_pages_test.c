@@ -6,6 +6,7 @@
  * the kernel, and its own answer to whether the kernel gives huge pages.
  */
 #include "cia_malloc/pages/decay_policy.h"
+#include "cia_malloc/pages/purge.h"
 
 #include "cia_clock.h"
 #include "cia_fixture.h"
@@ -260,7 +261,7 @@ static void let_time_pass(void)
     for (int i = 0; i < 2 * DECAY_STEPS; i++) {
         clock_milliseconds += DECAY_DEFAULT / DECAY_STEPS;
         ck_assert(subheap_try_lock(heap));
-        page_heap_decay(&heap->pages, clock_milliseconds, CHUNK_PAGES);
+        purge_due(&heap->pages, clock_milliseconds, CHUNK_PAGES);
         subheap_unlock(heap);
     }
 }

@@ -106,7 +106,8 @@ static uint32_t most_in_a_set(const uint32_t in_set[COLOURS_LEAST])
     return most;
 }
 
-/* The level and every box have so many of each colour at most, a box so many at least. */
+/* The loaded and every full magazine have so many of each colour at most, a full one so many at
+ * least. */
 static void check_what_waits(struct magazine *magazine)
 {
     union magazine_bounds bounds = magazine_bounds_of(magazine);
@@ -114,14 +115,14 @@ static void check_what_waits(struct magazine *magazine)
     uint32_t in_set[COLOURS_LEAST];
     uint32_t end = bounds.floor;
 
-    ck_assert_uint_le(magazine_level_blocks(magazine), MAGAZINE_LEVEL_MOST);
-    sets_of(stack + end, magazine_level_blocks(magazine), in_set);
+    ck_assert_uint_le(magazine_loaded_blocks(magazine), MAGAZINE_LOADED_MOST);
+    sets_of(stack + end, magazine_loaded_blocks(magazine), in_set);
     ck_assert_uint_le(most_in_a_set(in_set), MAGAZINE_OF_A_COLOUR);
-    for (uint32_t i = bounds.boxes; i-- > 0;) {
-        uint32_t floor = (uint32_t)magazine->store->box_floor[i];
+    for (uint32_t i = bounds.full; i-- > 0;) {
+        uint32_t floor = (uint32_t)magazine->store->full_floor[i];
 
-        ck_assert_uint_ge(end - floor, BOX_LEAST);
-        ck_assert_uint_le(end - floor, MAGAZINE_LEVEL_MOST);
+        ck_assert_uint_ge(end - floor, MAGAZINE_FULL_LEAST);
+        ck_assert_uint_le(end - floor, MAGAZINE_LOADED_MOST);
         sets_of(stack + floor, end - floor, in_set);
         ck_assert_uint_le(most_in_a_set(in_set), MAGAZINE_OF_A_COLOUR);
         end = floor;
@@ -134,7 +135,7 @@ START_TEST(what_waits_is_even_whatever_was_freed)
     /* All in order; at random; one colour, then the rest; every second; those of few colours. */
     struct magazine *magazine = open_magazine();
     uint64_t seed = (uint64_t)_i + 1;
-    uint32_t boxes_seen = 0;
+    uint32_t full_seen = 0;
 
     allocate_many();
     for (int i = MANY - 1; _i == 1 && i > 0; i--) {
@@ -147,18 +148,18 @@ START_TEST(what_waits_is_even_whatever_was_freed)
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < MANY; i++) {
             bool first = _i < 2 || (_i == 2 && set_of(blocks[i]) == 5) || (_i == 3 && i % 2 == 0) ||
-                         (_i == 4 && set_of(blocks[i]) < BOX_LEAST / 2);
+                         (_i == 4 && set_of(blocks[i]) < MAGAZINE_FULL_LEAST / 2);
 
             if (first != (round == 0))
                 continue;
             cia_free(blocks[i]);
             check_what_waits(magazine);
             if (round == 0 && _i == 2)
-                ck_assert_uint_eq(magazine_bounds_of(magazine).boxes, 0);
-            boxes_seen |= magazine_bounds_of(magazine).boxes;
+                ck_assert_uint_eq(magazine_bounds_of(magazine).full, 0);
+            full_seen |= magazine_bounds_of(magazine).full;
         }
     }
-    ck_assert_uint_ne(boxes_seen, 0);
+    ck_assert_uint_ne(full_seen, 0);
     ck_assert_uint_eq(live_blocks(), 0);
     for (int i = 0; i < MANY; i++) {
         blocks[i] = cia_allocate(BYTES);
@@ -188,14 +189,14 @@ static void free_one_of(uint32_t set)
     cia_free(of_set[set][--left_in[set]]);
 }
 
-START_TEST(boxes_are_even_when_a_program_frees_half_of_the_colours_and_one_of_them_twice)
+START_TEST(full_magazines_are_even_when_a_program_frees_half_of_the_colours_and_one_of_them_twice)
 {
     static const uint32_t in_a_row[] = {64, 128, 192}; /* a magazine's first ceiling is 256 */
 
     open_magazine();
     take_by_set();
     cia_trim(); /* the magazine is empty */
-    for (int box = 0; box < 15; box++) {
+    for (int full = 0; full < 15; full++) {
         for (uint32_t set = 0; set < COLOURS_LEAST / 2; set++)
             free_one_of(set);
         free_one_of(0);
@@ -209,18 +210,18 @@ START_TEST(boxes_are_even_when_a_program_frees_half_of_the_colours_and_one_of_th
 }
 END_TEST
 
-START_TEST(a_level_stays_within_its_bounds_when_there_are_no_more_boxes)
+START_TEST(a_loaded_magazine_stays_within_its_bounds_when_there_is_no_room_for_another)
 {
     struct magazine *magazine = open_magazine();
 
     take_by_set();
     cia_trim();
-    for (int box = 0; box < MAGAZINE_BOXES; box++) {
+    for (int full = 0; full < MAGAZINE_FULL_MOST; full++) {
         for (uint32_t set = 0; set < COLOURS_LEAST / 2; set++)
             free_one_of(set);
-        free_one_of((uint32_t)box % (COLOURS_LEAST / 2));
+        free_one_of((uint32_t)full % (COLOURS_LEAST / 2));
     }
-    for (int level = 0; level < 8; level++) {
+    for (int time = 0; time < 8; time++) {
         for (uint32_t set = 0; set < COLOURS_LEAST; set++) {
             free_one_of(set);
             check_what_waits(magazine);
@@ -248,7 +249,7 @@ START_TEST(the_longest_blocks_of_magazines_wait_in_small_numbers)
             ck_assert_uint_le(magazine_cached(magazine) * MAGAZINE_LARGEST,
                               MAGAZINE_LOADS_OF_LONG * MAGAZINE_LOAD_BYTES);
         }
-        ck_assert_uint_eq(magazine_bounds_of(magazine).boxes, 0);
+        ck_assert_uint_eq(magazine_bounds_of(magazine).full, 0);
     }
     ck_assert_uint_eq(live_blocks(), 0);
 }
@@ -357,7 +358,7 @@ START_TEST(what_is_wrongly_said_to_have_been_freed_can_be_freed)
 }
 END_TEST
 
-START_TEST(a_level_that_is_empty_but_for_its_counts_takes_blocks)
+START_TEST(a_magazine_that_is_empty_except_for_its_counts_takes_blocks)
 {
     struct magazine *magazine = open_magazine();
 
@@ -606,8 +607,11 @@ int main(void)
     tcase_add_test(tests, every_malloc_is_counted_and_what_waits_is_not_live);
     tcase_add_loop_test(tests, what_waits_is_even_whatever_was_freed, 0, 5);
     tcase_add_loop_test(
-        tests, boxes_are_even_when_a_program_frees_half_of_the_colours_and_one_of_them_twice, 0, 3);
-    tcase_add_test(tests, a_level_stays_within_its_bounds_when_there_are_no_more_boxes);
+        tests,
+        full_magazines_are_even_when_a_program_frees_half_of_the_colours_and_one_of_them_twice, 0,
+        3);
+    tcase_add_test(tests,
+                   a_loaded_magazine_stays_within_its_bounds_when_there_is_no_room_for_another);
     tcase_add_test(tests, the_longest_blocks_of_magazines_wait_in_small_numbers);
     tcase_add_test(tests, blocks_of_one_colour_do_not_follow_each_other);
     tcase_add_test(tests, what_another_cpu_freed_leaves_the_next_blocks_even);
@@ -616,7 +620,7 @@ int main(void)
         tests, a_block_freed_twice_is_noticed_however_many_of_other_colours_were_freed_between,
         SIGABRT);
     tcase_add_test(tests, what_is_wrongly_said_to_have_been_freed_can_be_freed);
-    tcase_add_test(tests, a_level_that_is_empty_but_for_its_counts_takes_blocks);
+    tcase_add_test(tests, a_magazine_that_is_empty_except_for_its_counts_takes_blocks);
     tcase_add_test(tests, of_blocks_that_went_home_none_is_said_to_wait);
     tcase_add_loop_test(tests, a_wrong_count_of_a_colour_costs_places_and_loses_nothing, 0, 5);
     tcase_add_test(tests, fresh_blocks_come_in_the_order_of_their_addresses);

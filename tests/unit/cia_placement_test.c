@@ -241,7 +241,7 @@ END_TEST
 
 /*
  * Two half-cycles of a class freed differently: one loses whole batches, the other single blocks.
- * What is due then lies in spans that have nothing free, and what is free is not due.
+ * What is eligible then lies in spans that have nothing free, and what is free is not eligible.
  */
 START_TEST(after_uneven_frees_no_set_is_filled_on_and_on)
 {

@@ -331,7 +331,7 @@ void cia_free_slow(void *address)
         } else {
             ptrdiff_t area = magazine_area_here();
 
-            /* The fast path did not try the level: nothing was announced. */
+            /* The fast path did not try the loaded magazine: nothing was announced. */
             if (magazine_area_is_usable(area) && (magazine_push(area, info->magazine, address) ||
                                                   overflow_by_sequence(area, info, address)))
                 return;

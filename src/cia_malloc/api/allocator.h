@@ -15,7 +15,7 @@
 void *cia_allocate_slow(size_t bytes);
 void cia_free_slow(void *block);
 
-/* A block that begins there, on a page of that info, which the magazine's level refused. */
+/* A block that begins there, on a page of that info, which the loaded magazine refused. */
 void cia_free_refused(ptrdiff_t area, const struct page_info *info, void *block);
 
 /*

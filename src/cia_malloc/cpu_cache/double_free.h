@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: MIT
  *
  * Whether a block that is freed waits in a magazine already: a look at the places, for whoever
- * finds that the level does not take it. Whoever works on the magazine meanwhile: places below the
- * top held blocks that waited when it was read, and have been written only with blocks that wait
- * since, or are in another thread's hands; the caller's is none of them. So it is true only of a
- * block that does wait. What waits as it was loaded, never freed, has MAGAZINE_UNTOUCHED and is not
- * meant.
+ * finds that the loaded magazine does not take it. Whoever works on the magazine meanwhile: places
+ * below the top held blocks that waited when it was read, and have been written only with blocks
+ * that wait since, or are in another thread's hands; the caller's is none of them. So it is true
+ * only of a block that does wait. What waits as it was loaded, never freed, has MAGAZINE_UNTOUCHED
+ * and is not meant.
  */
 #ifndef MPLACE_CIA_DOUBLE_FREE_H
 #define MPLACE_CIA_DOUBLE_FREE_H

@@ -7,7 +7,7 @@
 
 #include "cia_malloc/cpu_cache/heap_table.h"
 #include "cia_malloc/cpu_cache/housekeeping.h"
-#include "cia_malloc/heap/subheap.h"
+#include "cia_malloc/heap/remote_free.h"
 
 /* Blocks of one span, to be returned together. */
 struct batch {
@@ -27,9 +27,9 @@ static void return_batch(struct subheap *locked, const struct batch *batch)
         subheap_free_local(locked, &batch->chunk->spans[batch->span], batch->bits);
         return;
     }
-    subheap_free_remote(batch->chunk, batch->span, batch->bits);
+    remote_free_blocks(batch->chunk, batch->span, batch->bits);
     /* The chunk may be gone by now, if these were its last blocks; its owner is for ever. */
-    subheap_freed_remotely(owner, batch->bytes, locked);
+    remote_free_count(owner, batch->bytes, locked);
 }
 
 void flush_block(struct subheap *locked, const struct block *block)
@@ -78,9 +78,9 @@ void flush_blocks_here(char *const *blocks, uint32_t count)
         subheap_unlock(heap);
 }
 
-bool flush_level(const struct magazine_access *access, struct subheap *locked)
+bool flush_loaded(const struct magazine_access *access, struct subheap *locked)
 {
-    char *blocks[MAGAZINE_LEVEL_MOST];
+    char *blocks[MAGAZINE_LOADED_MOST];
     uint32_t count = access_unload(access, blocks);
 
     if (count == 0)
@@ -97,7 +97,7 @@ bool flush_level(const struct magazine_access *access, struct subheap *locked)
 /* Empties the magazine; locked: a sub-heap whose lock the caller has, or NULL. */
 static void flush_magazine(const struct magazine_access *access, struct subheap *locked)
 {
-    while (flush_level(access, locked) || access_open_box(access))
+    while (flush_loaded(access, locked) || access_reload(access))
         ;
 }
 

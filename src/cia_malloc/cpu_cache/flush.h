@@ -22,8 +22,8 @@ void flush_block_here(const struct block *block);
 void flush_blocks(struct subheap *locked, char *const *blocks, uint32_t count);
 void flush_blocks_here(char *const *blocks, uint32_t count);
 
-/* Returns the blocks of a magazine's level. False: there was none. */
-bool flush_level(const struct magazine_access *access, struct subheap *locked);
+/* Returns the blocks of a loaded magazine. False: there was none. */
+bool flush_loaded(const struct magazine_access *access, struct subheap *locked);
 
 /* Called now and then off the fast paths: housekeeping.h, and flushes each CPU's magazines four
    times in a decay time. */

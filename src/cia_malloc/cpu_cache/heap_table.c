@@ -8,7 +8,6 @@
 #include "base/cache_geometry.h"
 #include "base/futex.h"
 #include "base/memory_nodes.h"
-#include "base/report.h"
 #include "base/settings.h"
 #include "base/spin.h"
 #include "cia_malloc/pages/harden_mode.h"
@@ -42,20 +41,6 @@ static bool sequences_can_be_used(void)
 #endif
 }
 
-/* CIA_LINES. With CIA_HARDEN=1 every block has lines of its own. */
-static enum lines lines_setting(void)
-{
-    static const char *const choices[] = {"exclusive", "compact", "auto"};
-    enum lines lines = (enum lines)setting_choice("CIA_LINES", choices, 3, LINES_AUTO);
-    const char *tiny = setting_text("CIA_TINY");
-
-    if (tiny != NULL)
-        report_line("mplace: CIA_TINY=%s is not a setting any more; CIA_LINES=compact packs blocks",
-                    tiny);
-
-    return harden_is_on() ? LINES_EXCLUSIVE : lines;
-}
-
 /*
  * Tables that depend on the machine, computed by whoever allocates first: no constructor need have
  * run. Threads that race compute and store the same; the flag is released after the tables.
@@ -69,7 +54,7 @@ static void initialise_once(void)
 
         cache_geometry_read(&geometry);
         size_class_initialise(geometry.l1d.sets);
-        size_class_choose(lines_setting());
+        size_class_read_setting();
         subheap_initialise(geometry.l2.sets);
         decay_read_setting();
         page_heap_read_setting();
@@ -398,7 +383,7 @@ static void put_in_order(bool alone)
         if (atomic_load_explicit(&heap->lock, memory_order_relaxed) == 0) {
             if (alone) {
                 heap->relocking = 0;
-                page_heap_after_fork(&heap->pages);
+                page_work_after_fork(&heap->pages);
             }
             continue;
         }

@@ -7,6 +7,7 @@
 
 #include "cia_malloc/cpu_cache/heap_table.h"
 #include "cia_malloc/large/large.h"
+#include "cia_malloc/pages/purge.h"
 
 /*
  * When to look at which sub-heap next. Read by every tick; written by the thread that does the
@@ -55,10 +56,10 @@ static bool take_in_and_purge(struct subheap *heap, uint64_t now, uint64_t decay
 
     if (!subheap_try_lock(heap))
         return false;
-    if (remote_free_any(&heap->inbox))
+    if (remote_inbox_any(&heap->inbox))
         heap->pages.trimmed_at = 0; /* a run that is kept for the next malloc may be idle by that */
     subheap_drain(heap);
-    page_heap_decay(&heap->pages, now, PURGE_PAGES_MOST);
+    purge_due(&heap->pages, now, PURGE_PAGES_MOST);
     idle = is_idle(&heap->pages, now, decay_time);
     subheap_unlock(heap);
     return idle;

@@ -54,7 +54,7 @@ static uint32_t load_of(unsigned size_class)
     return most < MAGAZINE_LOAD_MOST ? most : MAGAZINE_LOAD_MOST;
 }
 
-/* Blocks of the stack at most. Fewer than a box and another level take where they are long. */
+/* Blocks of the stack at most. Fewer than a full and a loaded magazine take where they are long. */
 static uint32_t ceiling_of(unsigned size_class)
 {
     uint32_t load = load_of(size_class);

@@ -3,29 +3,30 @@
  *
  * A magazine: free blocks of one class, ready for one CPU. malloc and free of that CPU work on it
  * alone. It is loaded from the class heap and flushed to whichever sub-heaps its blocks belong to.
- * (The name is Bonwick's, USENIX 2001.)
+ * (The names are Bonwick's, USENIX 2001; his depot is the lower part of our stack.)
  *
- *     level     the newest blocks of a stack, at most MAGAZINE_OF_A_COLOUR of each colour. malloc
+ *     loaded    the newest blocks of a stack, at most MAGAZINE_OF_A_COLOUR of each colour. malloc
  *               and free use this alone while they can.
- *     boxes     below it in the same stack: what was a level. free closes one when a colour has no
- *               place left; malloc gets there when the level is empty. To close or open a box moves
- *               no block.
+ *     full      below it in the same stack: what was loaded before. free puts the loaded one aside
+ *               when a colour has no place left; malloc reloads the last full one when the loaded
+ *               one is empty. Neither moves a block.
  *
- * Placement. A stack of whatever the program freed last could have one colour. Here a box has
- * at least BOX_LEAST blocks and at most MAGAZINE_OF_A_COLOUR of each colour; where there are not so
- * many, blocks are flushed. So N blocks in a row from boxes put at most 2.7 times the even share
- * into a set, and 2 * MAGAZINE_OF_A_COLOUR more as they begin and end within boxes, whatever the
- * program freed, and nearly the even share if that was everything. What comes after them is what
- * the class heap, which keeps count, finds due; to it a block that waits here is live. Blocks never
- * used are loaded in the class heap's order and come out in it: the rule for them, at most ceil(N /
- * C) + 1 of any N in a row, is as exact as without magazines.
+ * Placement. A stack of whatever the program freed last could have one colour. Here a full magazine
+ * has at least MAGAZINE_FULL_LEAST blocks and at most MAGAZINE_OF_A_COLOUR of each colour; where
+ * there are fewer, blocks are flushed. So N blocks in a row from full magazines put at most 2.7
+ * times the even share into a set, and 2 * MAGAZINE_OF_A_COLOUR more as they begin and end within
+ * magazines, whatever the program freed, and nearly the even share if that was everything. What
+ * comes after them is what the class heap, which keeps count, finds eligible; to it a block cached
+ * here is live. Blocks never used are loaded in the class heap's order and come out in it: the rule
+ * for them, at most ceil(N / C) + 1 of any N in a row, is as exact as without magazines.
  *
- * A load of packed blocks brings them as they lie, and so may have more of a colour than a level
+ * A load of packed blocks brings them as they lie, and so may have more of a colour than a magazine
  * otherwise: three more than the even share.
  *
  * One of a colour would be more even still. But then whether a free finds its colour taken is
  * chance, half the time, if blocks are freed in any order, and a processor cannot predict it:
- * 20 ns in place of 8. Three are rarely there, and enough for a box before that happens often.
+ * 20 ns in place of 8. Three are rarely there, and enough for a full magazine before that happens
+ * often.
  *
  * A class gets its magazine when it is in heavy use on the CPU. Until then every call asks the
  * class heap, which sees all frees at once and keeps the program's blocks as even as can be.
@@ -50,9 +51,10 @@
 
 enum {
     MAGAZINE_OF_A_COLOUR = 3, /* of a level: less than half the ways of any first-level cache */
-    MAGAZINE_LEVEL_MOST = MAGAZINE_OF_A_COLOUR * MAGAZINE_COLOURS,
-    BOX_LEAST = 24 * MAGAZINE_OF_A_COLOUR, /* an even share is then 3/8 of the most, or more */
-    MAGAZINE_BOXES = 32,
+    MAGAZINE_LOADED_MOST = MAGAZINE_OF_A_COLOUR * MAGAZINE_COLOURS,
+    MAGAZINE_FULL_LEAST =
+        24 * MAGAZINE_OF_A_COLOUR, /* an even share is then 3/8 of the most, or more */
+    MAGAZINE_FULL_MOST = 32,
     /* What the stack of one class may hold, but for blocks so long that they are few: with fewer
        places than blocks that come and go in turn, they would pass by the magazine all the time. A
        thousand blocks of nine lines are 563 KiB; short ones come and go in thousands. */
@@ -79,34 +81,34 @@ enum {
  * What a magazine holds; apart from it, so that those of all classes are side by side.
  *
  * count and last are not committed with the stack: after a sequence that was interrupted in its
- * last instructions they may be wrong until the level is next filled or flushed. Then a colour has
- * more in the level than it may, or fewer (a count may be below none; so it has a sign), or last
- * names a block that does not wait, or does not name one. A level that is empty, but for what is
- * counted, is flushed by the first free that it refuses.
+ * last instructions they may be wrong until it is next filled or flushed. Then a colour has
+ * more in the loaded magazine than it may, or fewer (a count may be below none; so it has a sign),
+ * or last names a block that does not wait, or does not name one. A loaded magazine that is empty,
+ * but for what is counted, is flushed by the first free that it refuses.
  */
 struct magazine_store {
     /* By colour, the address of the block that was freed last, modulo 2^32; 0 since one was taken.
        Blocks are freed twice in a row more often than in any other way. */
     uint32_t last[MAGAZINE_COLOURS];
-    int8_t count[MAGAZINE_COLOURS];                     /* the level's blocks of each colour */
-    int8_t box_count[MAGAZINE_BOXES][MAGAZINE_COLOURS]; /* count, when the box was closed */
-    uint64_t box_floor[MAGAZINE_BOXES];                 /* where in the stack it begins */
-    char *stack[]; /* the boxes, and the level above them: ceiling_most places */
+    int8_t count[MAGAZINE_COLOURS]; /* the loaded magazine's blocks of each colour */
+    int8_t full_count[MAGAZINE_FULL_MOST][MAGAZINE_COLOURS]; /* count, when it was put aside */
+    uint64_t full_floor[MAGAZINE_FULL_MOST];                 /* where in the stack it begins */
+    char *stack[]; /* the full ones, and the loaded one above them: ceiling_most places */
 };
 
 /* One line. All that is written in malloc and free but the store. */
 struct magazine {
     /* Blocks in the stack, in the low MAGAZINE_TOP_BITS; above them, mallocs served. */
     _Alignas(LINE_BYTES) _Atomic uint64_t top;
-    /* floor: where in the stack the level begins. ceiling: how many blocks the stack may
+    /* floor: where in the stack the loaded magazine begins. ceiling: how many blocks the stack may
        hold; 0 if the class is not in heavy use here yet, and all is empty. It rises with a load,
        that is when mallocs found the magazine empty, if blocks were flushed for want of room
        before: a CPU that frees what others allocate, or a program that only allocates, hoards
-       little. boxes: how many there are. */
+       little. full: how many there are. */
     union {
         _Atomic uint64_t bounds;
         struct {
-            _Atomic uint16_t floor, ceiling, boxes; /* read alone; written together */
+            _Atomic uint16_t floor, ceiling, full; /* read alone; written together */
         };
     };
     struct magazine_store *store; /* constant, from when there is a ceiling */
@@ -119,7 +121,7 @@ struct magazine {
 union magazine_bounds {
     uint64_t word;
     struct {
-        uint16_t floor, ceiling, boxes, unused;
+        uint16_t floor, ceiling, full, unused;
     };
 };
 
@@ -147,9 +149,10 @@ struct magazines {
 static_assert(offsetof(struct magazine, top) == 0 && offsetof(struct magazine_store, last) == 0,
               "read and written without an offset");
 static_assert(offsetof(struct magazine, ceiling) - offsetof(struct magazine, bounds) == 2 &&
-                  offsetof(struct magazine, boxes) - offsetof(struct magazine, bounds) == 4,
-              "a step of the ceiling is added at bit 16, a box at bit 32");
-static_assert(MAGAZINE_COLOURS == 64, "a colour is masked, and a box's counts are found, by it");
+                  offsetof(struct magazine, full) - offsetof(struct magazine, bounds) == 4,
+              "a step of the ceiling is added at bit 16, a full magazine at bit 32");
+static_assert(MAGAZINE_COLOURS == 64,
+              "a colour is masked, and a full one's counts are found, by it");
 static_assert(sizeof(struct magazine) == MAGAZINE_BYTES &&
                   sizeof(struct magazine_region) == MAGAZINE_REGION_BYTES &&
                   offsetof(struct magazine_region, of_class) == MAGAZINES_AT,

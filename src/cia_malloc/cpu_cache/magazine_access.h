@@ -42,28 +42,28 @@ static inline bool access_push_anyway(const struct magazine_access *access, void
                                      : magazine_push_anyway(access->area, access->offset, block);
 }
 
-static inline bool access_open_box(const struct magazine_access *access)
+static inline bool access_reload(const struct magazine_access *access)
 {
-    return access->exclusive != NULL
-               ? magazine_open_box_exclusive(access->exclusive)
-               : magazine_open_box(access->area, access->offset, access->side);
+    return access->exclusive != NULL ? magazine_reload_exclusive(access->exclusive)
+                                     : magazine_reload(access->area, access->offset, access->side);
 }
 
-static inline bool access_close_box(const struct magazine_access *access, uint32_t least)
+static inline bool access_put_aside(const struct magazine_access *access, uint32_t least)
 {
-    return access->exclusive != NULL ? magazine_close_box_exclusive(access->exclusive, least)
-                                     : magazine_close_box(access->area, access->offset, least);
+    return access->exclusive != NULL ? magazine_put_aside_exclusive(access->exclusive, least)
+                                     : magazine_put_aside(access->area, access->offset, least);
 }
 
 static inline uint32_t access_unload(const struct magazine_access *access,
-                                     char *blocks[MAGAZINE_LEVEL_MOST])
+                                     char *blocks[MAGAZINE_LOADED_MOST])
 {
     return access->exclusive != NULL
                ? magazine_unload_exclusive(access->exclusive, blocks)
                : magazine_unload(access->area, access->offset, access->side, blocks);
 }
 
-/* A block of what waits: of the level, which if need be was the last box. 0: none. */
+/* A block of what waits: of the loaded magazine, which may have been the last full one until now.
+ * 0: none. */
 static inline uintptr_t access_take_cached(const struct magazine_access *access)
 {
     do {
@@ -71,8 +71,8 @@ static inline uintptr_t access_take_cached(const struct magazine_access *access)
 
         if (block != 0)
             return block;
-        /* A thread that is moved to another CPU in between finds other boxes there. */
-    } while (access_open_box(access));
+        /* A thread that is moved to another CPU in between finds other full ones there. */
+    } while (access_reload(access));
     return 0;
 }
 

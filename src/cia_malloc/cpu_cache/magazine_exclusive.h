@@ -42,8 +42,8 @@ static inline size_t magazine_ceiling(const struct magazine *magazine)
     return atomic_load_explicit(&magazine->ceiling, memory_order_relaxed);
 }
 
-/* Blocks of the level. */
-static inline uint32_t magazine_level_blocks(const struct magazine *magazine)
+/* Blocks of the loaded magazine. */
+static inline uint32_t magazine_loaded_blocks(const struct magazine *magazine)
 {
     return (uint32_t)(magazine_word(&magazine->top) & MAGAZINE_TOP_MASK) -
            magazine_bounds_of(magazine).floor;
@@ -104,30 +104,30 @@ static inline __attribute__((always_inline)) bool magazine_push_exclusive(struct
     return true;
 }
 
-static inline bool magazine_open_box_exclusive(struct magazine *magazine)
+static inline bool magazine_reload_exclusive(struct magazine *magazine)
 {
     union magazine_bounds bounds = magazine_bounds_of(magazine);
 
-    if (magazine_level_blocks(magazine) != 0 || bounds.boxes == 0)
+    if (magazine_loaded_blocks(magazine) != 0 || bounds.full == 0)
         return false;
     struct magazine_store *store = magazine->store;
-    bounds.floor = (uint16_t)store->box_floor[--bounds.boxes];
-    memcpy(store->count, store->box_count[bounds.boxes], sizeof store->count);
+    bounds.floor = (uint16_t)store->full_floor[--bounds.full];
+    memcpy(store->count, store->full_count[bounds.full], sizeof store->count);
     magazine_set_word(&magazine->bounds, bounds.word);
     return true;
 }
 
-static inline bool magazine_close_box_exclusive(struct magazine *magazine, uint32_t least)
+static inline bool magazine_put_aside_exclusive(struct magazine *magazine, uint32_t least)
 {
     union magazine_bounds bounds = magazine_bounds_of(magazine);
-    uint32_t count = magazine_level_blocks(magazine);
+    uint32_t count = magazine_loaded_blocks(magazine);
 
     if (count < least || bounds.floor + count + MAGAZINE_COLOURS > bounds.ceiling ||
-        bounds.boxes >= MAGAZINE_BOXES)
+        bounds.full >= MAGAZINE_FULL_MOST)
         return false;
     struct magazine_store *store = magazine->store;
-    store->box_floor[bounds.boxes] = bounds.floor;
-    memcpy(store->box_count[bounds.boxes++], store->count, sizeof store->count);
+    store->full_floor[bounds.full] = bounds.floor;
+    memcpy(store->full_count[bounds.full++], store->count, sizeof store->count);
     memset(store->count, 0, sizeof store->count);
     bounds.floor = (uint16_t)(bounds.floor + count);
     magazine_set_word(&magazine->bounds, bounds.word);
@@ -135,14 +135,14 @@ static inline bool magazine_close_box_exclusive(struct magazine *magazine, uint3
 }
 
 static inline uint32_t magazine_unload_exclusive(struct magazine *magazine,
-                                                 char *places[MAGAZINE_LEVEL_MOST])
+                                                 char *places[MAGAZINE_LOADED_MOST])
 {
-    uint32_t count = magazine_level_blocks(magazine);
+    uint32_t count = magazine_loaded_blocks(magazine);
 
     if (magazine_ceiling(magazine) == 0)
         return 0;
-    if (count > MAGAZINE_LEVEL_MOST)
-        count = MAGAZINE_LEVEL_MOST;
+    if (count > MAGAZINE_LOADED_MOST)
+        count = MAGAZINE_LOADED_MOST;
     memcpy(places, magazine_next_place(magazine) - count, count * sizeof *places);
     memset(magazine->store->count, 0, sizeof magazine->store->count);
     memset(magazine->store->last, 0, sizeof magazine->store->last);
@@ -155,7 +155,7 @@ static inline bool magazine_load_exclusive(struct magazine *magazine, char *cons
 {
     union magazine_bounds bounds = magazine_bounds_of(magazine);
 
-    if (magazine_level_blocks(magazine) != 0 || bounds.floor + count > bounds.ceiling)
+    if (magazine_loaded_blocks(magazine) != 0 || bounds.floor + count > bounds.ceiling)
         return false;
     memcpy(magazine_next_place(magazine), places, count * sizeof *places);
     magazine_count_colours(places, count, magazine->store->count);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * Sequences off the fast paths. An interrupted one begins again, so they must not be long: the
- * longest takes MAGAZINE_LEVEL_MOST blocks out of a magazine, in some 800 instructions.
+ * longest takes MAGAZINE_LOADED_MOST blocks out of a magazine, in some 800 instructions.
  */
 #include "cia_malloc/cpu_cache/magazine_sequences.h"
 
@@ -18,7 +18,7 @@
 #define INPUTS  MAGAZINE_INPUTS, [table] "r"(table_of(side))
 #define RESULTS [done] "=&r"(done), [scratch] "=&r"(scratch), [found] "=&r"(found), [top] "=&r"(top)
 
-/* top: the word; scratch: where the level begins. */
+/* top: the word; scratch: where the loaded magazine begins. */
 #define READ_TOP_AND_FLOOR                                                                         \
     "movq (%[found]), %[top]\n\t"                                                                  \
     "movzwl %c[at_floor](%[found]), %k[scratch]\n\t"
@@ -49,8 +49,8 @@ static void *table_of(enum magazine_side side)
     "movups %%xmm1, 16+" to_offset "(" to ")\n\t"                                                  \
     "movups %%xmm2, 32+" to_offset "(" to ")\n\t"                                                  \
     "movups %%xmm3, 48+" to_offset "(" to ")\n\t"
-#define COUNT     "%c[at_count]"
-#define BOX_COUNT "%c[at_box_count]"
+#define COUNT      "%c[at_count]"
+#define FULL_COUNT "%c[at_full_count]"
 
 /* of: a register with an address, and how many bytes behind that. Clears as many bytes as
    COPY_COUNTS copies. */
@@ -63,38 +63,38 @@ static void *table_of(enum magazine_side side)
 #define CLEAR_COUNTS_AND_LAST(of)                                                                  \
     CLEAR_COUNTS(of) CLEAR(of, "0") CLEAR(of, "64") CLEAR(of, "128") CLEAR(of, "192")
 
-bool magazine_open_box(ptrdiff_t area, uint32_t offset, enum magazine_side side)
+bool magazine_reload(ptrdiff_t area, uint32_t offset, enum magazine_side side)
 {
     uint64_t done, scratch, top, bounds;
-    char *found, *box, *store;
+    char *found, *aside, *store;
 
     __asm__ volatile(
         BEGIN READ_TOP_AND_FLOOR /* */
         "cmpw %w[scratch], %w[top]\n\t"
         "jne 6f\n\t"
-        "movzwl %c[at_boxes](%[found]), %k[box]\n\t" /* boxes */
-        "decl %k[box]\n\t"
+        "movzwl %c[at_full](%[found]), %k[aside]\n\t" /* full ones */
+        "decl %k[aside]\n\t"
         "js 6f\n\t"
         "movq %c[at_store](%[found]), %[store]\n\t"
         "movq %c[at_bounds](%[found]), %[bounds]\n\t"
-        "movabsq $0x100000000, %[top]\n\t" /* a box less */
+        "movabsq $0x100000000, %[top]\n\t" /* a full one less */
         "subq %[top], %[bounds]\n\t"
-        "movw %c[at_box_floor](%[store], %[box], 8), %w[bounds]\n\t" /* floor */
-        "shlq $6, %[box]\n\t"
-        "addq %[store], %[box]\n\t" COPY_COUNTS("%[box]", BOX_COUNT, "%[store]", COUNT) /* */
+        "movw %c[at_full_floor](%[store], %[aside], 8), %w[bounds]\n\t" /* floor */
+        "shlq $6, %[aside]\n\t"
+        "addq %[store], %[aside]\n\t" COPY_COUNTS("%[aside]", FULL_COUNT, "%[store]", COUNT) /* */
         "incl %k[done]\n\t"
         "movq %[bounds], %c[at_bounds](%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
-        : RESULTS, [bounds] "=&r"(bounds), [box] "=&r"(box), [store] "=&r"(store)
+        : RESULTS, [bounds] "=&r"(bounds), [aside] "=&r"(aside), [store] "=&r"(store)
         : INPUTS
         : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3");
     return done != 0;
 }
 
-bool magazine_close_box(ptrdiff_t area, uint32_t offset, uint32_t least)
+bool magazine_put_aside(ptrdiff_t area, uint32_t offset, uint32_t least)
 {
     enum magazine_side side = MAGAZINE_PUT;
     uint64_t done, scratch, top, bounds;
-    char *found, *box, *store;
+    char *found, *aside, *store;
 
     __asm__ volatile(
         BEGIN READ_TOP_AND_FLOOR /* */
@@ -106,28 +106,28 @@ bool magazine_close_box(ptrdiff_t area, uint32_t offset, uint32_t least)
         "addw %[places], %w[bounds]\n\t"
         "cmpw %c[at_ceiling](%[found]), %w[bounds]\n\t" /* ceiling */
         "ja 6f\n\t"
-        "movzwl %c[at_boxes](%[found]), %k[box]\n\t" /* boxes */
-        "cmpl %[boxes], %k[box]\n\t"
+        "movzwl %c[at_full](%[found]), %k[aside]\n\t" /* full ones */
+        "cmpl %[most], %k[aside]\n\t"
         "jae 6f\n\t"
         "movq %c[at_store](%[found]), %[store]\n\t"
-        "movq %[scratch], %c[at_box_floor](%[store], %[box], 8)\n\t" /* floor */
-        "shlq $6, %[box]\n\t"
-        "addq %[store], %[box]\n\t" COPY_COUNTS("%[store]", COUNT, "%[box]", BOX_COUNT)
+        "movq %[scratch], %c[at_full_floor](%[store], %[aside], 8)\n\t" /* floor */
+        "shlq $6, %[aside]\n\t"
+        "addq %[store], %[aside]\n\t" COPY_COUNTS("%[store]", COUNT, "%[aside]", FULL_COUNT)
             CLEAR_COUNTS("%[store]") /* */
         "movq %c[at_bounds](%[found]), %[bounds]\n\t"
-        "movabsq $0x100000000, %[scratch]\n\t" /* a box more */
+        "movabsq $0x100000000, %[scratch]\n\t" /* a full one more */
         "addq %[scratch], %[bounds]\n\t"
         "movw %w[top], %w[bounds]\n\t"
         "incl %k[done]\n\t"
         "movq %[bounds], %c[at_bounds](%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
-        : RESULTS, [bounds] "=&r"(bounds), [box] "=&r"(box), [store] "=&r"(store)
-        : INPUTS, [least] "r"(least), [boxes] "i"(MAGAZINE_BOXES), [places] "i"(MAGAZINE_COLOURS)
+        : RESULTS, [bounds] "=&r"(bounds), [aside] "=&r"(aside), [store] "=&r"(store)
+        : INPUTS, [least] "r"(least), [most] "i"(MAGAZINE_FULL_MOST), [places] "i"(MAGAZINE_COLOURS)
         : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3");
     return done != 0;
 }
 
 uint32_t magazine_unload(ptrdiff_t area, uint32_t offset, enum magazine_side side,
-                         char *places[MAGAZINE_LEVEL_MOST])
+                         char *places[MAGAZINE_LOADED_MOST])
 {
     uint64_t done, scratch, top;
     char *found, *from, *store;
@@ -150,7 +150,7 @@ uint32_t magazine_unload(ptrdiff_t area, uint32_t offset, enum magazine_side sid
                      "8:\n\t" CLEAR_COUNTS_AND_LAST("%[store]")             /* */
                      "movq %[top], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
                      : RESULTS, [from] "=&r"(from), [store] "=&r"(store)
-                     : INPUTS, [places] "r"(places), [most] "i"(MAGAZINE_LEVEL_MOST)
+                     : INPUTS, [places] "r"(places), [most] "i"(MAGAZINE_LOADED_MOST)
                      : "memory", "cc", "xmm0");
     return (uint32_t)done;
 }

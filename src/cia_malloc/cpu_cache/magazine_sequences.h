@@ -29,18 +29,18 @@
     [at_bounds] "i"(offsetof(struct magazine, bounds)),                                            \
         [at_floor] "i"(offsetof(struct magazine, floor)),                                          \
         [at_ceiling] "i"(offsetof(struct magazine, ceiling)),                                      \
-        [at_boxes] "i"(offsetof(struct magazine, boxes)),                                          \
+        [at_full] "i"(offsetof(struct magazine, full)),                                            \
         [at_store] "i"(offsetof(struct magazine, store)),                                          \
         [at_ceiling_most] "i"(offsetof(struct magazine, ceiling_most)),                            \
         [at_count] "i"(offsetof(struct magazine_store, count)),                                    \
-        [at_box_count] "i"(offsetof(struct magazine_store, box_count)),                            \
-        [at_box_floor] "i"(offsetof(struct magazine_store, box_floor)),                            \
+        [at_full_count] "i"(offsetof(struct magazine_store, full_count)),                          \
+        [at_full_floor] "i"(offsetof(struct magazine_store, full_floor)),                          \
         [at_stack] "i"(offsetof(struct magazine_store, stack)), [cpu_id] "i"(RSEQ_CPU_ID)
 
 /*
- * Takes the newest block of the level; 0 when there is none. 21 instructions; writes the magazine's
- * line, an entry of count and one of last, and the thread's rseq area. From one call to the next
- * only the number of blocks depends on what was stored: the block is not waited for.
+ * Takes the newest block of the loaded magazine; 0 when there is none. 21 instructions; writes the
+ * magazine's line, an entry of count and one of last, and the thread's rseq area. From one call to
+ * the next only the number of blocks depends on what was stored: the block is not waited for.
  */
 static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t area, uint32_t offset)
 {
@@ -76,9 +76,9 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
 }
 
 /*
- * The section that puts a block on top of the level. look: what it does before, with the block's
- * colour in r10 and the store in r11. There are no outputs, so the registers that it works in are
- * named.
+ * The section that puts a block on top of the loaded magazine. look: what it does before, with the
+ * block's colour in r10 and the store in r11. There are no outputs, so the registers that it works
+ * in are named.
  */
 #define MAGAZINE_PUSH(look)                                                                        \
     __asm__ goto(RSEQ_BEGIN("%%r8") MAGAZINE_FIND("magazine_to_put", "%%r9", "%%r8", "%%r8d",      \
@@ -103,10 +103,10 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
                  : refused)
 
 /*
- * Puts a block on top of the level. False: that has as many of its colour as it may, or the stack
- * as many as that may, or it is the last of its colour that was put here, and waits already; or the
- * CPU has no magazine for it, or is of another node. 24 instructions; writes as magazine_pop, and a
- * place.
+ * Puts a block on top of the loaded magazine. False: that has as many of its colour as it may, or
+ * the stack as many as that may, or it is the last of its colour that was put here, and waits
+ * already; or the CPU has no magazine for it, or is of another node. 24 instructions; writes as
+ * magazine_pop, and a place.
  */
 static inline __attribute__((always_inline)) bool magazine_push(ptrdiff_t area, uint32_t offset,
                                                                 void *block)
@@ -127,9 +127,9 @@ refused:
     return false;
 }
 
-/* For free: closes a box over the level, which is empty then. False: it has less than so many
-   blocks, or there is no room for another level above it. */
-bool magazine_close_box(ptrdiff_t area, uint32_t offset, uint32_t least);
+/* For free: puts the loaded magazine aside as a full one; it is empty then. False: it has less than
+   so many blocks, or there is no room for another above it. */
+bool magazine_put_aside(ptrdiff_t area, uint32_t offset, uint32_t least);
 
 /*
  * Those below find the magazine as malloc does or as free does: for free it is none that blocks go
@@ -137,17 +137,18 @@ bool magazine_close_box(ptrdiff_t area, uint32_t offset, uint32_t least);
  */
 enum magazine_side { MAGAZINE_TAKE, MAGAZINE_PUT };
 
-/* Opens the last box, if the level is empty. False: it is not, or there is none. */
-bool magazine_open_box(ptrdiff_t area, uint32_t offset, enum magazine_side side);
+/* Makes the last full magazine the loaded one, if that is empty. False: it is not, or there is
+ * none. */
+bool magazine_reload(ptrdiff_t area, uint32_t offset, enum magazine_side side);
 
-/* Takes the blocks of the level, the newest if there are more than MAGAZINE_LEVEL_MOST, into
-   places; returns how many. None are counted then, also where there were none. */
+/* Takes the blocks of the loaded magazine, the newest if there are more than MAGAZINE_LOADED_MOST,
+   into places; returns how many. None are counted then, also where there were none. */
 uint32_t magazine_unload(ptrdiff_t area, uint32_t offset, enum magazine_side side,
-                         char *places[MAGAZINE_LEVEL_MOST]);
+                         char *places[MAGAZINE_LOADED_MOST]);
 
-/* For malloc: fills the level, if that is empty, with so many blocks, as the class heap gave them.
-   False, and nothing is put, if it is not, or there is no magazine. The offset is that of the
-   blocks' pages, as for free: on a CPU of another node there is none. */
+/* For malloc: fills the loaded magazine, if that is empty, with so many blocks, as the class heap
+   gave them. False, and nothing is put, if it is not, or there is no magazine. The offset is that
+   of the blocks' pages, as for free: on a CPU of another node there is none. */
 bool magazine_load(ptrdiff_t area, uint32_t offset, char *const *places, uint32_t count);
 
 /* For malloc: a step up, if that is not above ceiling_most. */

@@ -16,31 +16,34 @@ static _Noreturn void freed_twice(const void *address)
     subheap_double_free(&block.chunk->spans[block.span], block.bit);
 }
 
-/* As on a CPU that frees what others allocate: then blocks are flushed a level at a time. */
-static bool has_no_room_for_a_box(const struct magazine *now)
+/* As on a CPU that frees what others allocate: then blocks are flushed a loaded magazine at a time.
+ */
+static bool has_no_room_for_another(const struct magazine *now)
 {
     union magazine_bounds bounds = magazine_bounds_of(now);
 
-    return bounds.boxes >= MAGAZINE_BOXES ||
-           bounds.floor + magazine_level_blocks(now) + MAGAZINE_COLOURS > bounds.ceiling;
+    return bounds.full >= MAGAZINE_FULL_MOST ||
+           bounds.floor + magazine_loaded_blocks(now) + MAGAZINE_COLOURS > bounds.ceiling;
 }
 
-/* Whether the level has as many blocks as a load, or, if it is all that is cached, nearly all there
-   may be: a CPU that takes as many blocks as it gives back is not to be without any all the time.
+/* Whether the loaded magazine has as many blocks as a load, or, if it is all that is cached, nearly
+   all there may be: a CPU that takes as many blocks as it gives back is not to be without any all
+   the time.
  */
 static bool is_worth_a_flush(const struct magazine *now)
 {
     union magazine_bounds bounds = magazine_bounds_of(now);
 
-    return magazine_level_blocks(now) >=
-           (bounds.boxes > 0 ? MAGAZINE_LOAD_MOST : bounds.ceiling * 3U / 4);
+    return magazine_loaded_blocks(now) >=
+           (bounds.full > 0 ? MAGAZINE_LOAD_MOST : bounds.ceiling * 3U / 4);
 }
 
 /*
- * Finds a place in a magazine whose level did not take a block. now says what the level holds,
- * roughly where it is worked on by sequences: after a box was closed over it; or, if there can be
- * no more, after its blocks were flushed. So blocks that are freed in the order of their allocation
- * come by here once in MAGAZINE_LEVEL_MOST times. Else false: the caller returns this one block.
+ * Finds a place in a magazine that did not take a block. now says what the loaded magazine holds,
+ * roughly where it is worked on by sequences: after the loaded magazine was put aside; or, if there
+ * can be no more, after its blocks were flushed. So blocks that are freed in the order of their
+ * allocation come by here once in MAGAZINE_LOADED_MOST times. Else false: the caller returns this
+ * one block.
  */
 static bool put_elsewhere(const struct magazine_access *access, struct magazine *now,
                           struct subheap *locked, void *address)
@@ -55,13 +58,14 @@ static bool put_elsewhere(const struct magazine_access *access, struct magazine 
         freed_twice(address);
     if (suspected && access_push_anyway(access, address))
         return true;
-    if (access_close_box(access, BOX_LEAST))
+    if (access_put_aside(access, MAGAZINE_FULL_LEAST))
         return access_push_anyway(access, address);
     /* Empty, and refused it: what is counted was left by a sequence that was interrupted. */
-    if (magazine_level_blocks(now) != 0 && !(has_no_room_for_a_box(now) && is_worth_a_flush(now)))
+    if (magazine_loaded_blocks(now) != 0 &&
+        !(has_no_room_for_another(now) && is_worth_a_flush(now)))
         return false;
     magazine_overflows(now);
-    flush_level(access, locked);
+    flush_loaded(access, locked);
     return access_push_anyway(access, address);
 }
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Slow path of free for blocks that may be cached: what to do when the magazine's level has no
- * place. Closes a box, flushes a level, or returns the block to its owner.
+ * Slow path of free for blocks that may be cached: what to do when the loaded magazine has no
+ * place. Puts the loaded one aside, flushes it, or returns the block to its owner.
  */
 #ifndef MPLACE_CIA_OVERFLOW_H
 #define MPLACE_CIA_OVERFLOW_H
@@ -14,13 +14,13 @@
 
 /*
  * By sequences: finds a place for a block that begins at the address, on a page of that info, in
- * this CPU's magazine, whose level did not take it. False: there is none.
+ * this CPU's magazine, which did not take it as it was. False: there is none.
  */
 bool overflow_by_sequence(ptrdiff_t area, const struct page_info *info, void *address);
 
 /*
- * Where magazines are under the sub-heap's lock: puts the block into the level. False when there is
- * no place, or the lock is taken. An exchange and a release.
+ * Where magazines are under the sub-heap's lock: puts the block into the loaded magazine. False
+ * when there is no place, or the lock is taken. An exchange and a release.
  */
 bool overflow_push_locked(const struct page_info *info, void *address);
 

@@ -9,12 +9,7 @@
 #include "base/clock.h"
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
-#include "mplace.h"
-
-#include <string.h>
-
-/* Of a lock library, if one is loaded. */
-#pragma weak mplace_lock_htm
+#include "cia_malloc/cpu_cache/packing.h"
 
 /*
  * A stack hands out its last place first: turned round, the blocks come out in the class heap's
@@ -30,39 +25,6 @@ static void turn_round(char **blocks, uint32_t count)
     }
 }
 
-/* The class heap counts a load as one allocation. A look at all magazines costs some 100 ns a CPU.
- */
-enum { LOADS_BEFORE_A_LOOK = 16 };
-
-/* Transactions want lines of their own: where they are used no class is packed. */
-static bool transactions_are_used(void)
-{
-    return mplace_lock_htm != NULL && strcmp(mplace_lock_htm(), "native") == 0;
-}
-
-/* Bytes of blocks that the program has: of those that live to the class heap, some wait in the
-   inbox or in a magazine of some CPU. */
-static uint64_t bytes_in_use(struct subheap *heap, unsigned size_class)
-{
-    const struct class_heap *class_heap = &heap->classes[size_class];
-
-    subheap_drain(heap);
-    uint64_t waiting = heap_cached_blocks(size_class) * class_heap->block_bytes;
-    uint64_t live = class_heap_live_bytes(class_heap);
-    return live > waiting ? live - waiting : 0;
-}
-
-static __attribute__((noinline, cold)) void pack_if_it_outgrows(struct subheap *heap,
-                                                                unsigned size_class)
-{
-    if (size_class_is_packed(size_class) || transactions_are_used() ||
-        !size_class_outgrows(bytes_in_use(heap, size_class)))
-        return;
-    size_class_pack(size_class);
-    magazines_follow_pack(size_class);
-    size_class_set_packed(size_class); /* last: the child of a fork in between does it again */
-}
-
 /*
  * Loads from the class heap, for the holder of the lock: the first one is to be served. 0 when out
  * of memory.
@@ -72,10 +34,7 @@ static uint32_t load_from(struct subheap *heap, unsigned size_class, uint32_t mo
 {
     uint32_t count = subheap_load(heap, size_class, blocks, most);
 
-    if (__builtin_expect(size_class_outgrows(class_heap_live_bytes(&heap->classes[size_class])),
-                         0) &&
-        heap->classes[size_class].allocations % LOADS_BEFORE_A_LOOK == 0)
-        pack_if_it_outgrows(heap, size_class);
+    packing_after_load(heap, size_class);
     if (count > 1)
         turn_round(blocks + 1, count - 1);
     return count;

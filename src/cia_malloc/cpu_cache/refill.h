@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Slow path of malloc for the classes: what to do when the magazine's level has no block. Opens a
- * box, or loads the magazine from the class heap; also serves classes that have no magazine, and
- * threads that may not use sequences.
+ * Slow path of malloc for the classes: what to do when the loaded magazine has no block. Reloads
+ * a full one, or loads the magazine from the class heap; also serves classes that have no magazine,
+ * and threads that may not use sequences.
  */
 #ifndef MPLACE_CIA_REFILL_H
 #define MPLACE_CIA_REFILL_H
@@ -14,8 +14,8 @@
 uintptr_t refill_block(unsigned size_class);
 
 /*
- * Where magazines are under the sub-heap's lock: the newest block of the level. 0 when there is
- * none, or the lock is taken. An exchange and a release.
+ * Where magazines are under the sub-heap's lock: the newest block of the loaded magazine. 0 when
+ * there is none, or the lock is taken. An exchange and a release.
  */
 uintptr_t refill_pop_locked(unsigned size_class);
 

@@ -94,17 +94,17 @@ static uint32_t random_bit(struct subheap *heap, uint64_t bits)
 }
 
 /*
- * Any of the blocks whose colour is due, where the lowest would be next: so the rule of the colours
+ * Any of the eligible blocks, where the lowest would be next: so the rule of the colours
  * holds as ever, and nobody knows which block is next. From the class heap, past the magazines.
  */
 static char *take_block(struct subheap *heap, unsigned size_class, bool *untouched)
 {
     struct class_heap *class_heap = &heap->classes[size_class];
 
-    if (class_heap_due(class_heap) == 0 && !subheap_find(heap, size_class))
+    if (class_heap_eligible(class_heap) == 0 && !subheap_find(heap, size_class))
         return NULL;
     return class_heap_take_bit(class_heap, class_heap->current,
-                               random_bit(heap, class_heap_due(class_heap)), untouched);
+                               random_bit(heap, class_heap_eligible(class_heap)), untouched);
 }
 
 static void *allocate_of_class(struct subheap *heap, size_t alignment, size_t bytes, bool zeroed)

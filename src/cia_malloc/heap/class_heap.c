@@ -1,17 +1,13 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Span lists and the slow path of one class; see class_heap.h for the balance that they serve.
+ * The runs of one class; see class_heap.h.
  */
 #include "cia_malloc/heap/class_heap.h"
 
 #include "cia_malloc/heap/cached_block.h"
-#include "cia_malloc/heap/populate.h"
 
 enum {
-    /* Spans looked at, a type, before any free block will do. A span has a given slot free as often
-       as blocks are free at all, and half of the slots are below on average: eight fail rarely. */
-    PROBES = 8,
     IDLE_RUN_PAGES = 64, /* a run longer than this does not stay when it is idle */
 };
 
@@ -26,254 +22,7 @@ void class_heap_initialise(struct class_heap *heap, unsigned size_class)
     heap->types = layout->types;
     heap->first_bit = layout->first_slot & heap->block_mask;
     heap->last_type = ((layout->first_slot >> layout->span_shift) - 1) & (heap->types - 1u);
-    class_heap_set_target(heap, 1);
-}
-
-void class_heap_set_target(struct class_heap *heap, uint32_t target)
-{
-    uint32_t blocks = heap->block_mask + 1u;
-    uint32_t cycle = class_heap_slots(heap);
-    uint32_t rise = (target - 1) * cycle; /* live, when the target rose to this value */
-
-    for (uint32_t type = 0; type < heap->types; type++) {
-        const uint32_t *count = &heap->count[type * blocks];
-        uint64_t below = 0;
-
-        for (uint32_t bit = 0; bit < blocks; bit++)
-            below |= (uint64_t)(count[bit] < target) << bit;
-        heap->below[type] = below;
-    }
-    heap->target = target;
-    heap->lower_at = rise > cycle / 2 ? rise - cycle / 2 : 0;
-}
-
-static void list_append(struct class_heap *heap, struct span *span)
-{
-    struct span **head = &heap->partial[span->type];
-
-    if (*head == NULL) {
-        span->next = span->previous = span;
-        *head = span;
-    } else {
-        span->next = *head;
-        span->previous = (*head)->previous;
-        span->previous->next = span;
-        (*head)->previous = span;
-    }
-    span->listed |= SPAN_LISTED;
-}
-
-static void list_remove(struct class_heap *heap, struct span *span)
-{
-    struct span **head = &heap->partial[span->type];
-
-    if (span->next == span) {
-        *head = NULL;
-    } else {
-        span->previous->next = span->next;
-        span->next->previous = span->previous;
-        if (*head == span)
-            *head = span->next;
-    }
-    span->listed &= (uint8_t)~SPAN_LISTED;
-}
-
-void class_heap_remember(struct class_heap *heap, struct span *span)
-{
-    struct span **place = &heap->recent[heap->recent_end++ % RECENT_SPANS];
-    struct span *oldest = *place;
-
-    *place = span;
-    span->listed |= SPAN_RECENT;
-    if (oldest != NULL) {
-        oldest->listed &= (uint8_t)~SPAN_RECENT;
-        if (oldest->listed == 0 && oldest->free != 0)
-            list_append(heap, oldest);
-    }
-}
-
-void class_heap_retire_current(struct class_heap *heap)
-{
-    struct span *span = heap->current;
-
-    heap->current = NULL;
-    if (span == NULL)
-        return;
-    /* Only here, not in every malloc: nothing looks at the lists while there is a current span. */
-    bool listed = (span->listed & SPAN_LISTED) != 0;
-    if (span->free == 0 && listed)
-        list_remove(heap, span);
-    else if (span->free != 0 && !listed)
-        list_append(heap, span);
-}
-
-static void make_current(struct class_heap *heap, struct span *span)
-{
-    heap->current = span;
-    heap->last_type = span->type;
-}
-
-bool class_heap_find_recent(struct class_heap *heap)
-{
-    class_heap_retire_current(heap);
-    for (;;) {
-        struct span **place = &heap->recent[(heap->recent_end - 1u) % RECENT_SPANS];
-        struct span *span = *place;
-
-        if (span == NULL)
-            return false;
-        *place = NULL;
-        heap->recent_end--;
-        span->listed &= (uint8_t)~SPAN_RECENT;
-        if ((span->free & heap->below[span->type]) != 0) {
-            make_current(heap, span);
-            return true;
-        }
-        if (span->listed == 0 && span->free != 0)
-            list_append(heap, span);
-    }
-}
-
-/* From the type behind the last one on: so never-used blocks come in the order of the cycle. */
-static bool find_due(struct class_heap *heap)
-{
-    for (uint32_t i = 0; i < heap->types; i++) {
-        uint32_t type = (heap->last_type + 1 + i) & (heap->types - 1u);
-        uint64_t below = heap->below[type];
-        struct span *span = heap->partial[type];
-
-        for (uint32_t probe = 0; below != 0 && span != NULL && probe < PROBES; probe++) {
-            struct span *next = span->next;
-
-            if ((span->free & below) != 0) {
-                /* The next search begins behind it, and behind those that had nothing due. */
-                heap->partial[type] = next;
-                make_current(heap, span);
-                return true;
-            }
-            span = next;
-            if (span == heap->partial[type])
-                break;
-        }
-    }
-    return false;
-}
-
-/*
- * No block of a colour that is due: frees have left them in spans that were not looked at, or one
- * type with fewer runs than another. The least filled slot that can be had is the next best, and
- * the target goes up to it. Unless that slot has twice its share already: then there is memory to
- * be carved first, if there is any.
- */
-static bool find_least_filled(struct class_heap *heap, bool at_any_price)
-{
-    struct span *best = NULL;
-    uint32_t least = UINT32_MAX;
-
-    for (uint32_t type = 0; type < heap->types; type++) {
-        struct span *span = heap->partial[type];
-
-        for (uint32_t probe = 0; span != NULL && probe < PROBES; probe++) {
-            for (uint64_t left = span->free; left != 0; left &= left - 1) {
-                uint32_t bit = (uint32_t)__builtin_ctzll(left);
-                uint32_t count = heap->count[type << heap->span_shift | bit];
-
-                if (count < least) {
-                    least = count;
-                    best = span;
-                }
-            }
-            span = span->next;
-            if (span == heap->partial[type])
-                break;
-        }
-    }
-    if (best == NULL || (!at_any_price && least >= 2 * (heap->live / class_heap_slots(heap) + 1)))
-        return false;
-    class_heap_set_target(heap, least + 1);
-    make_current(heap, best);
-    return true;
-}
-
-static bool some_slot_is_below(const struct class_heap *heap)
-{
-    for (uint32_t type = 0; type < heap->types; type++) {
-        if (heap->below[type] != 0)
-            return true;
-    }
-    return false;
-}
-
-bool class_heap_find(struct class_heap *heap, bool at_any_price)
-{
-    const struct span *current = heap->current;
-
-    if (!some_slot_is_below(heap))
-        class_heap_set_target(heap, heap->target + 1);
-    if (current != NULL && (current->free & heap->below[current->type]) != 0)
-        return true;
-    return class_heap_find_recent(heap) || find_due(heap) || find_least_filled(heap, at_any_price);
-}
-
-uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t most,
-                              uint64_t *colours_taken)
-{
-    struct span *span = heap->current;
-    uint64_t wanted = span->free & heap->below[span->type];
-    uint64_t ahead = wanted & (~(uint64_t)0 << heap->first_bit);
-    uint64_t left = ahead != 0 ? ahead : wanted;
-    uint64_t taken = 0, reached = 0;
-    bool compact = size_class_is_compact(heap->size_class);
-    uint32_t *counts = &heap->count[(uint32_t)span->type << heap->span_shift];
-    uint32_t count = 0;
-
-    while (left != 0 && count < most) {
-        uint32_t bit = (uint32_t)__builtin_ctzll(left);
-        uint64_t mask = left & -left;
-        char *block =
-            span->base + (size_t)((bit - span->phase) & heap->block_mask) * heap->block_bytes;
-        uint64_t colour = (uint64_t)1 << magazine_colour(block);
-        /* Packed ones in a row have few of a colour as they are. */
-        bool repeats = (*colours_taken & colour) != 0 && !compact;
-
-        /* Past a colour that was taken already, but not where two colours share a bit: there the
-           blocks would come out of order. */
-        if (repeats && colours > MAGAZINE_COLOURS)
-            break;
-        left ^= mask;
-        if (left == 0 && ahead != 0) {
-            left = wanted & ~ahead;
-            ahead = 0;
-        }
-        if (repeats)
-            continue;
-        *colours_taken |= colour;
-        taken |= mask;
-        reached |= (uint64_t)(++counts[bit] >= heap->target) << bit;
-        blocks[count++] = block + (span->untouched >> bit & 1) * MAGAZINE_UNTOUCHED;
-    }
-    heap->below[span->type] &= ~reached;
-    heap->live += count;
-    heap->allocations += count;
-    if ((span->untouched & taken) != 0) {
-        populate_blocks(span, span->untouched & taken, class_heap_live_bytes(heap));
-        heap->untouched -= (uint32_t)__builtin_popcountll(span->untouched & taken);
-    }
-    span->free &= ~taken;
-    span->untouched &= ~taken;
-    return count;
-}
-
-uint32_t class_heap_wanted_type(struct class_heap *heap)
-{
-    if (class_layout_is_whole(&class_layouts[heap->size_class]))
-        return 0;
-    /* Behind the type that was last carved or used, so that no type gets ahead of the others. */
-    uint32_t wanted = (heap->last_type + 1u) & (heap->types - 1u);
-
-    for (uint32_t i = 0; i < heap->types && heap->below[wanted] == 0; i++)
-        wanted = (wanted + 1) & (heap->types - 1u);
-    return wanted;
+    class_heap_set_quota(heap, 1);
 }
 
 /* Sets the bits of the lines where the run's blocks begin. */
@@ -365,7 +114,7 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
             .run_pages = (uint16_t)pages,
         };
         chunk->remotes[number].chunk = chunk;
-        list_append(heap, span);
+        span_list_append(&heap->partial[span->type], span);
     }
     if (!clean)
         populate_rest(chunk, page, pages);
@@ -385,14 +134,6 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
     }
 }
 
-uint32_t class_heap_wanted_page(struct class_heap *heap, uint32_t type)
-{
-    uint32_t page = heap->next_page[type];
-
-    heap->next_page[type] = (uint8_t)(page + class_layouts[heap->size_class].cycle_pages);
-    return page;
-}
-
 bool class_heap_run_is_idle(const struct class_heap *heap, const struct chunk *chunk, uint32_t page)
 {
     const struct class_layout *layout = &class_layouts[heap->size_class];
@@ -406,19 +147,6 @@ bool class_heap_run_is_idle(const struct class_heap *heap, const struct chunk *c
     return true;
 }
 
-/* The newest takes its place: no gap may stand between the newest and the oldest. */
-static void forget_recent(struct class_heap *heap, struct span *span)
-{
-    struct span **newest = &heap->recent[--heap->recent_end % RECENT_SPANS];
-    uint32_t i = 0;
-
-    while (heap->recent[i] != span)
-        i++;
-    heap->recent[i] = *newest;
-    *newest = NULL;
-    span->listed &= (uint8_t)~SPAN_RECENT;
-}
-
 void class_heap_remove_run(struct class_heap *heap, struct chunk *chunk, uint32_t page)
 {
     const struct class_layout *layout = &class_layouts[heap->size_class];
@@ -427,8 +155,8 @@ void class_heap_remove_run(struct class_heap *heap, struct chunk *chunk, uint32_
         struct span *span = &chunk->spans[class_layout_span(layout, page, i)];
 
         if ((span->listed & SPAN_RECENT) != 0)
-            forget_recent(heap, span);
-        list_remove(heap, span);
+            class_heap_forget(heap, span);
+        span_list_remove(&heap->partial[span->type], span);
         heap->untouched -= (uint32_t)__builtin_popcountll(span->untouched);
     }
     heap->capacity -= (uint32_t)layout->run_spans * layout->span_blocks;
@@ -440,7 +168,7 @@ bool class_heap_reconcile(struct class_heap *heap, struct span *span)
     uint32_t run_blocks = (uint32_t)layout->run_spans * layout->span_blocks;
 
     if ((span->listed & SPAN_LISTED) == 0)
-        list_append(heap, span);
+        span_list_append(&heap->partial[span->type], span);
     /* One idle run stays, so that a program at the edge does not carve and release in turn; but not
        a long one: all classes together would keep 14 MiB. */
     return span->free == class_layout_all_bits(layout) &&

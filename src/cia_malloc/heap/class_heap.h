@@ -5,27 +5,28 @@
  * lie evenly over the L1 sets. All of it under the sub-heap's lock.
  *
  * Balance. count[s] is the number of live blocks in slot s (one slot, one colour; of a compact
- * class up to four slots share one). C is the number of slots. A slot is below when count[s] <
- * target; blocks are handed out from slots that are below, as long as there are any.
+ * class up to four slots share one). C is the number of slots. A slot is under quota when
+ * count[s] < quota. A free block of such a slot is eligible: blocks are handed out from eligible
+ * ones, as long as there are any.
  *
- *     invariant    bit s of below  <=>  count[s] < target
- *     invariant    live / C < target <= (live + C / 2) / C + 1    after every raise and lower
+ *     invariant    bit s of under_quota  <=>  count[s] < quota
+ *     invariant    live / C < quota <= (live + C / 2) / C + 1    after every raise and lower
  *
- * The target rises when no slot is below, that is when every slot holds target blocks, and falls
+ * The quota rises when no slot is under it, that is when every slot holds quota blocks, and falls
  * when live has fallen half a cycle under the point where it rose: so each move costs C steps and
  * happens at most once in C / 2 calls. Since every span holds each slot of its type once, a slot
  * with few live blocks is a slot with many free ones: what balance asks for is there. So
  *   - never-used blocks: no slot gets its (k + 1)th block before each has k. N in a row put at most
  *     ceil(N / C) + 1 into a slot, and so into a set; packed ones ceil(N / 64) + 3 lines into a
- * set;
+ *     set;
  *   - recycled blocks: no slot is given more than about one block above its even share, whatever
- * was freed before. It is the frees of the program that can leave a set fuller than that.
+ *     was freed before. It is the frees of the program that can leave a set fuller than that.
  *
  * Which span. A program that frees at random leaves one or two free blocks in every span, so that a
  * new current span is soon needed: every second malloc of a large tree. The span of a block just
- * freed is the best one: its block is nearly always due, and its words are in the cache. So each
- * free notes its span in a ring, and malloc takes from there, newest first, before it looks through
- * a list.
+ * freed is the best one: its block is nearly always eligible, and its words are in the cache. So
+ * each free notes its span in a ring, and malloc takes from there, newest first, before it looks
+ * through a list.
  *
  *     invariant    a span with free blocks is current, recent or listed, or more than one of them
  *     invariant    a listed span has free blocks, or is current
@@ -39,22 +40,19 @@
 #define MPLACE_CIA_CLASS_HEAP_H
 
 #include "cia_malloc/heap/populate.h"
+#include "cia_malloc/heap/span_list.h"
 
-/* Bits of span.listed. */
-enum {
-    SPAN_LISTED = 1,   /* in partial */
-    SPAN_RECENT = 2,   /* in recent, once */
-    RECENT_SPANS = 16, /* a power of two. Frees and mallocs in random order pass by what is kept
-                          here about once in so many; more would be searched for longer */
-};
+/* A power of two. Frees and mallocs in random order pass by what is kept in the ring about once in
+   so many; more would be searched for longer. */
+enum { RECENT_SPANS = 16 };
 
 struct class_heap {
     struct span *current;              /* blocks come from here; NULL at first */
     uint64_t allocations;              /* since the process started */
     uint32_t live;                     /* blocks handed out and not yet back */
     uint32_t capacity;                 /* blocks in all spans */
-    uint32_t target;                   /* see above; from 1 */
-    uint32_t lower_at;                 /* lower the target when live is less */
+    uint32_t quota;                    /* see above; from 1 */
+    uint32_t lower_at;                 /* lower the quota when live is less */
     uint32_t block_bytes;              /* constant, beside what malloc reads with it */
     uint8_t block_mask;                /* constant: span_blocks - 1 */
     uint8_t span_shift;                /* constant: log2 span_blocks */
@@ -67,7 +65,7 @@ struct class_heap {
     uint8_t next_page[TYPES_GREATEST]; /* by type: where its next run should begin, modulo the L2 */
     uint8_t recent_end;                /* the next place in recent, modulo RECENT_SPANS */
     uint32_t untouched;                /* bits set in the untouched words of all spans */
-    uint64_t below[TYPES_GREATEST];
+    uint64_t under_quota[TYPES_GREATEST];
     struct span
         *partial[TYPES_GREATEST];      /* spans with free blocks, by type; circular, first = head */
     struct span *recent[RECENT_SPANS]; /* a ring used as a stack; NULL from the oldest on */
@@ -80,29 +78,29 @@ static inline uint32_t class_heap_slots(const struct class_heap *heap)
     return (uint32_t)heap->types << heap->span_shift;
 }
 
-static_assert(offsetof(struct class_heap, below) == LINE_BYTES, "the hot words are one line");
+static_assert(offsetof(struct class_heap, under_quota) == LINE_BYTES, "the hot words are one line");
 static_assert(sizeof(struct class_heap) / LINE_BYTES % 2 == 1,
               "an odd number of lines: heaps of different classes begin in different sets");
 
-void class_heap_initialise(struct class_heap *heap, unsigned size_class);
+/* ---- next_block.c: quota, and which span and block come next ---- */
 
-/* Makes every slot's bit in below agree with the target: C steps. */
-void class_heap_set_target(struct class_heap *heap, uint32_t target);
+/* Makes every slot's bit in under_quota agree with the quota: C steps. */
+void class_heap_set_quota(struct class_heap *heap, uint32_t quota);
 
 static inline void class_heap_count_taken(struct class_heap *heap, uint32_t type, uint32_t bit)
 {
-    if (++heap->count[type << heap->span_shift | bit] >= heap->target)
-        heap->below[type] &= ~((uint64_t)1 << bit);
+    if (++heap->count[type << heap->span_shift | bit] >= heap->quota)
+        heap->under_quota[type] &= ~((uint64_t)1 << bit);
     heap->live++;
     heap->allocations++;
 }
 
 static inline void class_heap_count_returned(struct class_heap *heap, uint32_t type, uint32_t bit)
 {
-    if (--heap->count[type << heap->span_shift | bit] < heap->target)
-        heap->below[type] |= (uint64_t)1 << bit;
+    if (--heap->count[type << heap->span_shift | bit] < heap->quota)
+        heap->under_quota[type] |= (uint64_t)1 << bit;
     if (__builtin_expect(--heap->live < heap->lower_at, 0))
-        class_heap_set_target(heap, heap->live / class_heap_slots(heap) + 1);
+        class_heap_set_quota(heap, heap->live / class_heap_slots(heap) + 1);
 }
 
 static inline uint64_t class_heap_live_bytes(const struct class_heap *heap)
@@ -127,46 +125,46 @@ static inline void *class_heap_take_bit(struct class_heap *heap, struct span *sp
     return span->base + (size_t)((bit - span->phase) & heap->block_mask) * heap->block_bytes;
 }
 
-/* Free blocks of the current span whose colour is due. */
-static inline uint64_t class_heap_due(const struct class_heap *heap)
+/* The eligible blocks of the current span. */
+static inline uint64_t class_heap_eligible(const struct class_heap *heap)
 {
     const struct span *span = heap->current;
 
-    return span != NULL ? span->free & heap->below[span->type] : 0;
+    return span != NULL ? span->free & heap->under_quota[span->type] : 0;
 }
 
 /*
- * The fast path: a block from the current span whose colour is due, or NULL. Five lines are written
+ * The fast path: an eligible block of the current span, or NULL. Five lines are written
  * or read: the sub-heap's lock, two of the class heap, the count, the span.
  */
 static inline void *class_heap_allocate_fast(struct class_heap *heap, bool *untouched)
 {
-    uint64_t due = class_heap_due(heap);
+    uint64_t eligible = class_heap_eligible(heap);
 
-    if (__builtin_expect(due == 0, 0))
+    if (__builtin_expect(eligible == 0, 0))
         return NULL;
-    uint64_t ahead = due & (~(uint64_t)0 << heap->first_bit);
-    uint32_t bit = (uint32_t)__builtin_ctzll(ahead != 0 ? ahead : due);
+    uint64_t ahead = eligible & (~(uint64_t)0 << heap->first_bit);
+    uint32_t bit = (uint32_t)__builtin_ctzll(ahead != 0 ? ahead : eligible);
 
     return class_heap_take_bit(heap, heap->current, bit, untouched);
 }
 
 /*
- * Makes the newest recent span with a block whose colour is due current. False when there is none:
- * then no span is recent or current any more.
+ * Makes the newest recent span with an eligible block current. False when there is none: then no
+ * span is recent or current any more.
  */
 bool class_heap_find_recent(struct class_heap *heap);
 
 /*
- * Makes a span with a block whose colour is due current, if the current one has none; failing that,
- * one with the block whose colour has the fewest live ones, which is due then. False when every
+ * Makes a span with an eligible block current, if the current one has none; failing that, one with
+ * the block whose slot has the fewest live ones, which is eligible then. False when every
  * block is handed out, or, unless at_any_price, when a colour would get more than twice its share:
  * then carve a run.
  */
 bool class_heap_find(struct class_heap *heap, bool at_any_price);
 
 /*
- * Takes blocks of the current span whose colours are due, in the order of class_heap_allocate_fast,
+ * Takes eligible blocks of the current span, in the order of class_heap_allocate_fast,
  * at most so many, and, of an exclusive class, none of a colour (see magazine_colour) that is in
  * *colours_taken, where those taken are added. Bit 0 of each says MAGAZINE_UNTOUCHED. Returns how
  * many. A nanosecond each.
@@ -174,7 +172,7 @@ bool class_heap_find(struct class_heap *heap, bool at_any_price);
 uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t most,
                               uint64_t *colours_taken);
 
-/* The type that a new run should begin with: one with slots below. */
+/* The type that a new run should begin with: one with slots under quota. */
 uint32_t class_heap_wanted_type(struct class_heap *heap);
 
 /*
@@ -182,6 +180,19 @@ uint32_t class_heap_wanted_type(struct class_heap *heap);
  * other place of the right colour is allowed.
  */
 uint32_t class_heap_wanted_page(struct class_heap *heap, uint32_t type);
+
+/* Makes a span that is not recent the newest recent one. */
+void class_heap_remember(struct class_heap *heap, struct span *span);
+
+/* Makes a recent span one that is not. */
+void class_heap_forget(struct class_heap *heap, struct span *span);
+
+/* Lets go of the current span, for class_heap_run_is_idle. */
+void class_heap_retire_current(struct class_heap *heap);
+
+/* ---- class_heap.c: the runs of a class ---- */
+
+void class_heap_initialise(struct class_heap *heap, unsigned size_class);
 
 /* Carves the run's pages, already taken from the chunk, into spans. */
 void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t page,
@@ -204,9 +215,6 @@ static inline void class_heap_put(struct class_heap *heap, struct span *span, ui
         class_heap_put_inside(heap, span, bit);
     class_heap_count_returned(heap, span->type, (uint32_t)__builtin_ctzll(bit));
 }
-
-/* Makes a span that is not recent the newest recent one. */
-void class_heap_remember(struct class_heap *heap, struct span *span);
 
 /*
  * Makes a span with blocks put back a recent one. Returns true when it is entirely free: the
@@ -233,8 +241,5 @@ void class_heap_remove_run(struct class_heap *heap, struct chunk *chunk, uint32_
 /* Whether every span of the run is entirely free and none is current. */
 bool class_heap_run_is_idle(const struct class_heap *heap, const struct chunk *chunk,
                             uint32_t page);
-
-/* Lets go of the current span, for class_heap_run_is_idle. */
-void class_heap_retire_current(struct class_heap *heap);
 
 #endif

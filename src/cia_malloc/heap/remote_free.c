@@ -1,53 +1,24 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * See remote_free.h. tests/model/remote_free.pml checks this protocol.
+ * See remote_free.h.
  */
 #include "cia_malloc/heap/remote_free.h"
 
-/* Bytes that may lie in an inbox before a freeing thread drains it. */
-enum { INBOX_BYTES_GREATEST = 4 << 20 };
-
-uint64_t remote_free_push(struct remote_inbox *inbox, struct span_remote *remote, uint64_t bits)
+void remote_free_blocks(struct chunk *chunk, uint32_t span_index, uint64_t bits)
 {
-    /* Release: our accesses to the block come before its reuse. Acquire: see remote_free_open. */
-    uint64_t before = atomic_fetch_or_explicit(&remote->freed, bits, memory_order_acq_rel);
+    uint64_t twice = remote_inbox_push(&chunk->owner->inbox, &chunk->remotes[span_index], bits);
 
-    if (before != 0)
-        return before &
-               bits; /* the thread that set the first bit pushes the span: leave it alone */
-    struct span_remote *head = atomic_load_explicit(&inbox->newest, memory_order_relaxed);
-    do
-        remote->next = head;
-    while (!atomic_compare_exchange_weak_explicit(&inbox->newest, &head, remote,
-                                                  memory_order_release, memory_order_relaxed));
-    return 0;
+    if (__builtin_expect(twice != 0, 0))
+        subheap_double_free(&chunk->spans[span_index], twice);
 }
 
-bool remote_free_fills(struct remote_inbox *inbox, size_t bytes)
+void remote_free_count(struct subheap *heap, size_t bytes, struct subheap *locked)
 {
-    return atomic_fetch_add_explicit(&inbox->bytes, bytes, memory_order_relaxed) >=
-           INBOX_BYTES_GREATEST;
-}
-
-struct span_remote *remote_free_take_all(struct remote_inbox *inbox)
-{
-    /* Most slow paths find it empty: read before taking the line for writing. */
-    if (!remote_free_any(inbox))
-        return NULL;
-    atomic_store_explicit(&inbox->bytes, 0, memory_order_relaxed);
-    /* Acquire pairs with the release of each push: the spans' next words are there. */
-    return atomic_exchange_explicit(&inbox->newest, NULL, memory_order_acquire);
-}
-
-struct span_remote *remote_free_open(struct span_remote *remote, uint64_t *bits)
-{
-    /* Before the word is zeroed: from then on another thread may push the span. */
-    struct span_remote *next = remote->next;
-
-    /* Acquire pairs with the release in remote_free_push: what the freeing threads did to the
-       blocks happened before they are handed out again. Release pairs with its acquire: the thread
-       that finds 0 and pushes the span writes next after it was read here. */
-    *bits = atomic_exchange_explicit(&remote->freed, 0, memory_order_acq_rel);
-    return next;
+    if (!remote_inbox_fills(&heap->inbox, bytes))
+        return;
+    if (locked != NULL)
+        locked->full_inbox = heap;
+    else
+        subheap_drain_soon(heap);
 }

@@ -2,50 +2,24 @@
  * SPDX-License-Identifier: MIT
  *
  * Remote frees: blocks freed by threads that do not hold the lock of the sub-heap that owns them.
- *
- *     freeing thread          sets the blocks' bits in the span's remote word, and pushes the span
- *                             onto the owner's inbox if the word was 0: remote_free_push
- *     holder of the lock      takes the whole inbox, then each span's bits: remote_free_take_all,
- *                             remote_free_open
- *
- * Pushing is lock-free; taking everything at once leaves no ABA problem. The owner may never come
- * back to its CPU: the thread whose blocks fill an inbox
- * drains it: subheap_freed_remotely in subheap.c.
+ * They go to the owner's inbox (remote_inbox.h), which the holder of the lock drains: in malloc's
+ * slow path, in housekeeping, and, when the inbox is full, in the thread that filled it, for the
+ * owner may never come back to its CPU.
  */
 #ifndef MPLACE_CIA_REMOTE_FREE_H
 #define MPLACE_CIA_REMOTE_FREE_H
 
-#include "cia_malloc/pages/chunk.h"
+#include "cia_malloc/heap/subheap.h"
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
+/* Without the lock: gives blocks of a span back to the sub-heap that owns the chunk. The process
+   ends if one of them is free already. */
+void remote_free_blocks(struct chunk *chunk, uint32_t span_index, uint64_t bits);
 
-struct remote_inbox {
-    /* Spans with remote frees, newest first: pushed by compare-and-swap from any thread, taken
-       whole by exchange under the sub-heap's lock. */
-    _Alignas(LINE_BYTES) _Atomic(struct span_remote *) newest;
-    atomic_size_t bytes; /* freed since it was last taken: bounds what lies in it */
-};
-
-static inline bool remote_free_any(const struct remote_inbox *inbox)
-{
-    return atomic_load_explicit(&inbox->newest, memory_order_relaxed) != NULL;
-}
-
-/* Frees blocks of a span. Returns the bits of those that were free already; the caller ends the
-   process then. One atomic or on a line that the owner does not work on, and a push for the first
-   of a span's batch. */
-uint64_t remote_free_push(struct remote_inbox *inbox, struct span_remote *remote, uint64_t bits);
-
-/* After some of those: counts their bytes. True if the inbox is full, and the caller is to drain
-   it. */
-bool remote_free_fills(struct remote_inbox *inbox, size_t bytes);
-
-/* For the holder of the lock: the spans in the inbox, which is empty afterwards; NULL: none. */
-struct span_remote *remote_free_take_all(struct remote_inbox *inbox);
-
-/* For the holder of the lock: takes the bits of a span from those. Returns the next span. */
-struct span_remote *remote_free_open(struct span_remote *remote, uint64_t *bits);
+/*
+ * After some of those: counts their bytes, all of this sub-heap. Drains it when its inbox is full.
+ * locked: another sub-heap whose lock the caller holds, or NULL; with one, the drain waits until
+ * that lock is given up.
+ */
+void remote_free_count(struct subheap *heap, size_t bytes, struct subheap *locked);
 
 #endif

@@ -28,6 +28,10 @@
  */
 #include "cia_malloc/heap/size_class.h"
 
+#include "base/report.h"
+#include "base/settings.h"
+#include "cia_malloc/pages/harden_mode.h"
+
 #include <assert.h>
 
 #define LINES(n) ((n) * (LINE_BYTES / GRANULE_BYTES))
@@ -280,6 +284,19 @@ void size_class_choose(enum lines lines)
         size_class_set_packed(i);
     for (uint32_t granules = 0; granules <= COMPACT_LARGEST_GRANULES; granules++)
         take(granules, size_class_is_packed(size_class_of((size_t)granules << GRANULE_SHIFT)));
+}
+
+void size_class_read_setting(void)
+{
+    static const char *const choices[] = {"exclusive", "compact", "auto"};
+    enum lines lines = (enum lines)setting_choice("CIA_LINES", choices, 3, LINES_AUTO);
+    const char *tiny = setting_text("CIA_TINY");
+
+    if (tiny != NULL)
+        report_line("mplace: CIA_TINY=%s is not a setting any more; CIA_LINES=compact packs blocks",
+                    tiny);
+    /* With CIA_HARDEN=1 every block has lines of its own. */
+    size_class_choose(harden_is_on() ? LINES_EXCLUSIVE : lines);
 }
 
 static_assert(SIZE_CLASS_LARGEST >= 64 * 1024, "every request up to 64 KiB has a class");

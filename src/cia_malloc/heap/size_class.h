@@ -104,6 +104,9 @@ enum lines { LINES_EXCLUSIVE, LINES_COMPACT, LINES_AUTO };
 /* Before the first block, and idempotent. */
 void size_class_choose(enum lines lines);
 
+/* The same by what CIA_LINES and CIA_HARDEN say. */
+void size_class_read_setting(void);
+
 /* With LINES_AUTO, whether so many bytes of live blocks of a class in one sub-heap are more than
    can be hot at once. Relaxed: written before the first block. */
 extern _Atomic uint64_t size_class_exclusive_most;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Runs and remote frees of one sub-heap; see subheap.h. Every path here is off the fast
- * one: once a span, a run, or a batch of remote frees.
+ * The lock and the runs of one sub-heap; see subheap.h. Every path here is off the fast one: once a
+ * span or a run.
  */
 #include "cia_malloc/heap/subheap.h"
 
@@ -10,6 +10,8 @@
 #include "base/probes.h"
 #include "base/report.h"
 #include "base/spin.h"
+#include "cia_malloc/pages/page_work.h"
+#include "cia_malloc/pages/purge.h"
 
 #include <stdlib.h>
 
@@ -24,7 +26,7 @@ void subheap_initialise(uint32_t l2_sets)
     l2_pages = pages < 1 ? 1 : pages > 64 ? 64 : pages;
 }
 
-static void drain_full(struct subheap *heap)
+void subheap_drain_soon(struct subheap *heap)
 {
     if (!subheap_try_lock(heap))
         return;
@@ -67,16 +69,16 @@ void subheap_unlock_and_work(struct subheap *heap)
     struct subheap *full = heap->full_inbox;
 
     heap->full_inbox = NULL;
-    page_heap_take_work(&heap->pages, &work);
+    page_work_take(&heap->pages, &work);
     subheap_release(heap);
     page_work_do(&heap->pages, &work);
     /* If another has the lock, chunks wait for whoever next asks for pages. */
     if (work.chunks != NULL && subheap_try_lock(heap)) {
-        page_heap_take_in(&heap->pages);
+        page_work_take_in(&heap->pages);
         subheap_release(heap);
     }
     if (full != NULL)
-        drain_full(full);
+        subheap_drain_soon(full);
 }
 
 static void give_up(struct subheap *heap)
@@ -160,7 +162,7 @@ uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **blocks, 
     bool untouched;
 
     /* What waits in the inbox still counts as live, of whatever colours it is, and the load asks
-       for what is due. A relaxed load where there is nothing. */
+       for what is eligible. A relaxed load where there is nothing. */
     if (most > 1)
         subheap_drain(heap);
     char *block = subheap_allocate(heap, size_class, &untouched);
@@ -171,7 +173,7 @@ uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **blocks, 
     do {
         more = class_heap_take_many(class_heap, blocks + count, most - count, &colours_taken);
         count += more;
-        /* What is still due in this span has a colour that was taken, or nothing is. */
+        /* What is still eligible in this span has a colour that was taken, or nothing is. */
     } while (count < most && more > 0 && class_heap_find(class_heap, false));
     /* The caller serves one; the magazine will count the others. */
     class_heap->allocations -= count - 1;
@@ -207,32 +209,14 @@ void subheap_drain(struct subheap *heap)
     struct span_remote *remote;
     uint64_t bits;
 
-    remote = remote_free_take_all(&heap->inbox);
+    remote = remote_inbox_take_all(&heap->inbox);
     while (remote != NULL) {
         struct span *span = span_of_remote(remote);
 
-        remote = remote_free_open(remote, &bits);
+        remote = remote_inbox_open(remote, &bits);
         PROBE3(remote_free_drain, heap->number, span, bits);
         subheap_free_local(heap, span, bits);
     }
-}
-
-void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bits)
-{
-    uint64_t twice = remote_free_push(&chunk->owner->inbox, &chunk->remotes[span_index], bits);
-
-    if (__builtin_expect(twice != 0, 0))
-        subheap_double_free(&chunk->spans[span_index], twice);
-}
-
-void subheap_freed_remotely(struct subheap *heap, size_t bytes, struct subheap *locked)
-{
-    if (!remote_free_fills(&heap->inbox, bytes))
-        return;
-    if (locked != NULL)
-        locked->full_inbox = heap;
-    else
-        drain_full(heap);
 }
 
 static void release_idle_runs(struct chunk *chunk)
@@ -270,7 +254,7 @@ bool subheap_trim(struct subheap *heap)
     gather(heap);
     /* A sub-heap of a CPU has one chunk at least, unless it was never used; a spare one need not.
      */
-    purged = page_heap_purge(&heap->pages, heap->magazines == NULL);
+    purged = purge_all(&heap->pages, heap->magazines == NULL);
     return purged > 0 || heap->pages.chunk_count < chunks_before;
 }
 

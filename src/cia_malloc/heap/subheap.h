@@ -5,7 +5,7 @@
  *
  * Who may do what:
  *   the holder of the lock        everything, the magazines too where there are no sequences
- *   anyone, without it            read constants, and push freed blocks: subheap_free_remote
+ *   anyone, without it            read constants, and push freed blocks: remote_free.h
  *
  * A thread that finds the lock taken goes elsewhere if it can: malloc to another sub-heap
  * (heap_acquire in heap_table.h), free to the remote words. It waits only when it holds no lock, or
@@ -18,8 +18,9 @@
 
 #include "cia_malloc/heap/cached_block.h"
 #include "cia_malloc/heap/class_heap.h"
-#include "cia_malloc/heap/remote_free.h"
+#include "cia_malloc/heap/remote_inbox.h"
 #include "cia_malloc/pages/page_heap.h"
+#include "cia_malloc/pages/page_work.h"
 
 struct magazines;
 struct quarantine;
@@ -110,7 +111,7 @@ static inline void subheap_release(struct subheap *heap)
 
 static inline void subheap_unlock(struct subheap *heap)
 {
-    if (__builtin_expect(page_heap_has_work(&heap->pages) || heap->full_inbox != NULL, 0))
+    if (__builtin_expect(page_work_is_there(&heap->pages) || heap->full_inbox != NULL, 0))
         subheap_unlock_and_work(heap);
     else
         subheap_release(heap);
@@ -174,6 +175,10 @@ static inline void subheap_free_local(struct subheap *heap, struct span *span, u
 /* Takes over what other threads freed. */
 void subheap_drain(struct subheap *heap);
 
+/* Without the lock: the same if the lock can be had at once. Otherwise its holder, or the next
+   thread that finds the inbox full, does it. */
+void subheap_drain_soon(struct subheap *heap);
+
 /*
  * Chooses everything to be given back that is not in use: idle runs, dirty pages, empty chunks; it
  * goes when the lock is given up. True if there was any.
@@ -185,15 +190,6 @@ bool subheap_trim(struct subheap *heap);
  * done, when that was tried a few milliseconds ago and brought none.
  */
 bool subheap_gather_pages(struct subheap *heap);
-
-/* Without the lock: gives blocks of a span back to the sub-heap that owns the chunk, see
-   remote_free.h. Ends the process as subheap_free_local does. */
-void subheap_free_remote(struct chunk *chunk, uint32_t span_index, uint64_t bits);
-
-/* After some of those: how many bytes they were, all of this sub-heap. Drains it when its inbox is
-   full. locked: another sub-heap whose lock the caller holds, or NULL; with one, the drain waits
-   until that lock is given up. */
-void subheap_freed_remotely(struct subheap *heap, size_t bytes, struct subheap *locked);
 
 /* Once, before the first sub-heap: how far runs go through the L2 before they repeat. Idempotent.
  */

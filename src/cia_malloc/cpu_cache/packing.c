@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * See packing.h.
+ */
+#include "cia_malloc/cpu_cache/packing.h"
+
+#include "cia_malloc/cpu_cache/heap_table.h"
+#include "mplace.h"
+
+#include <string.h>
+
+/* Of a lock library, if one is loaded. */
+#pragma weak mplace_lock_htm
+
+/* Transactions want lines of their own: where they are used no class is packed. */
+static bool transactions_are_used(void)
+{
+    return mplace_lock_htm != NULL && strcmp(mplace_lock_htm(), "native") == 0;
+}
+
+/* Bytes of blocks that the program has. Some of those that live to the class heap are cached, in
+   the inbox or in a magazine of some CPU. */
+static uint64_t bytes_in_use(struct subheap *heap, unsigned size_class)
+{
+    const struct class_heap *class_heap = &heap->classes[size_class];
+
+    subheap_drain(heap);
+    uint64_t cached = heap_cached_blocks(size_class) * class_heap->block_bytes;
+    uint64_t live = class_heap_live_bytes(class_heap);
+    return live > cached ? live - cached : 0;
+}
+
+__attribute__((cold)) void packing_decide(struct subheap *heap, unsigned size_class)
+{
+    if (size_class_is_packed(size_class) || transactions_are_used() ||
+        !size_class_outgrows(bytes_in_use(heap, size_class)))
+        return;
+    size_class_pack(size_class);
+    magazines_follow_pack(size_class);
+    size_class_set_packed(size_class); /* last: the child of a fork in between does it again */
+}

@@ -1,0 +1,75 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * See chunk_circle.h.
+ */
+#include "cia_malloc/pages/chunk_circle.h"
+
+enum {
+    /* A chunk with fewer free pages than this is not looked at until it has four times as many. */
+    ROOM_PAGES = 16,
+};
+
+void chunk_circle_insert(struct page_heap *heap, struct chunk *chunk, enum chunk_circle circle)
+{
+    struct chunk **first = &heap->circle[circle];
+
+    chunk->circle = (uint8_t)circle;
+    if (*first == NULL) {
+        chunk->next = chunk->previous = chunk;
+    } else {
+        chunk->next = *first;
+        chunk->previous = (*first)->previous;
+        chunk->previous->next = chunk;
+        (*first)->previous = chunk;
+    }
+    *first = chunk;
+}
+
+void chunk_circle_remove(struct page_heap *heap, struct chunk *chunk)
+{
+    struct chunk **first = &heap->circle[chunk->circle];
+
+    if (chunk->next == chunk) {
+        *first = NULL;
+        return;
+    }
+    chunk->previous->next = chunk->next;
+    chunk->next->previous = chunk->previous;
+    if (*first == chunk)
+        *first = chunk->next;
+}
+
+uint32_t chunk_circle_count(const struct chunk *first)
+{
+    uint32_t count = 0;
+
+    for (const struct chunk *chunk = first; chunk != NULL; chunk = chunk->next) {
+        count++;
+        if (chunk->next == first)
+            break;
+    }
+    return count;
+}
+
+/* The circle that a chunk should be in, which is where it is while it is between two of them. */
+static enum chunk_circle circle_for(const struct chunk *chunk)
+{
+    uint32_t room = chunk->mapped_pages - chunk->used_pages;
+
+    if (chunk->used_pages == 0)
+        return CHUNKS_EMPTY;
+    if (room < ROOM_PAGES)
+        return CHUNKS_FULL;
+    return chunk->circle == CHUNKS_FULL && room < 4 * ROOM_PAGES ? CHUNKS_FULL : CHUNKS_WITH_SLACK;
+}
+
+void chunk_circle_update(struct page_heap *heap, struct chunk *chunk)
+{
+    enum chunk_circle circle = circle_for(chunk);
+
+    if (circle == chunk->circle)
+        return;
+    chunk_circle_remove(heap, chunk);
+    chunk_circle_insert(heap, chunk, circle);
+}

@@ -1,0 +1,57 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * What a page heap consists of, for the units that work on it: page_heap, chunk_circle, page_work,
+ * purge.
+ */
+#ifndef MPLACE_CIA_PAGE_HEAP_STATE_H
+#define MPLACE_CIA_PAGE_HEAP_STATE_H
+
+#include "cia_malloc/pages/chunk.h"
+#include "cia_malloc/pages/decay_policy.h"
+
+/* Where a chunk is looked for. Each is a circle, what came last at its beginning. */
+enum chunk_circle {
+    CHUNKS_WITH_SLACK, /* room for a run: looked at in turn */
+    CHUNKS_FULL,       /* nearly full: only when there is no memory */
+    CHUNKS_EMPTY,      /* no run: looked at before a new chunk is mapped, given back in one piece */
+    CHUNK_CIRCLES,
+};
+
+/* Work that was chosen under the lock, for the thread that chose it: see chunk.h. */
+struct page_work {
+    struct chunk *chunks;  /* to be purged or joined, by work_next */
+    struct chunk *destroy; /* to be destroyed, likewise: they are in no circle any more */
+    struct pending_pages populate;
+};
+
+/* The lock that this is under. */
+struct page_heap_lock {
+    void (*give_up)(struct subheap *owner); /* and does the work that waits for it */
+    void (*take)(struct subheap *owner);    /* waits */
+};
+
+struct page_heap {
+    struct subheap *owner;             /* constant: whose chunks these are */
+    const struct page_heap_lock *lock; /* constant */
+    uint8_t node; /* of their pages: constant once there is a chunk; MEMORY_NODE_UNKNOWN
+                     unless set */
+    struct chunk *circle[CHUNK_CIRCLES];
+    uint32_t chunk_count;
+    uint32_t used_pages; /* in all chunks */
+    uint32_t dirty_pages;
+    uint32_t published_pages; /* what page_heap_used_bytes counts of used_pages */
+    bool joining;             /* there may be halves to join to huge pages */
+    uint32_t refused_pages;   /* dirty when the kernel last refused to purge; 0: it did not */
+    uint32_t chunks_in_work;
+    _Atomic uint32_t populating;  /* threads that populate pages without the lock: no chunk goes */
+    struct page_work work;        /* chosen since the lock was taken */
+    _Atomic(struct chunk *) done; /* whose work is done: pushed by compare-and-swap (release)
+                                     without the lock, taken whole by exchange (acquire) under it */
+    struct decay decay;
+    uint64_t changed_at;       /* when a run was last taken or returned */
+    uint64_t trimmed_at;       /* changed_at at the last trim, see housekeeping.h */
+    uint64_t gather_failed_at; /* when a trim for want of memory last brought none; 0: not yet */
+};
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Work for the kernel that a page heap's lock does not wait for: chosen under the lock, done by the
+ * thread that chose it when it has given up the lock, and taken in again under it.
+ */
+#ifndef MPLACE_CIA_PAGE_WORK_H
+#define MPLACE_CIA_PAGE_WORK_H
+
+#include "cia_malloc/pages/page_heap_state.h"
+
+/* Under the lock: the chunk is to be purged or joined, and is in work until page_work_take_in. */
+void page_work_add(struct page_heap *heap, struct chunk *chunk);
+
+/* Under the lock: a chunk that is in no circle any more is to be unmapped. */
+void page_work_destroy(struct page_heap *heap, struct chunk *chunk);
+
+/* Under the lock: whether there is any, for the thread that gives up the lock. */
+static inline bool page_work_is_there(const struct page_heap *heap)
+{
+    return heap->work.chunks != NULL || heap->work.destroy != NULL ||
+           heap->work.populate.count != 0;
+}
+
+/* Under the lock: takes what was chosen. */
+void page_work_take(struct page_heap *heap, struct page_work *work);
+
+/* Without the lock: does it, and hands the chunks back. */
+void page_work_do(struct page_heap *heap, struct page_work *work);
+
+/* Under the lock: takes in the chunks whose work is done. */
+void page_work_take_in(struct page_heap *heap);
+
+/* In the child of a fork: no other thread has work in hand. */
+void page_work_after_fork(struct page_heap *heap);
+
+#endif
