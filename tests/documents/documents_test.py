@@ -237,6 +237,14 @@ def links_between_documents_lead_somewhere(place):
                     raise Failure(f"{document.name}: {target}: there is no such heading")
 
 
+def lines_of_documents_have_at_most_120_columns(place):
+    for document in place.documents():
+        text = re.sub(r"^```.*?^```", lambda code: "\n" * code[0].count("\n"), document.read_text(), flags=re.M | re.S)
+        for number, line in enumerate(text.splitlines(), 1):
+            if len(line) > 120 and not line.startswith("|"):
+                raise Failure(f"{document.name}:{number}: {len(line)} columns")
+
+
 # --- commands ---
 
 def every_command_in_the_documents_is_listed_with_how_it_is_tested(place):
