@@ -70,7 +70,7 @@ START_TEST(a_packed_block_is_a_multiple_of_16_and_wastes_at_most_an_eighth)
         size_t usable = cia_usable(block);
 
         if ((uintptr_t)block % 16 != 0 || usable % 16 != 0 || usable < bytes ||
-            (bytes <= 16 && usable != 32) ||
+            (bytes <= 16 && usable != 16) ||
             (bytes > 16 && bytes <= 240 && usable > (bytes + 15) / 16 * 16 + 16) ||
             (bytes > 240 && (usable - bytes) * 8 > usable))
             ck_abort_msg("%zu bytes in a block of %zu at %p", bytes, usable, (void *)block);

@@ -23,8 +23,7 @@
  *
  * Compact classes: together with the exclusive ones of 4 (one line), 8, 12, 20, 28, 36, 52, 92 and
  * 132 granules a step of a granule up to 240 B, then steps that waste at most 12.5 %. None is a
- * multiple of four granules, see struct class_layout. The shortest has two granules, as glibc's:
- * for requests of one, spans would take an eighth of the memory, and four of them a page.
+ * multiple of four granules, see struct class_layout.
  */
 #include "cia_malloc/heap/size_class.h"
 
@@ -44,7 +43,7 @@ const uint16_t size_class_granules[SIZE_CLASS_COUNT] = {
     LINES(83),  LINES(89),  LINES(101), LINES(113), LINES(127), LINES(139), LINES(157), LINES(179),
     LINES(199), LINES(227), LINES(257), LINES(293), LINES(331), LINES(373), LINES(421), LINES(479),
     LINES(547), LINES(619), LINES(701), LINES(797), LINES(907), LINES(1031),
-    2,  3,  5,  6,  7,  9,  10, 11, 13, 14, 15, 17, 18, 22, 25, 31, 33, 41, 46, 57, 65, 73, 82, 105, 117,
+    1,  2,  3,  5,  6,  7,  9,  10, 11, 13, 14, 15, 17, 18, 22, 25, 31, 33, 41, 46, 57, 65, 73, 82, 105, 117,
 };
 /* clang-format on */
 

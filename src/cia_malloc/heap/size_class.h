@@ -25,6 +25,7 @@
 
 #include "cia_malloc/pages/page_map.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +33,7 @@
 
 enum {
     EXCLUSIVE_CLASSES = 46, /* the first ones */
-    COMPACT_CLASSES = 25,   /* those behind them */
+    COMPACT_CLASSES = 26,   /* those behind them */
     SIZE_CLASS_COUNT = EXCLUSIVE_CLASSES + COMPACT_CLASSES,
     SIZE_CLASS_LARGEST_LINES = 1031,
     SIZE_CLASS_LARGEST =
@@ -51,6 +52,8 @@ enum {
     COMPACT_LARGEST_GRANULES = 132, /* longer requests have an exclusive class in any case */
     COMPACT_LARGEST = COMPACT_LARGEST_GRANULES * GRANULE_BYTES,
 };
+
+static_assert((int)SIZE_CLASS_COUNT == (int)PAGE_SIZE_CLASSES, "what a page says, see page_map.h");
 
 /* Granules of a block, by class: of the exclusive ones, four for each of 1, primes and a few other
    numbers of lines (the table says which and why). */
@@ -254,14 +257,17 @@ static inline bool class_layout_is_whole(const struct class_layout *layout)
     return (layout->run_spans & (layout->types - 1u)) == 0;
 }
 
-/* Where among the chunk's spans that number of a run is: from the place of its first page on, and
-   what it has more than pages CHUNK_PAGES further. */
+/* Where among the chunk's spans that number of a run is: as many as it has pages from the place of
+   its first page on, those behind them in further rows of CHUNK_PAGES. Most classes have one row,
+   the shortest have two and four. */
 static inline uint32_t class_layout_span(const struct class_layout *layout, uint32_t run_page,
                                          uint32_t number)
 {
-    uint32_t beyond = number >= layout->page_spans ? (uint32_t)CHUNK_PAGES - layout->page_spans : 0;
+    uint32_t place = run_page;
 
-    return run_page + number + beyond;
+    for (; number >= layout->page_spans; number -= layout->page_spans)
+        place += CHUNK_PAGES;
+    return place + number;
 }
 
 /* All bits of a span: span_blocks of them. */

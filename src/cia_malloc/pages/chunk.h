@@ -30,7 +30,7 @@ struct pending_pages {
 };
 
 enum {
-    CHUNK_SPANS = 2 * CHUNK_PAGES,
+    CHUNK_SPANS = 4 * CHUNK_PAGES,
     CHUNK_WORDS = CHUNK_PAGES / 64,
     CHUNK_HALVES = 2, /* as long as a huge page each */
     HALF_PAGES = CHUNK_PAGES / CHUNK_HALVES,

@@ -15,7 +15,7 @@
 
 /* What a page is in: a run of one of so many size classes (heap/size_class.h), or of these. */
 enum {
-    PAGE_SIZE_CLASSES = 71,
+    PAGE_SIZE_CLASSES = 72,
     CLASS_LARGE = PAGE_SIZE_CLASSES, /* a run that is one block, see large/large.h */
     CLASS_HUGE = 0xfe,               /* a mapping that is one block, see large/huge.h */
     CLASS_NONE = 0xff,               /* no run here */
