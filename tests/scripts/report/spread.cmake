@@ -1,0 +1,15 @@
+mplace_report_tests(spread
+    the_spread_is_half_the_distance_between_the_quartiles_over_the_median
+    one_measurement_has_no_spread
+    the_ratio_is_that_of_the_medians
+    a_constant_ratio_has_an_interval_of_one_point
+    rounds_are_drawn_in_pairs
+    the_interval_of_five_rounds_is_that_of_all_samples
+    fewer_than_five_rounds_give_no_interval_and_no_difference
+    a_ratio_differs_only_where_its_interval_leaves_out_1
+    the_whole_interval_must_lie_above_a_bound
+    the_same_seed_gives_the_same_interval
+    the_mean_ratio_is_geometric_and_draws_the_same_rounds_for_all
+    the_mean_of_one_pair_is_its_ratio
+    of_equal_series_few_intervals_leave_out_1
+    the_interval_holds_the_true_ratio_about_as_often_as_it_says)
