@@ -13,6 +13,7 @@ import sys
 REPORTS = {
     "claims": "claims.main",
     "compare": "compare.main",
+    "compare-order": "compare.order",
     "doctor": "doctor.main",
     "plot": "plot.main",
 }
