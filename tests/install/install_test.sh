@@ -50,6 +50,9 @@ the_installed_files_are_the_expected_ones_and_no_others()
     for name in "$source_folder"/scripts/mplace-*; do
         wanted+=" ./LIB/mplace/${name##*/}"
     done
+    for name in "$source_folder"/scripts/programs/*.{bash,py,pl,js}; do
+        wanted+=" ./LIB/mplace/programs/${name##*/}"
+    done
     for name in "$source_folder"/docs/*.md; do
         wanted+=" ./share/doc/mplace/docs/${name##*/}"
     done
@@ -62,7 +65,7 @@ the_installed_files_are_the_expected_ones_and_no_others()
         grep -qxF -- "$name" "$scratch/generic" || fail "not installed: $name"
     done
     # Nothing of the tests, and nothing outside of the folders that are ours or shared by their nature.
-    unknown=$(grep -vE '^\./(bin/(mplace|ring|avltree)|include/(mplace|rtmgrind)\.h|LIB/lib(cia_malloc|rand_malloc|tts_lock|ttstle_lock)\.so|LIB/pkgconfig/mplace\.pc|LIB/mplace/[a-z][a-z_-]*(\.bash)?|LIB/mplace/report/([a-z]+/)?[a-z_]+\.py|LIB/mplace/valgrind/[a-z0-9_.-]*|share/doc/mplace/.*|share/man/man[17]/[a-z_]*\.[17]\.gz|share/bash-completion/completions/mplace)$' \
+    unknown=$(grep -vE '^\./(bin/(mplace|ring|avltree)|include/(mplace|rtmgrind)\.h|LIB/lib(cia_malloc|rand_malloc|tts_lock|ttstle_lock)\.so|LIB/pkgconfig/mplace\.pc|LIB/mplace/[a-z][a-z_-]*(\.bash)?|LIB/mplace/report/([a-z]+/)?[a-z_]+\.py|LIB/mplace/programs/[a-z_]+\.(bash|py|pl|js)|LIB/mplace/valgrind/[a-z0-9_.-]*|share/doc/mplace/.*|share/man/man[17]/[a-z_]*\.[17]\.gz|share/bash-completion/completions/mplace)$' \
         "$scratch/generic" || true)
     expect "files that nobody expects" "" "$unknown"
 }
