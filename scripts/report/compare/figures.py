@@ -78,6 +78,21 @@ def medians(measured, rounds):
     return dict(figures)
 
 
+def series(measured, rounds):
+    """{key: {allocator: numbers in the order of the rounds}} of (key, allocator, round, number).
+
+    What was not measured in every round has none.
+    """
+    numbers = defaultdict(dict)
+    for key, allocator, round_number, value in measured:
+        numbers[key, allocator][int(round_number)] = float(value)
+    found = defaultdict(dict)
+    for (key, allocator), by_round in numbers.items():
+        if sorted(by_round) == list(range(1, rounds + 1)):
+            found[key][allocator] = tuple(by_round[number] for number in sorted(by_round))
+    return dict(found)
+
+
 def least(row, allocators):
     """The allocator with the least number above 0 in a row, the first of equals, or None."""
     measured = [name for name in allocators if row.get(name, 0) > 0]

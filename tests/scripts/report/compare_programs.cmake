@@ -1,0 +1,14 @@
+mplace_report_tests(compare_programs
+    times_are_of_user_and_system_and_ratios_the_subjects
+    memory_is_in_mebibytes_with_a_ratio_of_its_own
+    the_subject_has_no_ratio_to_itself
+    a_difference_that_the_rounds_cannot_tell_is_marked
+    too_few_rounds_have_no_interval_and_say_so
+    an_allocator_that_missed_a_round_failed
+    means_are_geometric_over_the_programs_that_have_both
+    means_of_memory_are_of_programs_above_11_mb_under_glibc
+    without_glibc_the_next_allocator_says_which_programs_are_large
+    a_program_wholly_above_108_percent_of_the_best_is_named
+    a_program_above_108_percent_of_another_than_the_best_is_not_named
+    a_program_whose_interval_reaches_108_percent_is_not_named
+    programs_are_in_the_order_of_the_jobs)
