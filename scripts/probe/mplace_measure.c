@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Runs a command with libraries preloaded and tells what it took: wall time, processor time, and
- * the largest resident set of any of its processes. For "mplace compare": a shell sees no peak,
+ * Runs a command with libraries preloaded and tells what it took: wall time, processor time in user
+ * mode and in the kernel, and the largest resident set of any of its processes. For "mplace compare": a shell sees no peak,
  * and its own clock would count its own work.
  *
  *   mplace-measure RESULT PRELOAD LIBRARY_PATH COMMAND [ARGUMENT]...
  *
- * RESULT gets one line, "SECONDS PROCESSOR_SECONDS PEAK_KIB". PRELOAD and LIBRARY_PATH, empty or
+ * RESULT gets one line, "SECONDS USER_SECONDS SYSTEM_SECONDS PEAK_KIB". PRELOAD and LIBRARY_PATH, empty or
  * not, go to the command's environment alone. The exit status is the command's, 128 more than the
  * signal that ended it, 126 or 127 where it could not be executed or found.
  */
@@ -76,8 +76,8 @@ int main(int argc, char **argv)
     /* Of all descendants that were waited for: the times are sums, the resident set is the largest.
      */
     getrusage(RUSAGE_CHILDREN, &usage);
-    fprintf(result, "%.6f %.6f %ld\n", wall, seconds(&usage.ru_utime) + seconds(&usage.ru_stime),
-            usage.ru_maxrss);
+    fprintf(result, "%.6f %.6f %.6f %ld\n", wall, seconds(&usage.ru_utime),
+            seconds(&usage.ru_stime), usage.ru_maxrss);
     if (fclose(result) != 0) {
         fprintf(stderr, "mplace-measure: %s: %s\n", argv[RESULT], strerror(errno));
         return BAD_ARGUMENT;

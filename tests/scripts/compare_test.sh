@@ -8,7 +8,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=scripts_common.bash
 source "$(dirname -- "$0")/scripts_common.bash"
 
-columns=round,malloc,workload,size,threads,operations,seconds,processor_seconds,ns,peak_rss_kib
+columns=round,malloc,workload,size,threads,operations,seconds,user_seconds,system_seconds,ns,peak_rss_kib
 
 every_workload_is_measured_under_each_allocator()
 {
@@ -20,21 +20,30 @@ every_workload_is_measured_under_each_allocator()
     expect "complaints" "" "$(cat err)"
     expect "header" "$columns" "$(head -n 1 all.csv)"
     expect "rows" $((jobs * 2 * 2 * 2)) "$(tail -n +2 all.csv | wc -l)"
-    expect "rows that are not whole" "" "$(tail -n +2 all.csv | awk -F, 'NF != 10 || !($7 > 0 && $9 > 0 && $10 > 0)')"
+    expect "rows that are not whole" "" "$(tail -n +2 all.csv | awk -F, 'NF != 11 || !($7 > 0 && $10 > 0 && $11 > 0)')"
     expect "repeated rows" "" "$(cut -d, -f1-5 all.csv | sort | uniq -d)"
     # Twice each: a row of times and a row of peaks.
     expect "rows of the tables" $((jobs * 2 * 2)) "$(grep -cE '^[a-z0-9-]+ +[0-9-]+ +[12] +[0-9]' out)"
     expect "failures shown" "" "$(grep failed out || true)"
 }
 
-allocators_take_turns_and_each_round_begins_with_another()
+every_round_measures_each_allocator_once_in_the_order_of_the_seed()
 {
-    run "$mplace" compare --malloc glibc,cia,rand --workload batch --threads 2 --size 100 --rounds 2 --seed 7 \
-        --shorten 30000 --csv turns.csv
-    expect "exit status" 0 "$status"
-    expect "the order" "1,glibc 1,cia 1,rand 2,cia 2,rand 2,glibc" \
-        "$(tail -n +2 turns.csv | cut -d, -f1,2 | paste -sd' ')"
-    expect "the work" "batch,100,2,1000" "$(tail -n +2 turns.csv | cut -d, -f3-6 | sort -u)"
+    local seed
+
+    for seed in 7 7 8; do
+        rm -f turns.csv
+        run "$mplace" compare --malloc glibc,cia,rand --workload batch --threads 2 --size 100 --rounds 3 --seed $seed \
+            --shorten 30000 --csv turns.csv
+        expect "exit status" 0 "$status"
+        expect "each of a round" "1,cia 1,glibc 1,rand 2,cia 2,glibc 2,rand 3,cia 3,glibc 3,rand" \
+            "$(tail -n +2 turns.csv | cut -d, -f1,2 | sort | paste -sd' ')"
+        expect "rounds" "1 2 3" "$(tail -n +2 turns.csv | cut -d, -f1 | uniq | paste -sd' ')"
+        expect "the work" "batch,100,2,1000" "$(tail -n +2 turns.csv | cut -d, -f3-6 | sort -u)"
+        tail -n +2 turns.csv | cut -d, -f1,2 | paste -sd' ' >>orders
+    done
+    expect "the same order" "$(sed -n 1p orders)" "$(sed -n 2p orders)"
+    [[ $(sed -n 1p orders) != "$(sed -n 3p orders)" ]] || fail "another seed gives the same order: $(sed -n 1p orders)"
 }
 
 # A benchmark that says NS and PEAK of a file "WORKLOAD ALLOCATOR NS PEAK" beside it, by what is preloaded.
@@ -168,13 +177,14 @@ a_command_is_measured_under_each_allocator()
     run "$mplace" compare --malloc glibc,cia --rounds 2 --csv command.csv -- \
         sh -c 'echo "[$LD_PRELOAD]" >>served; echo hidden; head -c 60000000 /dev/zero | tail -c 60000000 >/dev/null'
     expect "exit status" 0 "$status"
-    expect "what was preloaded" "[];[$build_folder/lib/libcia_malloc.so];[$build_folder/lib/libcia_malloc.so];[]" \
+    expect "what was preloaded" \
+        "$(tail -n +2 command.csv | cut -d, -f2 | sed "s|glibc|[]|; s|cia|[$build_folder/lib/libcia_malloc.so]|" | paste -sd';')" \
         "$(paste -sd';' served)"
-    expect "rows" "1,glibc,sh,-,-,1 1,cia,sh,-,-,1 2,cia,sh,-,-,1 2,glibc,sh,-,-,1" \
-        "$(tail -n +2 command.csv | cut -d, -f1-6 | paste -sd' ')"
+    expect "rows" "1,cia,sh,-,-,1 1,glibc,sh,-,-,1 2,cia,sh,-,-,1 2,glibc,sh,-,-,1" \
+        "$(tail -n +2 command.csv | cut -d, -f1-6 | sort | paste -sd' ')"
     # The command's largest process, and not its shell, holds 57 MiB.
     expect "peaks that are too small or times that are none" "" \
-        "$(tail -n +2 command.csv | awk -F, '!($7 > 0 && $8 > 0 && $9 > 0 && $10 > 57000)')"
+        "$(tail -n +2 command.csv | awk -F, '!($7 > 0 && $8 + $9 > 0 && $10 > 0 && $11 > 57000)')"
     expect "hidden output" "" "$(grep hidden out || true)"
     expect "tables" 2 "$(grep -c '^sh ' out)"
 }
@@ -183,8 +193,125 @@ a_command_that_fails_is_named_with_its_last_words()
 {
     run "$mplace" compare --malloc glibc,cia --rounds 1 -- sh -c 'echo so sad >&2; exit 3'
     expect "exit status" 1 "$status"
-    expect "complaints" $'mplace compare: sh fails under glibc: so sad (exit status 3)\nmplace compare: sh fails under cia: so sad (exit status 3)' \
-        "$(cat err)"
+    expect "complaints" $'mplace compare: sh fails under cia: so sad (exit status 3)\nmplace compare: sh fails under glibc: so sad (exit status 3)' \
+        "$(sort err)"
+}
+
+each_row_is_in_the_file_as_soon_as_it_is_finished()
+{
+    run "$mplace" compare --malloc glibc,cia --rounds 2 --csv rows.csv -- sh -c 'wc -l <rows.csv >>seen'
+    expect "exit status" 0 "$status"
+    expect "lines before each run" "1 2 3 4" "$(paste -sd' ' seen)"
+}
+
+programs_are_measured_under_each_allocator_in_every_round()
+{
+    run "$mplace" compare --malloc glibc,cia --programs perl,bash,sqlite3 --shorten 4000 --rounds 2 --csv programs.csv
+    expect "exit status" 0 "$status"
+    expect "complaints" "" "$(cat err)"
+    expect "header" "$columns" "$(head -n 1 programs.csv)"
+    expect "rows" "bash,-,-,100 4;perl,-,-,100 4;sqlite3,-,-,75 4" \
+        "$(tail -n +2 programs.csv | cut -d, -f3-6 | sort | uniq -c | awk '{print $2, $1}' | paste -sd';')"
+    expect "repeated rows" "" "$(cut -d, -f1-3 programs.csv | sort | uniq -d)"
+    expect "rows that are not whole" "" \
+        "$(tail -n +2 programs.csv | awk -F, 'NF != 11 || !($7 > 0 && $8 + $9 > 0 && $10 > 0 && $11 > 0)')"
+    expect "tables" "perl: 100 keys;bash: 100 words;sqlite3: 75 rows" "$(grep -E '^[a-z0-9]+: [0-9]' out | paste -sd';')"
+    expect "what is left behind" "" "$(find . -name 'mplace-compare.*')"
+}
+
+# fake_program NAME: makes a program of this name, from standard input, that comes first in PATH.
+fake_program()
+{
+    mkdir -p bin
+    cat >"bin/$1"
+    chmod +x "bin/$1"
+}
+
+every_program_does_its_work_under_an_allocator()
+{
+    local name
+
+    for name in gcc python3 sqlite3 perl xz git redis bash clang node; do
+        run "$mplace" compare --malloc glibc,cia --programs $name --shorten 2000 --rounds 1 --csv $name.csv
+        if [[ $status -eq 2 ]] && grep -q "not installed; on Debian: apt-get install" err; then
+            continue
+        fi
+        expect "exit status of $name" 0 "$status"
+        expect "complaints of $name" "" "$(cat err)"
+        expect "rows of $name" 3 "$(wc -l <$name.csv)"
+    done
+}
+
+the_input_of_a_program_is_the_same_for_the_same_seed()
+{
+    local kind
+
+    for kind in functions rows text history; do
+        python3 -B "$source_folder/scripts/programs/inputs.py" $kind 5 1 >first
+        python3 -B "$source_folder/scripts/programs/inputs.py" $kind 5 1 >again
+        python3 -B "$source_folder/scripts/programs/inputs.py" $kind 5 2 >other
+        cmp -s first again || fail "$kind differ for one seed"
+        ! cmp -s first other || fail "$kind are the same for two seeds"
+    done
+}
+
+of_redis_the_server_alone_is_measured_from_its_start_to_its_shutdown()
+{
+    fake_program redis-server <<'END'
+#!/usr/bin/env bash
+echo "server $LD_PRELOAD" >>"$CALLS"
+echo $$ >server.pid
+until [[ -e stop ]]; do sleep 0.02; done
+rm stop
+echo "server ends" >>"$CALLS"
+END
+    fake_program redis-cli <<'END'
+#!/usr/bin/env bash
+[[ -e server.pid ]] || exit 1
+[[ $* != *shutdown* ]] || touch stop
+[[ $* == *ping* ]] || echo "$3 $LD_PRELOAD" >>"$CALLS"
+END
+    fake_program redis-benchmark <<'END'
+#!/usr/bin/env bash
+echo "benchmark $LD_PRELOAD" >>"$CALLS"
+END
+    CALLS=$scratch/calls PATH=$scratch/bin:$PATH run "$mplace" compare --malloc glibc,cia --programs redis --rounds 1 --csv redis.csv
+    expect "exit status" 0 "$status"
+    # Debian's redis-server has jemalloc where nothing is preloaded.
+    expect "calls under each" "server $build_folder/lib/libcia_malloc.so;server libc.so.6" \
+        "$(grep '^server [^e]' calls | LC_ALL=C sort | paste -sd';')"
+    expect "calls" "server;benchmark ;shutdown ;server ends;server;benchmark ;shutdown ;server ends" \
+        "$(sed 's/^server [^e].*/server/' calls | paste -sd';')"
+}
+
+a_program_that_is_missing_is_left_out_and_its_package_named()
+{
+    # All programs but these.
+    mkdir few
+    ln -s /usr/bin/* few/
+    rm -f few/{gcc,python3,sqlite3,xz,git,redis-cli,clang,node}
+    PATH=$scratch/few run "$mplace" compare --malloc glibc,cia --programs --shorten 40000 --rounds 1
+    expect "exit status" 0 "$status"
+    expect "lines" 8 "$(wc -l <err)"
+    grep -qx 'mplace compare: redis is not installed; on Debian: apt-get install redis-server redis-tools: left out' err ||
+        fail "redis is not named with its packages"
+    expect "tables" "perl bash" "$(sed -n 's/^\([a-z0-9]*\): [0-9].*/\1/p' out | paste -sd' ')"
+    PATH=$scratch/few run "$mplace" compare --malloc glibc,cia --programs perl,xz
+    expect_refusal "xz is not installed; on Debian: apt-get install xz-utils"
+}
+
+a_program_that_fails_is_named_and_the_others_are_shown()
+{
+    fake_program perl <<'END'
+#!/usr/bin/env bash
+echo so sad >&2
+[[ $LD_PRELOAD != *cia* ]] || exit 3
+END
+    PATH=$scratch/bin:$PATH run "$mplace" compare --malloc cia,glibc --programs perl,bash --shorten 40000 --rounds 2
+    expect "exit status" 1 "$status"
+    expect "complaints" "mplace compare: perl fails under cia: so sad (exit status 3)" "$(cat err)"
+    expect "failures shown" 1 "$(grep -c '^  cia  *failed' out)"
+    expect "means" 1 "$(grep -cE '^  glibc .* 1  *-  *0' out)"
 }
 
 a_preloaded_library_of_the_caller_is_left_out()
@@ -193,7 +320,7 @@ a_preloaded_library_of_the_caller_is_left_out()
     LD_PRELOAD=$build_folder/lib/libcia_malloc.so run "$mplace" compare --malloc glibc,rand --rounds 1 -- \
         sh -c 'echo "[$LD_PRELOAD]" >>served'
     expect "exit status" 0 "$status"
-    expect "what was preloaded" "[];[$build_folder/lib/librand_malloc.so]" "$(paste -sd';' served)"
+    expect "what was preloaded" "[$build_folder/lib/librand_malloc.so];[]" "$(LC_ALL=C sort served | paste -sd';')"
 }
 
 an_existing_result_is_never_overwritten()
@@ -233,6 +360,11 @@ every_bad_option_is_one_line_and_exit_2()
 --malloc glibc,cia --rounds 0|--rounds '0'
 --malloc glibc,cia --shorten x|--shorten 'x'
 --malloc glibc,cia --seed -1|--seed '-1'
+--malloc glibc,cia --programs nothing|unknown program 'nothing'
+--malloc glibc,cia --programs perl,,bash|empty entry
+--malloc glibc,cia --programs perl,perl|there twice
+--malloc glibc,cia --programs perl --threads 2|--threads is for malloc_bench
+--malloc glibc,cia --programs perl --shorten 0|--shorten '0'
 --nonsense|unknown option
 sh|unexpected argument 'sh'
 --malloc|needs a value
@@ -241,6 +373,10 @@ END
     expect_refusal "which command"
     run "$mplace" compare --malloc glibc,cia --threads 2 -- true
     expect_refusal "--threads is for malloc_bench"
+    run "$mplace" compare --malloc glibc,cia --shorten 2 -- true
+    expect_refusal "--shorten is for malloc_bench"
+    run "$mplace" compare --malloc glibc,cia --programs -- true
+    expect_refusal "cannot be measured in one call"
     run "$mplace" compare --malloc glibc,cia -- no-such-program
     expect_refusal "no such program"
 }
