@@ -56,7 +56,8 @@ class Bootstrap:
         """The logarithm of the median in each sample. All numbers are above 0."""
         key = tuple(series)
         if key not in self.known:
-            self.known[key] = [math.log(median([key[i] for i in sample])) for sample in self.samples]
+            numbers = [float(value) for value in key]
+            self.known[key] = [math.log(median([numbers[i] for i in s])) for s in self.samples]
         return self.known[key]
 
     def ratio(self, series, other):

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tables of mplace compare share: measurements, their medians, and ratios to the least.
-
-The figures of a quantity are a dictionary of rows: the key of a table's row to {allocator: median}.
-An allocator that was not measured in every round is not in the row.
-"""
+"""What the tables of mplace compare share: measurements, their medians, and ratios with intervals."""
 
 import csv
 import statistics
@@ -11,10 +7,13 @@ from collections import defaultdict
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
+import spread
+from compare.document import Figure
+
 
 @dataclass(frozen=True)
 class Job:
-    """One workload as it was run, or a command. A size or number of threads of its own is "-".
+    """One workload as it was run, a program or a command. A size or number of threads of its own is "-".
 
     As a string: "batch 64, 2 threads".
     """
@@ -31,11 +30,12 @@ class Job:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The allocators in the order of their columns, and how often each was measured."""
+    """The allocators in the order of their columns, how often each was measured, and the seed."""
 
     subject: str
     names: tuple[str, ...]
     rounds: int
+    seed: int = 1
 
     @property
     def others(self):
@@ -63,63 +63,81 @@ def number(text):
         raise SystemExit(f"mplace compare: '{text}' was measured and is not a number") from None
 
 
-def medians(measured, rounds):
-    """The figures of (key, allocator, number) triples: medians of what was measured in every round.
+class Quantity:
+    """What was measured of one quantity, such as time, by the key of a table's row and allocator.
 
-    Numbers are Decimal: the median of two is exact and is rounded once, when it is printed.
+    An allocator that was not measured in every round has no figure in that row.
     """
-    numbers = defaultdict(list)
-    for key, allocator, value in measured:
-        numbers[key, allocator].append(value)
-    figures = defaultdict(dict)
-    for (key, allocator), values in numbers.items():
-        if len(values) == rounds:
-            figures[key][allocator] = float(statistics.median(values))
-    return dict(figures)
+
+    def __init__(self, comparison, bootstrap, measured):
+        """measured: (key, allocator, round, number) of each run. Numbers are Decimal: the median of
+        two is exact and is rounded once, when it is shown."""
+        self.comparison = comparison
+        self.bootstrap = bootstrap
+        wanted = range(1, comparison.rounds + 1)
+        by_round = defaultdict(dict)
+        for key, allocator, round_number, value in measured:
+            by_round[key, allocator][int(round_number)] = value
+        self.rows = defaultdict(dict)
+        for (key, allocator), values in by_round.items():
+            if all(one in values for one in wanted):
+                self.rows[key][allocator] = tuple(values[one] for one in wanted)
+
+    def series(self, key, name):
+        """The numbers in the order of the rounds, or None."""
+        return self.rows.get(key, {}).get(name)
+
+    def median(self, key, name):
+        """The median, or None."""
+        series = self.series(key, name)
+        return None if series is None else float(statistics.median(series))
+
+    def figure(self, key, name, unit=1, digits=1):
+        """The cell of the median in units of so much; None where there is none."""
+        series = self.series(key, name)
+        if series is None:
+            return None
+        median = float(statistics.median(series) / unit)
+        return Figure(median, spread.spread(series), digits)
+
+    def least(self, key, allocators):
+        """The allocator with the least median above 0, the first of equals, or None."""
+        measured = [name for name in allocators if (self.median(key, name) or 0) > 0]
+        return min(measured, key=lambda name: self.median(key, name), default=None)
+
+    def pair(self, key, name):
+        """The series of the subject and an allocator where both have a ratio, or None."""
+        series = self.series(key, self.comparison.subject), self.series(key, name)
+        if None in series or min(map(min, series)) <= 0:
+            return None
+        return series
+
+    def ratio(self, key, name):
+        """The subject's median over that of an allocator, or None."""
+        pair = self.pair(key, name)
+        return pair and self.bootstrap.ratio(*pair)
+
+    def ratio_to_least(self, key, allocators):
+        """The subject's median over the least of the allocators', and its name; or None twice."""
+        name = self.least(key, allocators)
+        ratio = self.ratio(key, name)
+        return (ratio, name) if ratio else (None, None)
+
+    def mean_ratio(self, keys_and_names):
+        """The geometric mean of the ratios that there are, or None, and how many there are."""
+        pairs = [pair for pair in (self.pair(*one) for one in keys_and_names) if pair]
+        return (self.bootstrap.mean_ratio(pairs) if pairs else None), len(pairs)
 
 
-def series(measured, rounds):
-    """{key: {allocator: numbers in the order of the rounds}} of (key, allocator, round, number).
-
-    What was not measured in every round has none.
-    """
-    numbers = defaultdict(dict)
-    for key, allocator, round_number, value in measured:
-        numbers[key, allocator][int(round_number)] = float(value)
-    found = defaultdict(dict)
-    for (key, allocator), by_round in numbers.items():
-        if sorted(by_round) == list(range(1, rounds + 1)):
-            found[key][allocator] = tuple(by_round[number] for number in sorted(by_round))
-    return dict(found)
-
-
-def least(row, allocators):
-    """The allocator with the least number above 0 in a row, the first of equals, or None."""
-    measured = [name for name in allocators if row.get(name, 0) > 0]
-    return min(measured, key=row.get, default=None)
-
-
-def ratio_to_least(row, subject, allocators):
-    """The subject's number over the least of the allocators', or None where either is missing."""
-    best = least(row, allocators)
-    if best is None or row.get(subject, 0) <= 0:
-        return None
-    return row[subject] / row[best]
-
-
-def heading(names):
-    """The titles of the columns: one an allocator, then the ratio and what it is to."""
-    return "".join(f" {name:>10.10}" for name in names) + f" {'ratio':>7}  to"
-
-
-def ratio_cells(row, subject, allocators):
-    """The last two columns: the subject's ratio to the least of the allocators, and its name."""
-    ratio = ratio_to_least(row, subject, allocators)
-    if ratio is None:
-        return f" {'-':>7}  -"
-    return f" {ratio:7.2f}  {least(row, allocators)}"
-
-
-def mebibytes(kib):
-    """The text of a size in MiB."""
-    return f"{kib / 1024:.1f}"
+def reading(comparison, ratio):
+    """How to read the tables: what a ratio is, and when it tells a difference."""
+    rounds = comparison.rounds
+    text = (
+        f"Medians of {rounds} round{'' if rounds == 1 else 's'}, measured in an order drawn from seed"
+        f" {comparison.seed}. ±: half the distance between the quartiles, in percent of the median."
+        f" Ratio: {ratio}, and its {100 * spread.CONFIDENCE:.0f} % interval from {spread.SAMPLES} bootstrap"
+        " samples of the rounds; ~ where the rounds cannot tell it from 1."
+    )
+    if rounds < spread.LEAST_ROUNDS:
+        text += f" Fewer than {spread.LEAST_ROUNDS} rounds give no interval and tell no difference."
+    return text

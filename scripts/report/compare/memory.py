@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from compare import figures
+from compare.document import Column, Table
 
 PEAK = "peak"
 
@@ -20,6 +21,7 @@ class Sample:
     job: figures.Job
     moment: str
     malloc: str
+    round: str
     resident: Decimal
     virtual: Decimal
     mappings: Decimal
@@ -35,68 +37,68 @@ def read_samples(path):
             figures.Job(record["workload"] + variant, record["size"] or "-", record["threads"]),
             record["moment"],
             record["malloc"],
+            record["round"],
             figures.number(record["resident_kib"]),
             figures.number(record["virtual_kib"]),
             figures.number(record["mappings"]),
         )
 
 
-class Tables:
-    """The medians of the named samples, and the tables made of them, as lines."""
+class Report:
+    """What was sampled at the named moments, and the document made of it.
 
-    def __init__(self, comparison, samples):
+    The jobs are in the order of their first sample.
+    """
+
+    def __init__(self, comparison, bootstrap, samples):
+        def quantity(name):
+            measured = (((s.job, s.moment), s.malloc, s.round, getattr(s, name)) for s in samples)
+            return figures.Quantity(comparison, bootstrap, measured)
+
         self.comparison = comparison
         self.moments = {}
         for sample in samples:
             # A dictionary is a set in the order of its filling.
             self.moments.setdefault(sample.job, {})[sample.moment] = None
-        self.resident = self.medians(samples, "resident")
-        self.virtual = self.medians(samples, "virtual")
-        self.mappings = self.medians(samples, "mappings")
+        self.resident = quantity("resident")
+        self.virtual = quantity("virtual")
+        self.mappings = quantity("mappings")
 
-    def medians(self, samples, quantity):
-        """The figures of one quantity by (job, moment)."""
-        measured = (((s.job, s.moment), s.malloc, getattr(s, quantity)) for s in samples)
-        return figures.medians(measured, self.comparison.rounds)
-
-    def lines(self):
-        """A table for each job, in the order in which they were run."""
-        subject, rounds = self.comparison.subject, self.comparison.rounds
-        yield f"Memory over time, median of {rounds}; ratio of {subject} to the least other"
+    def document(self):
+        """Two tables for each job: the memory, and the number of mappings."""
+        subject = self.comparison.subject
+        yield f"Memory over time; ratio of {subject} to the least other"
         for job in self.moments:
-            yield ""
-            yield str(job)
-            yield from self.table(job)
-
-    def table(self, job):
-        """The resident memory at each moment, then the most and the last of each quantity."""
-        yield f"  {'resident, MiB':<24}" + figures.heading(self.comparison.names)
-        last = ""
-        for moment in self.common_moments(job):
-            last = moment
-            yield self.line(moment, self.resident.get((job, moment), {}), figures.mebibytes)
-        most, end = (job, PEAK), (job, last)
-        yield self.line("the most", self.resident.get(most, {}), figures.mebibytes)
-        yield self.line("address space, most", self.virtual.get(most, {}), figures.mebibytes)
-        yield self.line(f"  {last}", self.virtual.get(end, {}), figures.mebibytes)
-        yield self.line("mappings, most", self.mappings.get(most, {}), count)
-        yield self.line(f"  {last}", self.mappings.get(end, {}), count)
+            last = ""
+            rows = []
+            for moment in self.common_moments(job):
+                last = moment
+                rows.append(self.row(moment, self.resident, (job, moment), 1024))
+            rows.append(self.row("the most", self.resident, (job, PEAK), 1024))
+            rows.append(self.row("address space, most", self.virtual, (job, PEAK), 1024))
+            rows.append(self.row(f"address space, {last}", self.virtual, (job, last), 1024))
+            yield Table(f"{job}: resident", self.columns("moment", "MiB"), rows)
+            rows = [
+                self.row("most", self.mappings, (job, PEAK), 1),
+                self.row(last, self.mappings, (job, last), 1),
+            ]
+            yield Table(f"{job}: mappings", self.columns("moment", "mappings"), rows)
 
     def common_moments(self, job):
         """The moments that every allocator reached which ran the job; some may run out of time."""
-        ran = self.resident.get((job, PEAK), {})
+        ran = self.resident.rows.get((job, PEAK), {})
         for moment in self.moments[job]:
-            if moment != PEAK and ran.keys() <= self.resident.get((job, moment), {}).keys():
+            reached = self.resident.rows.get((job, moment), {})
+            if moment != PEAK and ran.keys() <= reached.keys():
                 yield moment
 
-    def line(self, title, row, text):
-        """One row of figures: a column an allocator, and the subject's ratio to the least other."""
-        names, subject = self.comparison.names, self.comparison.subject
-        cells = "".join(f" {text(row[name]) if name in row else '-':>10}" for name in names)
-        ratio = figures.ratio_cells(row, subject, self.comparison.others)
-        return f"  {title:<24.24}{cells}{ratio}"
+    def columns(self, title, unit):
+        """A column an allocator, then the subject's ratio and what it is to."""
+        allocators = (Column(name, unit) for name in self.comparison.names)
+        return (Column(title, left=True), *allocators, Column("ratio"), Column("to", left=True))
 
-
-def count(number):
-    """The text of a number of things."""
-    return f"{number:.0f}"
+    def row(self, title, quantity, key, unit):
+        """The figures of a moment, in units of so much."""
+        digits = 0 if unit == 1 else 1
+        cells = [quantity.figure(key, name, unit, digits) for name in self.comparison.names]
+        return [title, *cells, *quantity.ratio_to_least(key, self.comparison.others)]

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""The tables of times and peak memory, their geometric means, and where the subject is slow."""
-
-import statistics
+"""The tables of malloc_bench: times and peak memory, their geometric means, and where the subject is slow."""
 
 from compare import figures
+from compare.document import Column, Table
 
 # Means of memory are of jobs with at least so high a peak: below it the allocator's own data weigh
 # most.
 LEAST_PEAK_KIB = 10 * 1024
 FAR_BEHIND = 1.25
+# Times at least so long are shown without decimals.
+WHOLE_NS = 10000
 
 
 def read_jobs(path):
@@ -19,120 +20,121 @@ def read_jobs(path):
             yield figures.Job(workload, "-" if size == "0" else size, threads)
 
 
-def read_rows(path, column):
-    """(job, allocator, number) of each measurement in the result, from one of its columns."""
-    for record in figures.read_records(path):
-        job = figures.Job(record["workload"], record["size"], record["threads"])
-        yield job, record["malloc"], figures.number(record[column])
+class Report:
+    """What was measured of all jobs, and the document made of it."""
 
+    def __init__(self, comparison, bootstrap, jobs, records):
+        def quantity(column):
+            measured = (
+                (
+                    figures.Job(r["workload"], r["size"], r["threads"]),
+                    r["malloc"],
+                    r["round"],
+                    figures.number(r[column]),
+                )
+                for r in records
+            )
+            return figures.Quantity(comparison, bootstrap, measured)
 
-def duration(ns):
-    """The text of a time, with its unit unless that is ns."""
-    if ns >= 1e9:
-        return f"{ns / 1e9:.2f} s"
-    if ns >= 1e6:
-        return f"{ns / 1e6:.2f} ms"
-    if ns >= 1e4:
-        return f"{ns / 1e3:.1f} us"
-    return f"{ns:.1f}"
-
-
-class Tables:
-    """The medians of all jobs, and the tables made of them, as lines."""
-
-    def __init__(self, comparison, jobs_path, rows_path):
         self.comparison = comparison
-        self.jobs = list(read_jobs(jobs_path))
-        self.time = figures.medians(read_rows(rows_path, "ns"), comparison.rounds)
-        self.peak = figures.medians(read_rows(rows_path, "peak_rss_kib"), comparison.rounds)
+        self.jobs = jobs
+        self.time = quantity("ns")
+        self.peak = quantity("peak_rss_kib")
 
-    @property
-    def is_command(self):
-        """Whether a command was measured, and no workload of malloc_bench."""
-        return self.jobs[0].threads == "-"
-
-    def lines(self):
-        """All tables; of a command there is one job, and nothing to take a mean of."""
-        subject, rounds = self.comparison.subject, self.comparison.rounds
+    def document(self):
+        """All tables."""
+        subject = self.comparison.subject
         others, memory_peers = self.comparison.others, self.comparison.memory_peers
         peers = " ".join(memory_peers)
-        what = "a run" if self.is_command else "an operation, ns where nothing else is said"
-        yield f"Time of {what}, median of {rounds}; ratio of {subject} to the fastest other"
-        yield from self.table(self.time, others, duration)
-        yield ""
-        yield f"Peak resident memory, MiB; ratio of {subject} to the least of {peers}"
-        yield from self.table(self.peak, memory_peers, figures.mebibytes)
-        if self.is_command:
-            return
-        yield ""
-        yield f"Geometric mean of {subject}'s time over that of"
-        yield from self.means(self.time, self.jobs, others)
-        yield ""
-        yield f"The same of the peak memory, where the least of {peers} is above 10 MiB"
-        yield from self.means(self.peak, self.jobs_of_much_memory(), memory_peers)
-        yield ""
+        yield figures.reading(self.comparison, f"{subject}'s median over the other allocator's")
+        yield self.table(
+            f"Time of an operation; ratio of {subject} to the fastest other",
+            self.time,
+            others,
+            "ns",
+            self.time_figure,
+        )
+        yield self.table(
+            f"Peak resident memory; ratio of {subject} to the least of {peers}",
+            self.peak,
+            memory_peers,
+            "MiB",
+            lambda job, name: self.peak.figure(job, name, unit=1024),
+        )
+        yield self.means(
+            f"Geometric mean of {subject}'s time over that of", self.time, self.jobs, others
+        )
+        yield self.means(
+            f"The same of the peak memory, where the least of {peers} is above 10 MiB",
+            self.peak,
+            [job for job in self.jobs if self.takes_much_memory(job)],
+            memory_peers,
+        )
         yield from self.behind()
 
-    def table(self, medians, peers, text):
-        """A line a job, a column an allocator, and the subject's ratio to the best of the peers."""
+    def time_figure(self, job, name):
+        """The cell of a time: with decimals where they tell something."""
+        whole = (self.time.median(job, name) or 0) >= WHOLE_NS
+        return self.time.figure(job, name, digits=0 if whole else 1)
+
+    def table(self, title, quantity, peers, unit, figure):
+        """A row a job, a column an allocator, and the subject's ratio to the best of the peers."""
         names = self.comparison.names
-        yield f"{'workload':<21} {'size':>8} {'thr':>4}" + figures.heading(names)
+        columns = (
+            Column("workload", left=True),
+            Column("size", "B"),
+            Column("threads"),
+            *(Column(name, unit) for name in names),
+            Column("ratio"),
+            Column("to", left=True),
+        )
+        rows = []
         for job in self.jobs:
-            row = medians.get(job, {})
-            cells = [text(row[name]) if row.get(name) else "failed" for name in names]
-            yield (
-                f"{job.workload:<21.21} {job.size:>8} {job.threads:>4}"
-                + "".join(f" {cell:>10}" for cell in cells)
-                + figures.ratio_cells(row, self.comparison.subject, peers)
+            cells = [figure(job, name) or "failed" for name in names]
+            rows.append(
+                [job.workload, job.size, job.threads, *cells, *quantity.ratio_to_least(job, peers)]
             )
+        return Table(title, columns, rows)
 
-    def jobs_of_much_memory(self):
-        """The jobs in which every peer's peak is at least LEAST_PEAK_KIB."""
-        peers = self.comparison.memory_peers
-        for job in self.jobs:
-            row = self.peak.get(job, {})
-            best = figures.least(row, peers)
-            if best and row[best] >= LEAST_PEAK_KIB:
-                yield job
+    def takes_much_memory(self, job):
+        """Whether every peer's peak is at least LEAST_PEAK_KIB."""
+        best = self.peak.least(job, self.comparison.memory_peers)
+        return best is not None and self.peak.median(job, best) >= LEAST_PEAK_KIB
 
-    def means(self, medians, jobs, peers):
-        """A line a number of threads: geometric means of the subject's ratios in the jobs.
+    def means(self, title, quantity, jobs, peers):
+        """A row a number of threads: geometric means of the subject's ratios in the jobs.
 
         A column an allocator, then the ratio to the best of the peers in each job, and how many
         jobs have one.
         """
         others = self.comparison.others
-        chosen = list(jobs)
         threads = list(dict.fromkeys(job.threads for job in self.jobs))
-        titles = "".join(f" {name:>10.10}" for name in others)
-        yield f"{'threads':<8}{titles} {'best of each row':>16} {'rows':>6}"
+        rows = []
         for count in (["all"] if len(threads) > 1 else []) + threads:
-            rows = [medians.get(job, {}) for job in chosen if count in ("all", job.threads)]
-            cells = "".join(f" {mean_text(self.ratios(rows, [name])):>10}" for name in others)
-            best = self.ratios(rows, peers)
-            yield f"{count:<8}{cells} {mean_text(best):>16} {len(best):6}"
-
-    def ratios(self, rows, peers):
-        """The subject's ratio to the best of the peers in each row that has one."""
-        ratios = (figures.ratio_to_least(row, self.comparison.subject, peers) for row in rows)
-        return [ratio for ratio in ratios if ratio is not None]
+            chosen = [job for job in jobs if count in ("all", job.threads)]
+            means = [quantity.mean_ratio((job, name) for job in chosen)[0] for name in others]
+            best = quantity.mean_ratio((job, quantity.least(job, peers)) for job in chosen)
+            rows.append([count, *means, *best])
+        columns = (
+            Column("threads", left=True),
+            *(Column(f"{name}, ratio") for name in others),
+            Column("best of each row, ratio"),
+            Column("rows"),
+        )
+        return Table(title, columns, rows)
 
     def behind(self):
-        """The jobs in which the subject is far slower than the fastest other, the worst first."""
+        """The jobs whose interval lies wholly above FAR_BEHIND of the fastest other's time."""
         subject, others = self.comparison.subject, self.comparison.others
-        yield f"{subject} is slower than {FAR_BEHIND:.2f} times the fastest other in:"
         slow = []
         for job in self.jobs:
-            ratio = figures.ratio_to_least(self.time.get(job, {}), subject, others)
-            if ratio and ratio > FAR_BEHIND:
-                slow.append((ratio, job))
-        slow.sort(key=lambda entry: entry[0], reverse=True)
-        for ratio, job in slow:
-            yield f"{ratio:7.2f}  {job}"
-        if not slow:
-            yield f"{'-':>6}  none"
-
-
-def mean_text(ratios):
-    """The geometric mean, or "-" of nothing."""
-    return f"{statistics.geometric_mean(ratios):.2f}" if ratios else "-"
+            ratio, name = self.time.ratio_to_least(job, others)
+            if ratio and ratio.lies_above(FAR_BEHIND):
+                slow.append([str(job), ratio, name])
+        slow.sort(key=lambda row: row[1].value, reverse=True)
+        title = f"{subject}'s interval of time lies wholly above {FAR_BEHIND:.2f} of the fastest other in"
+        if slow:
+            columns = (Column("workload", left=True), Column("ratio"), Column("to", left=True))
+            yield Table(title, columns, slow)
+        else:
+            yield f"{title}: no workload."

@@ -3,13 +3,18 @@ mplace_report_tests(compare_figures
     an_even_number_of_rounds_has_the_mean_of_the_middle_two
     the_median_of_two_is_exact_before_it_is_rounded
     what_was_not_measured_in_every_round_has_no_median
+    rounds_beyond_those_that_are_asked_for_do_not_count
+    the_numbers_are_in_the_order_of_the_rounds
     what_is_no_number_ends_the_report_with_its_text
     the_least_is_of_the_allocators_named
     the_first_of_equals_is_the_least
     zero_is_nobodys_least
-    the_ratio_and_its_allocator_are_the_last_columns
+    the_ratio_is_to_the_least_and_names_it
     without_the_subject_or_another_there_is_no_ratio
+    the_interval_is_over_the_rounds
+    a_mean_is_of_the_ratios_that_there_are
+    a_figure_has_its_spread_and_is_in_the_unit
+    the_reading_says_where_the_rounds_are_too_few
     a_job_is_named_by_what_it_has
     memory_is_judged_against_the_common_allocators_that_are_there
-    memory_is_judged_against_all_others_where_no_common_one_is_there
-    a_column_has_at_most_ten_characters_of_a_name)
+    memory_is_judged_against_all_others_where_no_common_one_is_there)

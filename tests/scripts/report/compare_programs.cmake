@@ -11,4 +11,5 @@ mplace_report_tests(compare_programs
     a_program_wholly_above_108_percent_of_the_best_is_named
     a_program_above_108_percent_of_another_than_the_best_is_not_named
     a_program_whose_interval_reaches_108_percent_is_not_named
+    a_command_has_its_table_alone
     programs_are_in_the_order_of_the_jobs)

@@ -3,9 +3,11 @@
 
 import unittest
 
-from compare import figures, programs
+import spread
+from compare import as_text, figures, programs
 
 STEADY = (1.0, 1.01, 0.99, 1.02, 0.98)
+BEHIND = "cia's interval of processor time lies wholly above"
 WILD = (1.0, 2.0, 0.5, 1.5, 0.7)
 
 
@@ -30,8 +32,8 @@ def lines_of(*measured, names=("cia", "glibc", "jemalloc"), works=("gcc", "perl"
     comparison = figures.Comparison(names[0], tuple(names), rounds)
     jobs = [programs.Work(name, "7 things") for name in works]
     rows = [record for some in measured for record in some]
-    tables = programs.Tables(comparison, jobs, rows, seed=1)
-    return [" ".join(line.split()) for line in tables.lines()]
+    report = programs.Report(comparison, spread.Bootstrap(rounds, 1), jobs, rows)
+    return [" ".join(line.split()) for line in as_text.lines(list(report.document()))]
 
 
 def after(lines, title):
@@ -49,7 +51,7 @@ class Tests(unittest.TestCase):
         lines = lines_of(records("gcc", "cia", 1.0, 0.5), records("gcc", "glibc", 2.5, 0.5))
         self.assertEqual(
             row(lines, "gcc: 7 things", "glibc"),
-            "glibc 3.000 ±1% 0.50 [0.50, 0.50] 0.500 6.000 20.0 ±0% 1.00 [1.00, 1.00] ~",
+            "glibc 3.000 ±1% 0.50 [0.50, 0.50] 0.500 ±1% 6.000 ±1% 0.50 [0.50, 0.50] 20.0 ±0% 1.00 [1.00, 1.00] ~",
         )
 
     def test_memory_is_in_mebibytes_with_a_ratio_of_its_own(self):
@@ -58,7 +60,7 @@ class Tests(unittest.TestCase):
 
     def test_the_subject_has_no_ratio_to_itself(self):
         lines = lines_of(records("gcc", "cia", 1), records("gcc", "glibc", 1))
-        self.assertEqual(row(lines, "gcc", "cia"), "cia 1.000 ±1% 0.000 2.000 20.0 ±0%")
+        self.assertEqual(row(lines, "gcc", "cia"), "cia 1.000 ±1% 0.000 2.000 ±1% 20.0 ±0%")
 
     def test_a_difference_that_the_rounds_cannot_tell_is_marked(self):
         lines = lines_of(records("gcc", "cia", 1.1, rounds=WILD), records("gcc", "glibc", 1.0))
@@ -67,12 +69,12 @@ class Tests(unittest.TestCase):
     def test_too_few_rounds_have_no_interval_and_say_so(self):
         one = records("gcc", "cia", 2, rounds=(1.0,)), records("gcc", "glibc", 1, rounds=(1.0,))
         lines = lines_of(*one, rounds=1)
-        self.assertEqual(row(lines, "gcc", "glibc"), "glibc 1.000 2.00 ~ 0.000 2.000 20.0 1.00 ~")
-        self.assertIn("Fewer than 5 rounds give no interval and tell no difference.", lines)
+        self.assertEqual(row(lines, "gcc", "glibc"), "glibc 1.000 2.00 ~ 0.000 2.000 2.00 ~ 20.0 1.00 ~")
+        self.assertIn("Fewer than 5 rounds give no interval", " ".join(lines))
 
     def test_an_allocator_that_missed_a_round_failed(self):
         lines = lines_of(records("gcc", "cia", 1), records("gcc", "glibc", 1, rounds=STEADY[:4]))
-        self.assertEqual(row(lines, "gcc", "glibc"), "glibc failed")
+        self.assertEqual(row(lines, "gcc", "glibc"), "glibc failed - - - - - -")
 
     def test_means_are_geometric_over_the_programs_that_have_both(self):
         lines = lines_of(
@@ -111,7 +113,7 @@ class Tests(unittest.TestCase):
             records("gcc", "glibc", 2.0),
             records("gcc", "jemalloc", 1.0),
         )
-        self.assertEqual(after(lines, "Wholly above 1.08"), ["gcc 1.10 [1.10, 1.10] jemalloc"])
+        self.assertEqual(after(lines, BEHIND), ["program ratio to", "gcc 1.10 [1.10, 1.10] jemalloc"])
 
     def test_a_program_above_108_percent_of_another_than_the_best_is_not_named(self):
         lines = lines_of(
@@ -120,11 +122,18 @@ class Tests(unittest.TestCase):
             records("gcc", "jemalloc", 1.0, rounds=WILD),
         )
         self.assertIn("1.19 [1.19, 1.19]", row(lines, "gcc", "glibc"))
-        self.assertEqual(after(lines, "Wholly above 1.08"), ["none"])
+        self.assertEqual(lines[-1], f"{BEHIND} 1.08 of the best other in: no program.")
 
     def test_a_program_whose_interval_reaches_108_percent_is_not_named(self):
         lines = lines_of(records("gcc", "cia", 1.3, rounds=WILD), records("gcc", "glibc", 1.0))
-        self.assertEqual(after(lines, "Wholly above 1.08"), ["none"])
+        self.assertEqual(lines[-1], f"{BEHIND} 1.08 of the best other in: no program.")
+
+    def test_a_command_has_its_table_alone(self):
+        comparison = figures.Comparison("cia", ("cia", "glibc"), 5)
+        rows = records("sh", "cia", 1) + records("sh", "glibc", 1)
+        report = programs.Report(comparison, spread.Bootstrap(5, 1), [programs.Work("sh", "")], rows)
+        tables = [block.title for block in report.document() if not isinstance(block, str)]
+        self.assertEqual(tables, ["sh"])
 
     def test_programs_are_in_the_order_of_the_jobs(self):
         both = records("gcc", "cia", 1), records("perl", "cia", 1)

@@ -1,5 +1,8 @@
 mplace_report_tests(compare_table
-    times_are_in_the_unit_that_leaves_few_digits
+    times_are_in_ns_and_long_ones_without_decimals
+    every_column_of_numbers_has_its_unit
+    a_median_has_its_spread_and_a_ratio_its_interval
+    a_ratio_that_the_rounds_cannot_tell_from_1_is_marked
     a_row_has_the_time_of_each_and_the_ratio_to_the_fastest_other
     a_row_of_memory_is_in_mebibytes
     times_are_compared_with_all_others
@@ -13,5 +16,5 @@ mplace_report_tests(compare_table
     means_of_memory_leave_out_jobs_whose_least_peak_is_below_10_mib
     a_mean_of_no_job_is_a_dash
     jobs_far_behind_come_worst_first_and_equals_in_their_order
-    a_job_at_125_percent_is_not_far_behind
-    a_command_has_the_two_tables_and_no_means)
+    a_job_whose_interval_reaches_125_percent_is_not_far_behind
+    too_few_rounds_name_no_job_as_far_behind)

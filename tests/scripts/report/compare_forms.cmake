@@ -1,0 +1,9 @@
+mplace_report_tests(compare_forms
+    a_cell_shows_what_it_holds
+    text_has_columns_in_line_and_marks_beside_them
+    long_paragraphs_are_wrapped_in_text_alone
+    markdown_has_a_table_under_its_title
+    a_bar_in_markdown_does_not_end_a_cell
+    html_escapes_every_text
+    html_shows_what_the_rounds_cannot_tell_in_another_colour
+    json_has_the_numbers_as_they_are_with_their_units)
