@@ -401,6 +401,15 @@ samples_of_a_run_without_a_row_are_taken_again()
     diff whole <(cut -d, -f1-6,8 memory.csv | awk -F, '$7 != ""' | sort) >&2 || fail "samples are lost or there twice"
 }
 
+a_result_that_can_no_longer_be_written_ends_the_comparison()
+{
+    run "$mplace" compare --malloc glibc,cia --rounds 3 --csv rows.csv -- \
+        sh -c 'echo run >>runs; [ -d rows.csv ] || { rm rows.csv; mkdir rows.csv; }'
+    expect "exit status" 1 "$status"
+    expect "runs" 1 "$(wc -l <runs)"
+    grep -qx 'mplace compare: rows.csv cannot be written' err || fail "it is not said"
+}
+
 resuming_with_other_options_is_refused()
 {
     run "$mplace" compare --malloc glibc,cia --rounds 1 --csv rows.csv -- true
@@ -410,6 +419,8 @@ resuming_with_other_options_is_refused()
     run "$mplace" compare --malloc glibc,rand --rounds 1 --csv rows.csv --resume -- true
     expect_refusal "was begun with other options"
     run "$mplace" compare --malloc glibc,cia --rounds 1 --csv rows.csv --resume --seed 2 -- true
+    expect_refusal "was begun with other options"
+    CIA_TINY=1 run "$mplace" compare --malloc glibc,cia --rounds 1 --csv rows.csv --resume -- true
     expect_refusal "was begun with other options"
     run "$mplace" compare --malloc glibc,cia --programs perl --csv rows.csv --resume
     expect_refusal "was begun with other options"

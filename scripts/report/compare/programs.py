@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 from compare import figures
-from compare.document import Column, Table
+from compare.document import Column, Table, cell_text
 
 # Means of memory are of programs that take more than 11 MB under the reference: below it the
 # allocator's own data weigh most.
@@ -76,6 +76,7 @@ class Report:
             yield self.table(work)
         if len(self.works) > 1 or self.works[0].size:
             yield self.means()
+            yield from self.best_of_all()
             yield from self.behind()
 
     def table(self, work):
@@ -102,22 +103,20 @@ class Report:
             ratio(self.memory),
         ]
 
+    def mean_time(self, name):
+        """The geometric mean of the ratios of processor time to an allocator, and of how many programs."""
+        return self.processor.mean_ratio((work.program, name) for work in self.works)
+
+    def mean_memory(self, name):
+        """The same of memory, over the programs that take much of it."""
+        programs = [work.program for work in self.works]
+        return self.memory.mean_ratio((one, name) for one in programs if self.takes_much_memory(one))
+
     def means(self):
         """The geometric means over all programs, a row an allocator."""
-        subject, reference = self.comparison.subject, self.reference
-        programs = [work.program for work in self.works]
-        large = [program for program in programs if self.takes_much_memory(program)]
-        rows = [
-            [
-                name,
-                *self.processor.mean_ratio((program, name) for program in programs),
-                *self.memory.mean_ratio((program, name) for program in large),
-            ]
-            for name in self.comparison.others
-        ]
         title = (
-            f"Geometric mean of {subject}'s ratio over all programs; of memory over those above 11 MB"
-            f" under {reference}"
+            f"Geometric mean of {self.comparison.subject}'s ratio over all programs; of memory over those"
+            f" above 11 MB under {self.reference}"
         )
         columns = (
             Column("allocator", left=True),
@@ -126,7 +125,18 @@ class Report:
             Column("memory, ratio"),
             Column("programs"),
         )
+        others = self.comparison.others
+        rows = [[name, *self.mean_time(name), *self.mean_memory(name)] for name in others]
         return Table(title, columns, rows)
+
+    def best_of_all(self):
+        """The other allocator that the subject's mean is highest against, of time and of memory."""
+        for what, mean in (("processor time", self.mean_time), ("memory", self.mean_memory)):
+            ratios = {name: mean(name)[0] for name in self.comparison.others}
+            found = [name for name in ratios if ratios[name]]
+            if found:
+                best = max(found, key=lambda name: ratios[name].value)
+                yield f"Against the best other mean of {what}, {best}'s: {cell_text(ratios[best])}."
 
     @property
     def reference(self):

@@ -7,6 +7,7 @@ mplace_report_tests(compare_programs
     an_allocator_that_missed_a_round_failed
     means_are_geometric_over_the_programs_that_have_both
     means_of_memory_are_of_programs_above_11_mb_under_glibc
+    the_best_other_mean_is_named_with_the_ratio_to_it
     without_glibc_the_next_allocator_says_which_programs_are_large
     a_program_wholly_above_108_percent_of_the_best_is_named
     a_program_above_108_percent_of_another_than_the_best_is_not_named

@@ -98,6 +98,16 @@ class Tests(unittest.TestCase):
         )
         self.assertTrue(row(lines, "Geometric mean", "glibc").endswith(" 2 2.00 [2.00, 2.00] 1"))
 
+    def test_the_best_other_mean_is_named_with_the_ratio_to_it(self):
+        lines = lines_of(
+            records("gcc", "cia", 3, kib=30720),
+            records("gcc", "glibc", 1, kib=61440),
+            records("gcc", "jemalloc", 2, kib=20480),
+        )
+        time, memory = [line for line in lines if line.startswith("Against the best other mean")]
+        self.assertTrue(time.endswith("processor time, glibc's: 3.00 [3.00, 3.00]."))
+        self.assertTrue(memory.endswith("memory, jemalloc's: 1.50 [1.50, 1.50]."))
+
     def test_without_glibc_the_next_allocator_says_which_programs_are_large(self):
         lines = lines_of(
             records("gcc", "cia", 1, kib=40000),
