@@ -85,8 +85,7 @@ def judge_capacity(setting):
         + absent.text()
     )
     used = [(malloc, "ttstle") for malloc in setting.mallocs if setting.has(malloc, "ttstle")]
-    decided = verdict(sizes and not absent.good)
-    yield Finding(setting, decided, seen, aborts.capacity_table(setting), used)
+    yield Finding(setting, absent.verdict(), seen, aborts.capacity_table(setting), used)
 
 
 FUTILE = Claim(

@@ -41,6 +41,9 @@ and the fastest run must say so too, for
   other load makes runs slower, never faster. *In general* is at 90 % of the sizes.
 * *Nothing is elided* where 90 % of the transactions abort for capacity; capacity aborts *are no \
 matter* below 1 %.
+* A verdict by measured rows needs 3 runs of each size that it stands on, and where the paper names \
+sizes, one just below
+  each of them; else it says what was not measured.
 * A size is *near* one that the paper names within 32 B, for an allocator's headers move it.
 
 """

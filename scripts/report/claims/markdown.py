@@ -2,7 +2,7 @@
 """Claims, what was found of each, and the Markdown of both: the verdicts first."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from claims import words
 from claims.points import Setting
@@ -13,6 +13,9 @@ NOT_MEASURED = "not measured"
 NEEDS_TSX = "not measured: needs TSX hardware"
 NEEDS_COUNTERS = "not measured: needs hardware counters"
 RUNS_DISAGREE = "not decided: runs disagree"
+# A rate is one of a machine that does other things: fewer runs of a size do not tell it from them.
+LEAST_RUNS = 3
+TOO_FEW_RUNS = f"not measured: fewer than {LEAST_RUNS} runs of a size"
 
 
 def verdict(holds):
@@ -55,6 +58,21 @@ class Finding:
         return f"Rows: {rows} of {self.setting.bench}, {series}; file {', '.join(files)}."
 
 
+def often_enough(finding):
+    """The finding, without its verdict where measured rates of a size that it stands on are too few.
+
+    What is counted under the emulator is the same in each run.
+    """
+    if not finding.setting or not finding.setting.measured or finding.verdict not in (HOLDS, DIFFERS):
+        return finding
+    series = [finding.setting.series.get(one, {}) for one in finding.series]
+    few = sorted({size for points in series for size in points if 0 < points[size].runs < LEAST_RUNS})
+    if not few:
+        return finding
+    seen = f"{finding.seen} Fewer than {LEAST_RUNS} runs at {words.shortened(few)} B."
+    return replace(finding, verdict=TOO_FEW_RUNS, seen=seen)
+
+
 @dataclass(frozen=True)
 class Claim:
     """A claim of the paper. Where no setting has a finding, the claim is told as not measured."""
@@ -68,7 +86,7 @@ class Claim:
 
     def findings(self, settings):
         """The findings of all settings, in their order; at least one."""
-        found = [finding for setting in settings for finding in self.judge(setting)]
+        found = [often_enough(finding) for setting in settings for finding in self.judge(setting)]
         return found or [Finding(None, self.not_measured, self.missing)]
 
 

@@ -7,6 +7,7 @@ They are round; the bad ones lie near them, for an allocator's headers move them
 from dataclasses import dataclass
 
 from claims import words
+from claims.markdown import DIFFERS, HOLDS, RUNS_DISAGREE
 
 NAMED = (512, 1024, 1536, 2048, 2560, 3072, 4096)
 MOST_HEADER = 32
@@ -24,6 +25,16 @@ class Absent:
     good: list[int]  # a size just below was tried
     unsure: list[int]  # the runs disagree about a size near
     untried: list[int]
+
+    def verdict(self):
+        """Whether the bad sizes are those that the paper names, all of which must have been tried."""
+        if self.good:
+            return DIFFERS
+        if self.unsure:
+            return RUNS_DISAGREE
+        if self.untried:
+            return f"not measured: no size just below {words.joined(self.untried)} B"
+        return HOLDS
 
     def text(self):
         """What is said of them; empty, or it begins with a blank."""

@@ -7,7 +7,6 @@ from claims import aborts, named_sizes, rates, words
 from claims.markdown import (
     NEEDS_COUNTERS,
     NOT_MEASURED,
-    RUNS_DISAGREE,
     Claim,
     Finding,
     verdict,
@@ -27,13 +26,9 @@ def judge_degradation(setting):
     absent = named_sizes.absent_from(
         found.sizes, setting.sizes("glibc", "tts"), found.doubtful
     )
-    if found.sizes and not absent.good and absent.unsure:
-        decided = RUNS_DISAGREE
-    else:
-        decided = verdict(found.sizes and not absent.good)
     seen = found.text() + absent.text() + named_sizes.unnamed_text(found.sizes)
     table = degradation_table(setting, found.sizes) if found.sizes else ""
-    yield Finding(setting, decided, seen, table, used)
+    yield Finding(setting, absent.verdict(), seen, table, used)
 
 
 def nothing_to_compare(setting, malloc, used):

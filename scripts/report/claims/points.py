@@ -35,6 +35,11 @@ class Point:
     sections: Counter = field(default_factory=Counter)
 
     @property
+    def runs(self):
+        """How many runs have a rate."""
+        return len(self.rates)
+
+    @property
     def rate(self):
         """The median rate; 0 where there is none."""
         return median(self.rates)

@@ -18,6 +18,9 @@ def judge_knee(setting):
     elif knee.greatest < KNEE_TO:
         decided = NOT_MEASURED
         seen = f"No size from {KNEE_TO} B on shows what lies behind a knee."
+    elif not any(KNEE_FROM <= size <= KNEE_TO for size in setting.sizes("cia", "tts")):
+        decided = NOT_MEASURED
+        seen = f"No size from {KNEE_FROM} to {KNEE_TO} B was tried."
     elif not knee.size:
         decided = DIFFERS
         seen = f"No knee: the best rate is at its level to {knee.greatest} B."

@@ -3,11 +3,9 @@
 
 from claims import aborts, named_sizes, rates, words
 from claims.markdown import (
-    DIFFERS,
     HOLDS,
     NEEDS_TSX,
     NOT_MEASURED,
-    RUNS_DISAGREE,
     Claim,
     Finding,
     verdict,
@@ -106,7 +104,7 @@ def same_capacity(setting):
     used = [(malloc, "ttstle") for malloc in setting.mallocs if setting.has(malloc, "ttstle")]
     return Finding(
         setting,
-        decided if sizes and not absent.good else DIFFERS,
+        decided if absent.verdict() == HOLDS else absent.verdict(),
         seen,
         aborts.capacity_table(setting),
         used,
@@ -122,12 +120,8 @@ def same_rate(setting):
     absent = named_sizes.absent_from(
         found.sizes, setting.sizes("glibc", "ttstle"), found.doubtful
     )
-    if absent.unsure and not absent.good:
-        decided = RUNS_DISAGREE
-    else:
-        decided = verdict(found.sizes and not absent.good)
     seen = f"Under ttstle {found.text()}{absent.text()}{named_sizes.unnamed_text(found.sizes)}"
-    return Finding(setting, decided, seen, series=used)
+    return Finding(setting, absent.verdict(), seen, series=used)
 
 
 def judge_worse(setting):

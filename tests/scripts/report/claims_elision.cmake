@@ -14,5 +14,6 @@ mplace_report_tests(claims_elision
     nothing_elided_near_every_named_size_holds
     a_named_size_at_which_most_commit_differs
     elision_everywhere_differs
+    named_sizes_that_were_not_tried_give_no_verdict_on_capacity
     two_caches_are_judged_apart
     capacity_stands_on_the_rows_of_all_allocators)

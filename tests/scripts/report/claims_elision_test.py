@@ -86,10 +86,18 @@ class Tests(unittest.TestCase):
         self.assertEqual(["differs"], verdicts(elision.CAPACITY, *lines))
 
     def test_elision_everywhere_differs(self):
-        self.assertEqual(["differs"], verdicts(elision.CAPACITY, aborting()))
+        self.assertEqual(["differs"], verdicts(elision.CAPACITY, aborting(size=500)))
+
+    def test_named_sizes_that_were_not_tried_give_no_verdict_on_capacity(self):
+        lines = [aborting(size=size, capacity=1000) for size in (500, 1008, 1528, 2040, 2544, 3064)]
+        self.assertEqual(
+            ["not measured: no size just below 4096 B"], verdicts(elision.CAPACITY, *lines)
+        )
 
     def test_two_caches_are_judged_apart(self):
-        lines = [aborting(size=500, capacity=1000, cache="64x8"), aborting(size=500, cache="64x12")]
+        bad = (500, 1008, 1528, 2040, 2544, 3064, 4080)
+        lines = [aborting(size=size, capacity=1000, cache="64x8") for size in bad]
+        lines += [aborting(size=500, cache="64x12")]
         self.assertEqual(["holds", "differs"], verdicts(elision.CAPACITY, *lines))
 
     def test_capacity_stands_on_the_rows_of_all_allocators(self):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Made-up rows for the tests of the judgement; they are no measurements."""
 
+from dataclasses import replace
+
 import rows
 from claims import points
 
@@ -42,8 +44,21 @@ def setting(*lines):
     return one
 
 
+def often(lines):
+    """The rows, measured ones three times: as often as a verdict needs them."""
+    for line in lines:
+        yield line
+        if line.htm != "emulated":
+            yield from (replace(line, seed=f"{line.seed}{number}") for number in (2, 3))
+
+
 def judged(claim, *lines):
     """The findings of a claim on rows; each can be told with the rows that it stands on."""
+    return judged_once(claim, *often(lines))
+
+
+def judged_once(claim, *lines):
+    """The same of rows that were measured once each."""
     findings = claim.findings(settings(*lines))
     for finding in findings:
         assert ("\nRows: " in finding.text()) == (finding.setting is not None)

@@ -7,7 +7,7 @@ import unittest
 
 from claims import main, markdown, sources
 from claims.points import Points, add_up
-from claims_examples import result, row, setting, settings, tree
+from claims_examples import aborting, result, row, setting, settings, tree
 
 
 def claim(judge):
@@ -30,6 +30,24 @@ class Tests(unittest.TestCase):
     def test_a_table_follows_what_was_seen(self):
         finding = markdown.Finding(None, "differs", table="| a |\n|---|\n")
         self.assertEqual("\n**Differs.**\n\n| a |\n|---|\n", finding.text())
+
+    def test_fewer_than_three_runs_of_a_size_leave_no_verdict(self):
+        def judge(one):
+            return [markdown.Finding(one, "differs", "Seen.", series=[("cia", "tts")])]
+
+        lines = [row(size=size, seed=seed) for size in (64, 128) for seed in (1, 2, 3)]
+        (finding,) = claim(judge).findings(settings(*lines))
+        self.assertEqual(("differs", "Seen."), (finding.verdict, finding.seen))
+        (finding,) = claim(judge).findings(settings(*lines[:-1]))
+        self.assertEqual("not measured: fewer than 3 runs of a size", finding.verdict)
+        self.assertEqual("Seen. Fewer than 3 runs at 128 B.", finding.seen)
+
+    def test_emulated_rows_need_one_run_alone(self):
+        def judge(one):
+            return [markdown.Finding(one, "holds", "Seen.", series=[("glibc", "ttstle")])]
+
+        (finding,) = claim(judge).findings(settings(aborting()))
+        self.assertEqual("holds", finding.verdict)
 
     def test_a_finding_names_its_rows_series_and_files(self):
         results = [result(row(), row("glibc")), result(row(seed=2), row(size=65), row("rand"))]

@@ -3,7 +3,7 @@ mplace_report_tests(claims_placement
     glibc_degraded_near_every_named_size_holds
     glibc_degraded_nowhere_differs
     a_named_size_that_is_good_differs
-    a_named_size_that_was_not_tried_is_no_difference
+    a_named_size_that_was_not_tried_leaves_no_verdict
     runs_that_disagree_about_a_named_size_decide_nothing
     glibc_alone_is_not_judged
     rows_of_another_lock_or_of_the_tree_or_emulated_do_not_tell

@@ -50,6 +50,11 @@ class Tests(unittest.TestCase):
         )
         self.assertEqual(["not measured"], verdicts(tlb.KNEE, row(size=4096)))
 
+    def test_without_a_size_from_1500_to_2500_bytes_there_is_no_verdict_on_the_knee(self):
+        lines = [line for line in bent(2560) if not 1500 <= int(line.size) <= 2500]
+        self.assertEqual(["not measured"], verdicts(tlb.KNEE, *lines))
+        self.assertEqual("No size from 1500 to 2500 B was tried.", seen(tlb.KNEE, *lines))
+
     def test_a_rise_of_misses_by_a_node_in_eight_holds(self):
         self.assertEqual(["holds"], verdicts(tlb.TLB, *missing(1, 17)))
         self.assertEqual(["differs"], verdicts(tlb.TLB, *missing(1, 16)))

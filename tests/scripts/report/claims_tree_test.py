@@ -22,6 +22,9 @@ def emulated(malloc, size, capacity, **others):
     )
 
 
+BAD = (500, 1008, 1528, 2040, 2544, 3064, 4080)
+
+
 class Tests(unittest.TestCase):
     def test_cia_ahead_under_ttstle_holds_whatever_glibc_is(self):
         lines = [tree(rate=100), native("cia", 64, 200)]
@@ -61,14 +64,18 @@ class Tests(unittest.TestCase):
         )
 
     def test_degraded_under_ttstle_at_the_rings_sizes_holds(self):
-        lines = [native("cia", 2040, 100), native("glibc", 2040, 45)]
-        self.assertEqual(["holds"], verdicts(SAME, *lines))
-        lines += [native("cia", 1008, 100), native("glibc", 1008, 100)]
-        self.assertEqual(["differs"], verdicts(SAME, *lines))
-        self.assertIn(" Not near 1024 B.", seen(SAME, *lines))
+        lines = [native("cia", size, 100) for size in BAD]
+        degraded = [native("glibc", size, 45) for size in BAD]
+        self.assertEqual(["holds"], verdicts(SAME, *lines, *degraded))
+        self.assertEqual(
+            ["not measured: no size just below 512 B"], verdicts(SAME, *lines, *degraded[1:])
+        )
+        degraded[1] = native("glibc", 1008, 100)
+        self.assertEqual(["differs"], verdicts(SAME, *lines, *degraded))
+        self.assertIn(" Not near 1024 B.", seen(SAME, *lines, *degraded))
 
     def test_degraded_nowhere_under_ttstle_differs(self):
-        lines = [native("cia", 64, 100), native("glibc", 64, 100)]
+        lines = [native("cia", 500, 100), native("glibc", 500, 100)]
         self.assertEqual(["differs"], verdicts(SAME, *lines))
 
     def test_runs_that_disagree_under_ttstle_decide_nothing(self):
@@ -82,11 +89,14 @@ class Tests(unittest.TestCase):
         self.assertEqual(["not measured"], verdicts(SAME, native("glibc", 64, 100)))
 
     def test_capacity_aborts_at_the_rings_sizes_hold_for_aborts(self):
-        lines = [emulated("glibc", 500, 10), emulated("glibc", 700, 0)]
+        lines = [emulated("glibc", size, 10) for size in BAD]
         self.assertEqual(
             ["holds for aborts; the rate needs TSX hardware"], verdicts(SAME, *lines)
         )
-        lines += [emulated("glibc", 1008, 9)]
+        self.assertEqual(
+            ["not measured: no size just below 512 B"], verdicts(SAME, *lines[1:])
+        )
+        lines = [emulated("glibc", size, aborts) for size, aborts in ((500, 10), (700, 0), (1008, 9))]
         self.assertEqual(["differs"], verdicts(SAME, *lines))
         self.assertEqual(
             "glibc's capacity aborts are 1 % of the transactions or more at 1 of 3 sizes. Not near"
@@ -95,7 +105,7 @@ class Tests(unittest.TestCase):
         )
 
     def test_no_capacity_abort_in_the_tree_differs(self):
-        self.assertEqual(["differs"], verdicts(SAME, emulated("glibc", 700, 0)))
+        self.assertEqual(["differs"], verdicts(SAME, emulated("glibc", 500, 0)))
 
     def test_rates_under_tts_are_told_without_a_verdict(self):
         lines = [tree("glibc", rate=90), tree(rate=100)]
