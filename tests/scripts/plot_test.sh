@@ -63,7 +63,7 @@ a_points_values_come_up_where_the_mouse_rests()
     result >a.csv
     plot a.csv
     expect "exit status" 0 "$status"
-    for title in 'glibc, tts: 500 B, 2' 'cia, tts: 1024 B, 6'; do
+    for title in 'glibc, tts: 500 B, 2 (1 to 9)' 'cia, tts: 1024 B, 6 (5 to 7)'; do
         expect "'$title' in the figure, in the page" "1 1" \
             "$(grep -c "<title>$title</title>" page/figure1-rate.svg) $(grep -c "<title>$title</title>" page/index.html)"
     done

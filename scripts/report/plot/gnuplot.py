@@ -115,6 +115,20 @@ def points(curves, column):
     return plot(visible + [_values(curve, column) for curve in curves])
 
 
+def points_with_ranges(curves):
+    """The command that draws points with their ranges: columns of the value, the least and the greatest.
+
+    The lines lie below all points.
+    """
+    ranges = [
+        f"${curve.block} using 1:3:(0):($4-$3) with vectors nohead linewidth 1.5"
+        f" linecolor rgb '#90{curve.look.colour.removeprefix('#')}' notitle"
+        for curve in curves
+    ]
+    visible = [_visible(curve, 2) for curve in curves]
+    return plot(ranges + visible + [_values_and_range(curve) for curve in curves])
+
+
 def legend(curves):
     """The command that draws the legend of curves and no point.
 
@@ -133,7 +147,15 @@ def _visible(curve, column):
 
 
 def _values(curve, column):
-    text = f"sprintf({quoted(curve.label + ': %d B, %.4g')}, $1, ${column})"
+    return _label(curve, column, f"sprintf({quoted(curve.label + ': %d B, %.4g')}, $1, ${column})")
+
+
+def _values_and_range(curve):
+    text = f"sprintf({quoted(curve.label + ': %d B, %.4g (%.4g to %.4g)')}, $1, $2, $3, $4)"
+    return _label(curve, 2, text)
+
+
+def _label(curve, column, text):
     return (
         f"${curve.block} using 1:{column}:({text}) with labels hypertext noenhanced"
         " point pointtype 7 pointsize 1.3 linecolor rgb '#ff000000' notitle"

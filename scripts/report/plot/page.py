@@ -18,7 +18,10 @@ CLAIMS_LINK = (
     '<a href="claims.md">What these rows say of each claim of the paper</a>: measured, emulated, or'
     " left to a processor with transactions."
 )
-RATE_CAPTION = "Each point is the median rate of one allocator on one lock at one node size."
+RATE_CAPTION = (
+    "Each point is the median rate of one allocator on one lock at one node size; the line through"
+    " it reaches from the slowest run to the fastest."
+)
 RING_CAPTION = (
     "A good allocator is a flat line at the top: points that drop out of it are sizes whose nodes"
     " fall on too few cache sets. A slow fall common to all at large sizes is the TLB, not the"

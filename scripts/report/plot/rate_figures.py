@@ -19,7 +19,10 @@ def _rate_curves(group):
     return [
         gnuplot.Curve(
             block=f"series{number}",
-            rows=tuple((point.size, point.rate / 1e6) for point in series.points),
+            rows=tuple(
+                (point.size, point.rate / 1e6, point.least / 1e6, point.greatest / 1e6)
+                for point in series.points
+            ),
             look=series.look,
             is_filled=series.lock == locks[-1],
             point_size=0.35 if len(locks) > 2 and series.lock == locks[0] else 0.7,
@@ -46,7 +49,7 @@ def rate_figure(measured, group):
 {gnuplot.size_axis(group.sizes())}
     set yrange [0:*]
     set ylabel {gnuplot.quoted(f"Million {key.what}")}
-{gnuplot.points(curves, 2)}"""
+{gnuplot.points_with_ranges(curves)}"""
     return gnuplot.Figure(group.figure("rate"), 1000, 600, gnuplot.blocks_of(curves), commands)
 
 

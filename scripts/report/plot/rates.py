@@ -12,12 +12,15 @@ from plot.groups import groups_of, key_of
 class RatePoint:
     """The median rate of an allocator under a lock at a size.
 
+    least, greatest: the rates of its slowest and its fastest run.
     best: the greatest median that any allocator of the group has under the same lock at that size.
     sets_used, max_per_set: of the first run, as text, empty where they were not counted.
     """
 
     size: int
     rate: float
+    least: float
+    greatest: float
     best: float
     runs: int
     sets_used: str
@@ -49,9 +52,8 @@ def rate_groups(rows):
     runs = defaultdict(list)
     for row in filter(is_drawn, rows):
         runs[key_of(row, row.unit), row.malloc, row.lock, row.htm, int(row.size)].append(row)
-    medians = {
-        at: statistics.median(float(row.rate) for row in measured) for at, measured in runs.items()
-    }
+    rates = {at: [float(row.rate) for row in measured] for at, measured in runs.items()}
+    medians = {at: statistics.median(measured) for at, measured in rates.items()}
     best = defaultdict(float)
     for (key, _, lock, htm, size), rate in medians.items():
         best[key, lock, htm, size] = max(best[key, lock, htm, size], rate)
@@ -61,8 +63,8 @@ def rate_groups(rows):
         first = measured[0]
         points[key][malloc, lock, htm].append(
             RatePoint(
-                size, medians[at], best[key, lock, htm, size], len(measured),
-                first.sets_used, first.max_per_set,
+                size, medians[at], min(rates[at]), max(rates[at]), best[key, lock, htm, size],
+                len(measured), first.sets_used, first.max_per_set,
             )
         )
     return groups_of(points)

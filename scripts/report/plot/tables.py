@@ -34,6 +34,13 @@ def _rate(rate):
     return f"{rate / 1e6:.2f} M/s"
 
 
+def _rate_and_range(point):
+    """The median rate, and from two runs on the least and the greatest."""
+    if point.runs == 1:
+        return _rate(point.rate)
+    return f"{_rate(point.rate)} ({point.least / 1e6:.2f} to {point.greatest / 1e6:.2f})"
+
+
 def _as_text(point):
     """Of sizes that are as bad as each other the first as text is named: 1024 before 64."""
     return str(point.size)
@@ -75,7 +82,7 @@ def _worst_rows(series):
             series,
             (
                 ("n", f"{point.size} B"),
-                ("n", _rate(point.rate)),
+                ("n", _rate_and_range(point)),
                 ("n bad" if share < 0.5 else "n", f"{100 * share:.0f} %"),
                 ("n", point.sets_used),
                 ("n", point.max_per_set),

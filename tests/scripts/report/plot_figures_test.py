@@ -61,7 +61,7 @@ class Tests(unittest.TestCase):
 
     def test_a_script_has_the_data_and_draws_both_formats(self):
         script = rates_of(ring(rate=2500000, size=64), ring(rate=1000000, size=500)).script()
-        self.assertIn("$series1 << END_OF_DATA\n64 2.5\n500 1.0\nEND_OF_DATA\n", script)
+        self.assertIn("$series1 << END_OF_DATA\n64 2.5 2.5 2.5\n500 1.0 1.0 1.0\nEND_OF_DATA\n", script)
         self.assertIn("for [format in 'svg png']", script)
         self.assertIn("set output 'figure1-rate.'.format", script)
 
@@ -101,7 +101,17 @@ class Tests(unittest.TestCase):
         self.assertIn("maxcols 3", rates_of(ring(malloc="a" * 11)).commands)
 
     def test_the_values_of_a_point_come_up_under_its_series(self):
-        self.assertIn("sprintf('cia, tts: %d B, %.4g', $1, $2)", rates_of(ring()).commands)
+        self.assertIn(
+            "sprintf('cia, tts: %d B, %.4g (%.4g to %.4g)', $1, $2, $3, $4)",
+            rates_of(ring()).commands,
+        )
+        self.assertIn("sprintf('cia, tts: %d B, %.4g', $1, $2)", sets_used_of(ring()).commands)
+
+    def test_a_line_below_the_points_reaches_from_the_slowest_run_to_the_fastest(self):
+        figure = rates_of(*(ring(rate=rate) for rate in (4e6, 1e6, 2e6)))
+        self.assertEqual(figure.blocks["series1"], ["64 2.0 1.0 4.0"])
+        line, point = (figure.commands.index(what) for what in ("1:3:(0):($4-$3)", "1:2 with"))
+        self.assertLess(line, point)
 
     def test_sets_are_drawn_once_an_allocator_each_smaller_than_the_one_below(self):
         rows = [ring(lock=lock, malloc=m) for lock in ("tts", "pthread") for m in ("cia", "rand")]
