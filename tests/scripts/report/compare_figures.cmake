@@ -11,6 +11,7 @@ mplace_report_tests(compare_figures
     zero_is_nobodys_least
     the_ratio_is_to_the_least_and_names_it
     without_the_subject_or_another_there_is_no_ratio
+    a_run_of_zero_has_no_ratio
     the_interval_is_over_the_rounds
     a_mean_is_of_the_ratios_that_there_are
     a_figure_has_its_spread_and_is_in_the_unit

@@ -75,6 +75,10 @@ class Tests(unittest.TestCase):
             quantity = quantity_of(measured)
             self.assertEqual(quantity.ratio_to_least("job", ["glibc"]), (None, None))
 
+    def test_a_run_of_zero_has_no_ratio(self):
+        for measured in ({"cia": [0, 1, 1], "glibc": [1] * 3}, {"cia": [1] * 3, "glibc": [1, 0, 1]}):
+            self.assertIsNone(quantity_of(measured, rounds=3).ratio("job", "glibc"))
+
     def test_the_interval_is_over_the_rounds(self):
         quantity = quantity_of({"cia": [2, 4, 6, 8, 10], "glibc": [1, 2, 3, 4, 5]}, rounds=5)
         ratio = quantity.ratio("job", "glibc")

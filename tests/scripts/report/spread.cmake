@@ -5,6 +5,7 @@ mplace_report_tests(spread
     a_constant_ratio_has_an_interval_of_one_point
     rounds_are_drawn_in_pairs
     the_interval_of_five_rounds_is_that_of_all_samples
+    the_interval_leaves_out_two_and_a_half_per_cent_at_each_end
     fewer_than_five_rounds_give_no_interval_and_no_difference
     a_ratio_differs_only_where_its_interval_leaves_out_1
     the_whole_interval_must_lie_above_a_bound

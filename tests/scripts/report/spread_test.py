@@ -52,6 +52,15 @@ class Tests(unittest.TestCase):
         self.assertAlmostEqual(ratio.high, medians[-1 - outside])
         self.assertEqual((medians[outside], medians[-1 - outside]), (1, 5))
 
+    def test_the_interval_leaves_out_two_and_a_half_per_cent_at_each_end(self):
+        # Of all 46,656 samples of six rounds: at 5 % the medians would be 2 and 5.
+        values = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+        medians = sorted(statistics.median(s) for s in itertools.product(values, repeat=6))
+        outside = round(0.025 * len(medians))
+        ratio = spread.Bootstrap(6, 1).ratio(values, (1.0,) * 6)
+        self.assertAlmostEqual(ratio.low, medians[outside])
+        self.assertAlmostEqual(ratio.high, medians[-1 - outside])
+
     def test_fewer_than_five_rounds_give_no_interval_and_no_difference(self):
         ratio = spread.Bootstrap(4, 1).ratio((2.0,) * 4, (1.0,) * 4)
         self.assertEqual((ratio.value, ratio.low, ratio.high), (2, None, None))
