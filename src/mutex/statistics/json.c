@@ -126,8 +126,10 @@ static void write_caller(struct report *report, const void *caller)
 
 static void write_lock(struct report *report, const struct lock_row *row)
 {
-    report_format(report,
-                  "    {\n      \"address\": \"%p\",\n      \"first_locked_by\": ", row->lock);
+    report_format(
+        report,
+        "    {\n      \"address\": \"%p\",\n      \"kind\": \"%s\",\n      \"first_locked_by\": ",
+        lock_key_address(row->lock), lock_kind_name(lock_key_kind(row->lock)));
     write_caller(report, row->first_caller);
     report_format(report, ",\n      \"longest_wait_ns\": %lu,\n", row->longest_wait_ns);
     write_counts(report, row, "      ");

@@ -16,6 +16,17 @@ enum {
     ABORT_WORTH_NS = 1000,
 };
 
+const char *lock_kind_name(enum lock_kind kind)
+{
+    static const char *const names[LOCK_KINDS] = {
+        [LOCK_MUTEX] = "mutex",
+        [LOCK_RWLOCK] = "rwlock",
+        [LOCK_SPIN] = "spin",
+    };
+
+    return kind < LOCK_KINDS ? names[kind] : "unknown"; /* read from another process */
+}
+
 /* Release, for drop_one: see lock_table_read_row. */
 static void store(uint64_t *count, uint64_t value)
 {

@@ -45,7 +45,36 @@ enum lock_counter {
     LOCK_COUNTERS = COUNT_FIRST_ABORT + ABORT_CAUSES
 };
 
-/* One lock. In row 0, lock is NULL. The first line has what an acquisition without trouble needs.
+/* What sort of lock a row counts. Its name in the reports is lock_kind_name's. */
+enum lock_kind { LOCK_MUTEX, LOCK_RWLOCK, LOCK_SPIN, LOCK_KINDS };
+
+/*
+ * A lock as the tables know it: its address with its kind in the two low bits, which are 0 in the
+ * address of any lock. So a mutex is known by its address, and a rwlock made where a mutex was has
+ * a row of its own.
+ */
+static_assert(LOCK_MUTEX == 0 && LOCK_KINDS <= 4, "two bits, and none for a mutex");
+
+static inline const void *lock_key(const volatile void *lock, enum lock_kind kind)
+{
+    return (const void *)((uintptr_t)lock | kind);
+}
+
+static inline enum lock_kind lock_key_kind(const void *key)
+{
+    return (enum lock_kind)((uintptr_t)key & 3);
+}
+
+static inline const void *lock_key_address(const void *key)
+{
+    return (const void *)((uintptr_t)key & ~(uintptr_t)3);
+}
+
+/* "mutex", "rwlock", "spin". */
+const char *lock_kind_name(enum lock_kind kind);
+
+/* One lock, by its key. In row 0, lock is NULL. The first line has what an acquisition without
+ * trouble needs.
  */
 struct lock_row {
     const void *lock;

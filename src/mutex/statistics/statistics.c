@@ -94,14 +94,14 @@ const uint64_t *statistics_uncounted_at(void)
 
 /* The clock is read twice for an acquisition that waits, and not for others. */
 
-void statistics_wait_begins(pthread_mutex_t *mutex)
+void statistics_wait_begins(const void *lock)
 {
     struct lock_table *table = own_table();
 
     /* It may be waiting already: first for an attempt at elision, then for the lock itself. */
-    if (table == NULL || table->wait_lock == mutex)
+    if (table == NULL || table->wait_lock == lock)
         return;
-    table->wait_lock = mutex;
+    table->wait_lock = lock;
     table->wait_since = clock_monotonic_ns();
 }
 
@@ -111,12 +111,12 @@ static __attribute__((noinline)) void end_wait(struct lock_table *table, struct 
     lock_row_add_wait(row, clock_monotonic_ns() - table->wait_since);
 }
 
-void statistics_gave_up(pthread_mutex_t *mutex, const void *caller)
+void statistics_gave_up(const void *lock, const void *caller)
 {
     struct lock_table *table = own_table();
 
-    if (table != NULL && table->wait_lock == mutex)
-        end_wait(table, lock_table_row(table, mutex, caller));
+    if (table != NULL && table->wait_lock == lock)
+        end_wait(table, lock_table_row(table, lock, caller));
 }
 
 /* ---- notes, written inside a transaction ---- */
@@ -137,22 +137,22 @@ static struct lock_note *find_note(struct lock_notes *notes, const void *lock, c
 
 /* A thread without a table began to count inside this transaction: nothing can be mapped here, and
  * it begins with the commit instead. */
-static void note_elided(pthread_mutex_t *mutex, const void *caller)
+static void note_elided(const void *lock, const void *caller)
 {
     if (thread_table == NULL)
         return;
-    struct lock_note *note = find_note(&thread_table->notes, mutex, caller);
+    struct lock_note *note = find_note(&thread_table->notes, lock, caller);
     if (note != NULL)
         note->elided++;
     else
         thread_table->notes.beyond_elided++;
 }
 
-static __attribute__((noinline)) void note_physical(pthread_mutex_t *mutex, const void *caller)
+static __attribute__((noinline)) void note_physical(const void *lock, const void *caller)
 {
     if (thread_table == NULL)
         return;
-    struct lock_note *note = find_note(&thread_table->notes, mutex, caller);
+    struct lock_note *note = find_note(&thread_table->notes, lock, caller);
     if (note != NULL)
         note->physical++;
     else
@@ -179,45 +179,44 @@ static __attribute__((noinline)) void count_notes(struct lock_table *table)
 
 /* ---- what the front and the elision core report ---- */
 
-static __attribute__((noinline)) void count_acquired(struct lock_table *table,
-                                                     pthread_mutex_t *mutex, const void *caller)
+static __attribute__((noinline)) void count_acquired(struct lock_table *table, const void *lock,
+                                                     const void *caller)
 {
-    struct lock_row *row = lock_table_row(table, mutex, caller);
+    struct lock_row *row = lock_table_row(table, lock, caller);
 
     lock_row_add(row, COUNT_PHYSICAL, 1);
-    if (table->wait_lock == mutex)
+    if (table->wait_lock == lock)
         end_wait(table, row);
 }
 
-static __attribute__((noinline)) void claim_and_count_acquired(pthread_mutex_t *mutex,
-                                                               const void *caller)
+static __attribute__((noinline)) void claim_and_count_acquired(const void *lock, const void *caller)
 {
     struct lock_table *table = own_table();
 
     if (table != NULL)
-        count_acquired(table, mutex, caller);
+        count_acquired(table, lock, caller);
 }
 
 /* What every acquisition pays while counting: the common case has no call and no frame. */
-void statistics_acquired(pthread_mutex_t *mutex, const void *caller, bool in_transaction)
+void statistics_acquired(const void *lock, const void *caller, bool in_transaction)
 {
     struct lock_table *table = thread_table;
 
     if (__builtin_expect(in_transaction, 0)) {
-        note_physical(mutex, caller);
+        note_physical(lock, caller);
     } else if (__builtin_expect(!is_current(table), 0)) {
-        claim_and_count_acquired(mutex, caller);
+        claim_and_count_acquired(lock, caller);
     } else {
-        struct lock_row *row = lock_table_row_fast(table, mutex);
+        struct lock_row *row = lock_table_row_fast(table, lock);
 
-        if (__builtin_expect(row == NULL || table->wait_lock == mutex, 0))
-            count_acquired(table, mutex, caller);
+        if (__builtin_expect(row == NULL || table->wait_lock == lock, 0))
+            count_acquired(table, lock, caller);
         else
             lock_row_add(row, COUNT_PHYSICAL, 1);
     }
 }
 
-void statistics_attempt(pthread_mutex_t *mutex, const void *caller)
+void statistics_attempt(const void *lock, const void *caller)
 {
     struct lock_table *table = own_table();
 
@@ -225,13 +224,13 @@ void statistics_attempt(pthread_mutex_t *mutex, const void *caller)
         return;
     table->notes.outermost_caller = caller;
     table->notes.outermost_wait_ns =
-        table->wait_lock == mutex ? clock_monotonic_ns() - table->wait_since : 0;
-    table->notes.outermost = mutex;
+        table->wait_lock == lock ? clock_monotonic_ns() - table->wait_since : 0;
+    table->notes.outermost = lock;
 }
 
-void statistics_elided_nested(pthread_mutex_t *mutex, const void *caller)
+void statistics_elided_nested(const void *lock, const void *caller)
 {
-    note_elided(mutex, caller);
+    note_elided(lock, caller);
 }
 
 void statistics_committed(void)
@@ -254,12 +253,12 @@ void statistics_committed(void)
         count_notes(table);
 }
 
-void statistics_aborted(pthread_mutex_t *mutex, const void *caller, enum statistics_abort cause)
+void statistics_aborted(const void *lock, const void *caller, enum statistics_abort cause)
 {
     struct lock_table *table = own_table();
 
     if (table != NULL)
-        lock_row_add(lock_table_row(table, mutex, caller),
+        lock_row_add(lock_table_row(table, lock, caller),
                      (enum lock_counter)(COUNT_FIRST_ABORT + cause), 1);
 }
 

@@ -7,15 +7,14 @@
  * Rules. Each thread counts by lock in a table of its own (lock_table.h), which no other thread
  * writes. It is never written inside a transaction: what a transaction acquires on the way is noted
  * in the thread's notes, where an abort takes it back, and moves to the rows after the commit.
- * Nothing here allocates, takes a lock or looks into a mutex: after an elided section's commit, or
- * after an unlock, the mutex may be gone.
+ * Nothing here allocates, takes a lock or looks into one: after an elided section's commit, or
+ * after an unlock, the lock may be gone.
  */
 #ifndef MPLACE_MUTEX_STATISTICS_H
 #define MPLACE_MUTEX_STATISTICS_H
 
 #include "mutex/statistics/lock_table.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -32,33 +31,33 @@ static inline bool statistics_on(void)
 }
 
 /*
- * The following are called only while statistics_on(). caller is the address in the program to
- * which the lock function returns.
+ * The following are called only while statistics_on(). lock is a key (lock_table.h); caller is the
+ * address in the program to which the lock function returns.
  */
 
 /* A lock was taken physically. */
-void statistics_acquired(pthread_mutex_t *mutex, const void *caller, bool in_transaction);
+void statistics_acquired(const void *lock, const void *caller, bool in_transaction);
 
 /*
  * The calling thread could not have the lock at once. The wait ends with the next of these that
- * names the mutex: statistics_acquired, a commit, statistics_gave_up. Not inside a transaction.
+ * names the lock: statistics_acquired, a commit, statistics_gave_up. Not inside a transaction.
  */
-void statistics_wait_begins(pthread_mutex_t *mutex);
+void statistics_wait_begins(const void *lock);
 
 /* The deadline passed. */
-void statistics_gave_up(pthread_mutex_t *mutex, const void *caller);
+void statistics_gave_up(const void *lock, const void *caller);
 
 /* An outermost transaction that elides the lock is about to begin. */
-void statistics_attempt(pthread_mutex_t *mutex, const void *caller);
+void statistics_attempt(const void *lock, const void *caller);
 
 /* A nested section was entered elided; the outermost one is counted when it commits. */
-void statistics_elided_nested(pthread_mutex_t *mutex, const void *caller);
+void statistics_elided_nested(const void *lock, const void *caller);
 
 /* The outermost transaction has committed: with it, one elided section and all that it noted. */
 void statistics_committed(void);
 
 /* The outermost transaction, which was to elide this lock, has aborted. */
-void statistics_aborted(pthread_mutex_t *mutex, const void *caller, enum statistics_abort cause);
+void statistics_aborted(const void *lock, const void *caller, enum statistics_abort cause);
 
 /*
  * Takes over the setting of that name (TTS_STATS, TTSTLE_STATS): counts from now on, reports at

@@ -150,7 +150,7 @@ static void write_columns(struct report *report, bool elides)
     if (elides)
         report_format(report, " %8s %9s %5s %9s %9s %9s %9s", "elided %", "aborts", "%", "conflict",
                       "capacity", "explicit", "other");
-    report_format(report, "  %-14s  first locked by\n", "lock");
+    report_format(report, "  %-6s  %-14s  first locked by\n", "kind", "lock");
 }
 
 static void write_counts(struct report *report, const struct lock_row *row,
@@ -194,7 +194,8 @@ static void write_locks(struct report *report, const struct statistics_facts *fa
     write_columns(report, elides);
     for (unsigned i = 0; i < ranking->count; i++) {
         write_counts(report, &ranking->top[i], &ranking->total, elides);
-        report_format(report, "  %14p  ", ranking->top[i].lock);
+        report_format(report, "  %-6s  %14p  ", lock_kind_name(lock_key_kind(ranking->top[i].lock)),
+                      lock_key_address(ranking->top[i].lock));
         write_caller(report, ranking->top[i].first_caller);
     }
     if (lock_row_acquisitions(&ranking->others) != 0 || lock_row_aborts(&ranking->others) != 0 ||
