@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * The futex system call, process-private, as three functions. They do not touch errno and do not
+ * The futex system call, process-private, as four functions. They do not touch errno and do not
  * go through libc's syscall(): that one is declared never to throw, and a thread cancelled in it
  * would skip its clean-up handlers.
  */
@@ -10,6 +10,7 @@
 
 #include "base/system_call.h"
 
+#include <limits.h>
 #include <linux/futex.h>
 #include <stddef.h>
 #include <time.h>
@@ -49,6 +50,12 @@ static inline int futex_wait_until(int *word, int value, clockid_t clock,
 static inline void futex_wake_one(int *word)
 {
     (void)futex_call(word, FUTEX_WAKE_PRIVATE, 1, NULL, 0);
+}
+
+/* Wakes all sleepers. */
+static inline void futex_wake_all(int *word)
+{
+    (void)futex_call(word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, 0);
 }
 
 #endif

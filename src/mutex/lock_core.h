@@ -10,6 +10,8 @@
 #define MPLACE_LOCK_CORE_H
 
 #include "mutex/mutex_layout.h"
+#include "mutex/rwlock/rwlock_layout.h"
+#include "mutex/spin_lock/spin_layout.h"
 
 #include <time.h>
 
@@ -33,6 +35,12 @@ static inline int lock_core_acquire_until(pthread_mutex_t *mutex, clockid_t cloc
 
 /* Frees the word and wakes a sleeper. The mutex may be gone when this returns. */
 static inline void lock_core_release(pthread_mutex_t *mutex);
+
+/*
+ * Rwlocks and spin locks are waited for in one way only, so every core includes the one physical
+ * lock that there is of each, and the front uses it by its own names: tts_lock/tts_rwlock.h,
+ * tts_lock/tts_spin_lock.h.
+ */
 
 /*
  * ---- elision; a core without it answers false and does nothing ----
@@ -61,6 +69,21 @@ static inline bool lock_core_try_elide(pthread_mutex_t *mutex, unsigned kind, co
  * front calls it when the word reads free. False: nothing was elided, the mutex is not locked.
  */
 static inline bool lock_core_end_elided(pthread_mutex_t *mutex, unsigned kind);
+
+/*
+ * The same three for rwlocks and spin locks. Each but lock_core_end_elided may be asked for a lock
+ * in any state. An elided rwlock that the same thread locks again, to write or as its writer, does
+ * not return: only a physical run gets libc's answer to that.
+ */
+static inline bool lock_core_elide_rwlock(pthread_rwlock_t *rwlock, enum rwlock_side side,
+                                          const void *caller);
+static inline bool lock_core_try_elide_rwlock(pthread_rwlock_t *rwlock, enum rwlock_side side,
+                                              const void *caller);
+static inline bool lock_core_end_elided_rwlock(pthread_rwlock_t *rwlock);
+
+static inline bool lock_core_elide_spin_lock(pthread_spinlock_t *lock, const void *caller);
+static inline bool lock_core_try_elide_spin_lock(pthread_spinlock_t *lock, const void *caller);
+static inline bool lock_core_end_elided_spin_lock(pthread_spinlock_t *lock);
 
 /* Whether the caller runs inside a transaction. */
 static inline bool lock_core_in_transaction(void);

@@ -8,6 +8,8 @@
 #define MPLACE_TTS_CORE_H
 
 #include "tts_lock/tts.h"
+#include "tts_lock/tts_rwlock.h"
+#include "tts_lock/tts_spin_lock.h"
 
 static inline bool lock_core_try(pthread_mutex_t *mutex)
 {
@@ -60,6 +62,50 @@ static inline bool lock_core_end_elided(pthread_mutex_t *mutex, unsigned kind)
 {
     (void)mutex;
     (void)kind;
+    return false;
+}
+
+static inline bool lock_core_elide_rwlock(pthread_rwlock_t *rwlock, enum rwlock_side side,
+                                          const void *caller)
+{
+    (void)rwlock;
+    (void)side;
+    (void)caller;
+    return false;
+}
+
+static inline bool lock_core_try_elide_rwlock(pthread_rwlock_t *rwlock, enum rwlock_side side,
+                                              const void *caller)
+{
+    (void)rwlock;
+    (void)side;
+    (void)caller;
+    return false;
+}
+
+static inline bool lock_core_end_elided_rwlock(pthread_rwlock_t *rwlock)
+{
+    (void)rwlock;
+    return false;
+}
+
+static inline bool lock_core_elide_spin_lock(pthread_spinlock_t *lock, const void *caller)
+{
+    (void)lock;
+    (void)caller;
+    return false;
+}
+
+static inline bool lock_core_try_elide_spin_lock(pthread_spinlock_t *lock, const void *caller)
+{
+    (void)lock;
+    (void)caller;
+    return false;
+}
+
+static inline bool lock_core_end_elided_spin_lock(pthread_spinlock_t *lock)
+{
+    (void)lock;
     return false;
 }
 

@@ -8,6 +8,8 @@
 #define MPLACE_TTSTLE_CORE_H
 
 #include "tts_lock/tts.h"
+#include "tts_lock/tts_rwlock.h"
+#include "tts_lock/tts_spin_lock.h"
 #include "ttstle_lock/elision.h"
 
 static inline bool lock_core_elides(void)
@@ -45,6 +47,40 @@ static inline bool lock_core_end_elided(pthread_mutex_t *mutex, unsigned kind)
     if ((kind & KIND_NO_ELISION) || !lock_core_in_transaction())
         return false;
     return elision_leave(mutex);
+}
+
+static inline bool lock_core_elide_rwlock(pthread_rwlock_t *rwlock, enum rwlock_side side,
+                                          const void *caller)
+{
+    return lock_core_elides() && elision_enter_rwlock(rwlock, side, ELISION_MAY_WAIT, caller);
+}
+
+static inline bool lock_core_try_elide_rwlock(pthread_rwlock_t *rwlock, enum rwlock_side side,
+                                              const void *caller)
+{
+    lock_core_leave_transaction();
+    return lock_core_elides() && elision_enter_rwlock(rwlock, side, ELISION_NEVER_WAIT, caller);
+}
+
+static inline bool lock_core_end_elided_rwlock(pthread_rwlock_t *rwlock)
+{
+    return lock_core_in_transaction() && elision_leave_rwlock(rwlock);
+}
+
+static inline bool lock_core_elide_spin_lock(pthread_spinlock_t *lock, const void *caller)
+{
+    return lock_core_elides() && elision_enter_spin_lock(lock, ELISION_MAY_WAIT, caller);
+}
+
+static inline bool lock_core_try_elide_spin_lock(pthread_spinlock_t *lock, const void *caller)
+{
+    lock_core_leave_transaction();
+    return lock_core_elides() && elision_enter_spin_lock(lock, ELISION_NEVER_WAIT, caller);
+}
+
+static inline bool lock_core_end_elided_spin_lock(pthread_spinlock_t *lock)
+{
+    return lock_core_in_transaction() && elision_leave_spin_lock(lock);
 }
 
 /* A transaction may take a free lock physically; it must not wait for a held one. */

@@ -10,6 +10,8 @@
 #define MPLACE_ELISION_H
 
 #include "mutex/mutex_layout.h"
+#include "mutex/rwlock/rwlock_layout.h"
+#include "mutex/spin_lock/spin_layout.h"
 #include "ttstle_lock/retry_policy.h"
 
 /* The back end; unit tests name their scripted one. */
@@ -41,5 +43,17 @@ bool elision_enter(pthread_mutex_t *mutex, enum elision_waiting waiting, const v
 /* Ends an elided section of this lock; false: there is none. Requires htm_usable and htm_active().
  */
 bool elision_leave(const pthread_mutex_t *mutex);
+
+/*
+ * The same for rwlocks that are not process-shared and for spin locks. Readers and writers of a
+ * rwlock elide alike: it must be wholly free. An elided rwlock that is entered again for writing,
+ * or by its writer, leaves the transaction. A rwlock is never waited for without bound.
+ */
+bool elision_enter_rwlock(pthread_rwlock_t *rwlock, enum rwlock_side side,
+                          enum elision_waiting waiting, const void *caller);
+bool elision_leave_rwlock(pthread_rwlock_t *rwlock);
+bool elision_enter_spin_lock(pthread_spinlock_t *lock, enum elision_waiting waiting,
+                             const void *caller);
+bool elision_leave_spin_lock(pthread_spinlock_t *lock);
 
 #endif

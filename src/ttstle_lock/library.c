@@ -9,6 +9,7 @@
  */
 #include "mplace.h"
 #include "mutex/next_mutex.h"
+#include "mutex/rwlock/next_rwlock.h"
 #include "mutex/statistics/statistics.h"
 #include "mutex/thread_id.h"
 #include "tts_lock/tts.h"
@@ -32,6 +33,7 @@ __attribute__((constructor)) static void start(void)
     elision_read_settings();
     statistics_read_setting("TTSTLE_STATS");
     next_mutex_resolve();
+    next_rwlock_resolve();
     condition_resolve();
     (void)pthread_atfork(thread_id_before_fork, thread_id_after_fork, after_fork_in_child);
     verdict = rtm_probe();

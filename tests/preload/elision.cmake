@@ -1,7 +1,7 @@
 # Programs whose critical sections a library may run as transactions: what POSIX promises must hold
 # all the same. Each runs plain, so that it tests POSIX and not us, under tts, and under ttstle.
 # Where ttstle has transactions they also demand that sections were elided.
-set(elision_programs condition nesting lifetime signal unwind random)
+set(elision_programs condition nesting lifetime signal unwind random rwlock)
 foreach(program ${elision_programs})
     add_executable(elision_${program} elision_${program}.c)
 endforeach()
@@ -41,6 +41,7 @@ foreach(library tts ttstle)
     elision_test(condition.${library}.spin "${environment}" elision_condition 1 2)
     elision_test(random.${library}.spin "${environment}" elision_random 1 1000)
     elision_test(nesting.${library}.spin "${environment}" elision_nesting)
+    elision_test(rwlock.${library}.spin "${environment}" elision_rwlock)
     elision_test(lifetime.${library}.spin "${environment}" elision_lifetime)
 endforeach()
 

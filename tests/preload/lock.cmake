@@ -3,7 +3,7 @@
 include(CheckLanguage)
 
 set(lock_programs errors deadlines bytes exclusion condition cancel fork atfork foreign shared c11
-    c11_errors versions)
+    c11_errors versions rwlock rwlock_storm rwlock_life spin)
 # Each program lock_NAME without a library, and under both with each way to wait.
 function(lock_tests)
     foreach(program ${ARGN})
@@ -28,7 +28,9 @@ if(CMAKE_CXX_COMPILER)
     enable_language(CXX)
     add_executable(lock_cxx lock_cxx.cpp)
     set_target_properties(lock_cxx PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
-    list(APPEND lock_programs cxx)
+    add_executable(lock_rwlock_cxx lock_rwlock_cxx.cpp)
+    set_target_properties(lock_rwlock_cxx PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
+    list(APPEND lock_programs cxx rwlock_cxx)
 else()
     add_test(NAME preload.lock_cxx COMMAND sh -c "echo 'no C++ compiler: not tried'; exit 77")
     set_tests_properties(preload.lock_cxx PROPERTIES LABELS preload SKIP_RETURN_CODE 77)
@@ -63,6 +65,12 @@ endforeach()
 list(APPEND lock_exports pthread_mutex_timedlock pthread_mutex_clocklock pthread_mutex_consistent
      pthread_mutex_consistent_np pthread_mutex_getprioceiling pthread_mutex_setprioceiling
      mtx_destroy mtx_lock mtx_trylock mtx_timedlock mtx_unlock)
+foreach(function rdlock wrlock tryrdlock trywrlock unlock)
+    list(APPEND lock_exports pthread_rwlock_${function} __pthread_rwlock_${function})
+endforeach()
+list(APPEND lock_exports pthread_rwlock_timedrdlock pthread_rwlock_timedwrlock
+     pthread_rwlock_clockrdlock pthread_rwlock_clockwrlock
+     pthread_spin_lock pthread_spin_trylock pthread_spin_unlock)
 set(lock_exports_tts ${lock_exports})
 set(lock_exports_ttstle ${lock_exports} pthread_cond_wait pthread_cond_timedwait
                         pthread_cond_clockwait cnd_wait cnd_timedwait)

@@ -8,6 +8,7 @@
 #include "lock_check.h"
 
 #include <dlfcn.h>
+#include <stdint.h>
 #include <sys/wait.h>
 
 enum { PAIRS = 1000, SHORT_THREADS = 2000, MANY = 5000, SECTIONS = 20 };
@@ -185,6 +186,59 @@ static void aborts(void)
     }
 }
 
+/* ---- a lock of each kind ---- */
+
+enum { READS = 30, WRITES = 12, SPINS = 7 };
+static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_spinlock_t spin;
+
+static __attribute__((noinline)) void read_table(void)
+{
+    CHECK_EQUAL(pthread_rwlock_rdlock(&table), 0);
+}
+
+static __attribute__((noinline)) void spin_once(void)
+{
+    CHECK_EQUAL(pthread_spin_lock(&spin), 0);
+}
+
+/* Where the mutex of the same address was locked before, and is no more. */
+static void kinds(void)
+{
+    struct timespec past = {.tv_sec = 1};
+    union {
+        pthread_mutex_t mutex;
+        pthread_rwlock_t rwlock;
+    } place = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+    for (int i = 0; i < READS; i++) {
+        read_table();
+        CHECK_EQUAL(pthread_rwlock_unlock(&table), 0);
+    }
+    for (int i = 0; i < WRITES; i++) {
+        CHECK_EQUAL(i % 2 ? pthread_rwlock_wrlock(&table) : pthread_rwlock_trywrlock(&table), 0);
+        if (i == 0) /* each asks, in vain, and the second one waits for its deadline */
+            CHECK_EQUAL(pthread_rwlock_tryrdlock(&table), EBUSY);
+        CHECK_EQUAL(pthread_rwlock_unlock(&table), 0);
+    }
+    CHECK_EQUAL(pthread_rwlock_rdlock(&table), 0);
+    CHECK_EQUAL(pthread_rwlock_timedwrlock(&table, &past), ETIMEDOUT);
+    CHECK_EQUAL(pthread_rwlock_unlock(&table), 0);
+
+    CHECK_EQUAL(pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE), 0);
+    for (int i = 0; i < SPINS; i++) {
+        spin_once();
+        CHECK_EQUAL(pthread_spin_unlock(&spin), 0);
+    }
+
+    CHECK_EQUAL(pthread_mutex_lock(&place.mutex), 0);
+    CHECK_EQUAL(pthread_mutex_unlock(&place.mutex), 0);
+    CHECK_EQUAL(pthread_rwlock_init(&place.rwlock, NULL), 0);
+    CHECK_EQUAL(pthread_rwlock_rdlock(&place.rwlock), 0);
+    CHECK_EQUAL(pthread_rwlock_unlock(&place.rwlock), 0);
+    dprintf(STDOUT_FILENO, "%p %p %p\n", (void *)&table, (void *)(uintptr_t)&spin, (void *)&place);
+}
+
 int main(int argument_count, char **arguments)
 {
     const char *mode = argument_count >= 2 ? arguments[1] : "";
@@ -208,6 +262,8 @@ int main(int argument_count, char **arguments)
         exit_while_others_lock();
     else if (strcmp(mode, "aborts") == 0)
         aborts();
+    else if (strcmp(mode, "kinds") == 0)
+        kinds();
     else
         return 2;
     return 0;

@@ -21,6 +21,7 @@ runner = sys.argv[5:]
 setting = name.upper() + "_STATS"
 scratch = tempfile.mkdtemp()
 PAIRS, SHORT_THREADS, MANY, SECTIONS = 1000, 2000, 5000, 20
+READS, WRITES, SPINS = 30, 12, 7
 CAUSES = ["conflict", "capacity", "explicit", "nested", "debug", "other"]
 
 
@@ -195,5 +196,21 @@ if elides(report):
 check(locks[big]["acquisitions"] == locks[waiting]["acquisitions"] == SECTIONS, "each section once")
 check(locks[quiet]["acquisitions"] == PAIRS + SECTIONS, "nested ones count too")
 caller_is(locks[big], "lock_big_section", program)
+
+# Locks of each kind, two of them at one address one after the other.
+report, _, (_, _, _, _, table, spin, place) = reported("kinds")
+kinds = {(lock["address"], lock["kind"]): lock for lock in report["locks"]}
+check(sorted(kinds) == sorted([(table, "rwlock"), (spin, "spin"), (place, "mutex"),
+                               (place, "rwlock")]), f"locks and their kinds: {sorted(kinds)}")
+check(kinds[table, "rwlock"]["acquisitions"] == READS + WRITES + 1, "reads and writes together")
+check(kinds[table, "rwlock"]["waits"] >= 1, "an attempt until a deadline is a wait")
+check(kinds[spin, "spin"]["acquisitions"] == SPINS, "spin locks are counted")
+check(kinds[place, "mutex"]["acquisitions"] == kinds[place, "rwlock"]["acquisitions"] == 1,
+      "what two kinds of locks did in one place stays apart")
+caller_is(kinds[table, "rwlock"], "read_table", program)
+caller_is(kinds[spin, "spin"], "spin_once", program)
+_, text = run("1", "kinds")
+for kind, address in [("rwlock", "read_table"), ("spin", "spin_once")]:
+    check(re.search(rf"  {kind} +0x[0-9a-f]+  {address}\+", text), f"{kind} in the text: {text}")
 
 shutil.rmtree(scratch)

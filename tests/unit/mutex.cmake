@@ -13,6 +13,8 @@ function(mplace_front_unit_test name)
     mplace_unit_test(${name} ${ARGN} mutex_fake_htm.c ${tts}/tts.c ${ttstle}/elision.c
                      ${ttstle}/condition.c ${ttstle}/retry_policy.c ${front}/interpose.c
                      ${front}/c11.c ${front}/front.c ${front}/next_mutex.c ${front}/statistics/statistics.c
+                     ${front}/rwlock/rwlock.c ${front}/rwlock/next_rwlock.c ${front}/spin_lock/spin_lock.c
+                     ${tts}/tts_rwlock.c
                      ${front}/thread_id.c)
     include(${front}/statistics/statistics.cmake)
     target_sources(${name} PRIVATE ${MPLACE_LOCK_STATISTICS_SOURCES})
@@ -28,6 +30,15 @@ function(mplace_front_unit_test name)
     foreach(function destroy lock trylock timedlock unlock)
         target_compile_definitions(${name} PRIVATE mtx_${function}=front_mtx_${function})
     endforeach()
+    foreach(function rdlock wrlock tryrdlock trywrlock timedrdlock timedwrlock clockrdlock
+                     clockwrlock unlock)
+        target_compile_definitions(
+            ${name} PRIVATE pthread_rwlock_${function}=front_rwlock_${function}
+                            __pthread_rwlock_${function}=front_rwlock_${function}_second_name)
+    endforeach()
+    foreach(function lock trylock unlock)
+        target_compile_definitions(${name} PRIVATE pthread_spin_${function}=front_spin_${function})
+    endforeach()
     foreach(function wait timedwait clockwait)
         target_compile_definitions(${name} PRIVATE pthread_cond_${function}=front_cond_${function}
                                                    cnd_${function}=front_cnd_${function})
@@ -40,6 +51,8 @@ endfunction()
 mplace_front_unit_test(mutex_elision_test mutex_elision_test.c)
 mplace_front_unit_test(mutex_front_test mutex_front_test.c)
 mplace_front_unit_test(mutex_c11_test mutex_c11_test.c)
+mplace_front_unit_test(mutex_rwlock_test mutex_rwlock_test.c)
+mplace_front_unit_test(mutex_spin_lock_test mutex_spin_lock_test.c)
 mplace_front_unit_test(mutex_statistics_elision_test mutex_statistics_elision_test.c)
 
 include(${front}/statistics/statistics.cmake)

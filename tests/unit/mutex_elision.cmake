@@ -2,7 +2,7 @@
 foreach(claim nesting adaptive elision_counts)
     mplace_front_unit_test(mutex_${claim}_test mutex_${claim}_test.c)
 endforeach()
-foreach(claim elision nesting adaptive)
+foreach(claim elision nesting adaptive rwlock spin_lock)
     target_compile_options(mutex_${claim}_test
                            PRIVATE -include ${CMAKE_CURRENT_SOURCE_DIR}/mutex_fake_pause.h)
 endforeach()
