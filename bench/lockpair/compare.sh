@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# The lock libraries against libc's mutexes, in one command: lock and unlock pairs (lockpair) and
+# The lock libraries against libc's locks, in one command: lock and unlock pairs (lockpair) and
 # programs that live by their locks. The runs of one round follow each other directly; each is
 # compared with libc's run of its own round, so that what else the machine does hits all alike. The
 # tables give medians and quartiles of these ratios.
@@ -17,13 +17,15 @@ usage: bench/lockpair/compare.sh [OPTION]... [WORKLOAD]...
   --runs N       rounds (default 7)
   --out FILE     keep the single runs there, separated by tabs
 
-WORKLOAD, default all of these but the last:
-  THREADS/IDLE/INSIDE/OUTSIDE   lockpair with these options, threads pinned, a second a run
+WORKLOAD, default all of these but the last two:
+  THREADS/IDLE/INSIDE/OUTSIDE   lockpair with these options, threads pinned, a second a run; with
+                   TYPE: before them, its --type
   queue            python3, 2 threads that put and 2 that get on one queue.Queue(16)
   rocksdb2         db_bench readrandom, 2 threads; rocksdb8: 8 threads
   sysbench-mutex   8 threads; sysbench-threads: 8 threads that yield while they hold a lock
   stress-ng        --mutex with 8 threads
   pairs, programs  all of one sort
+  kinds            pairs of rwlocks and spin locks
   waits            how evenly threads are served, and how long the unluckiest had to wait
 
 What is not installed is left out by name. Settings such as TTS_WAIT come from the environment. A
@@ -40,6 +42,8 @@ die()
 pairs=(1/0/0/0 1/1/0/0 2/0/0/0 2/0/100/400 2/0/1000/1000 2/0/5000/5000
     4/0/0/0 4/0/100/400 4/0/1000/1000 4/0/5000/5000
     8/0/0/0 8/0/100/400 8/0/1000/1000 8/0/5000/5000)
+kinds=(read:1/1/0/0 write:1/1/0/0 mixed:1/1/0/0 spin:1/1/0/0 read:2/0/0/0 mixed:2/0/0/0
+    read:2/0/100/400 write:2/0/100/400 mixed:2/0/100/400 spin:2/0/100/400)
 programs=(queue rocksdb2 rocksdb8 sysbench-mutex sysbench-threads stress-ng)
 # Threads, inside, outside.
 waits=(2/0/0/0 8/0/0/0 8/0/100/400 8/0/1000/1000 8/0/20000/2000)
@@ -59,10 +63,11 @@ while [[ $# -gt 0 ]]; do
     --help | -h) usage; exit 0 ;;
     -*) die "unknown option '$1' (--help)" ;;
     pairs) workloads+=("${pairs[@]}"); shift ;;
+    kinds) workloads+=("${kinds[@]}"); shift ;;
     programs) workloads+=("${programs[@]}"); shift ;;
     waits) workloads+=("${waits[@]/#/wait:}"); shift ;;
     *)
-        [[ $1 =~ ^[0-9]+/[0-9]+/[0-9]+/[0-9]+$ || " ${programs[*]} " == *" $1 "* ]] ||
+        [[ $1 =~ ^((read|write|mixed|spin|normal|recursive|errorcheck|adaptive):)?[0-9]+/[0-9]+/[0-9]+/[0-9]+$ || " ${programs[*]} " == *" $1 "* ]] ||
             die "unknown workload '$1' (--help)"
         workloads+=("$1")
         shift
@@ -170,8 +175,11 @@ rate_of()
 measure_pair()
 {
     local threads idle inside outside options=(--pin)
-    IFS=/ read -r threads idle inside outside <<<"${1#wait:}"
-    [[ $1 != wait:* ]] || options+=(--waits)
+    IFS=/ read -r threads idle inside outside <<<"${1#*:}"
+    case $1 in
+    wait:*) options+=(--waits) ;;
+    *:*) options+=(--type "${1%%:*}") ;;
+    esac
     LD_PRELOAD=$3 "$build/bin/lockpair" --csv "${options[@]}" --threads "$threads" --idle "$idle" \
         --inside "$inside" --outside "$outside" >"$work/output" || exit 1
     # By name where there are names: the label comes from the library that is loaded.

@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * What one lock and unlock of a pthread mutex cost: alone, and contended by threads that work
- * inside and outside of the critical section. Beside the rate it shows what the rate was bought
- * with: CPU time, context switches, how evenly the threads were served and, if asked, how long the
- * one that waited longest had to wait.
+ * What one lock and unlock of a pthread mutex, rwlock or spin lock cost: alone, and contended by
+ * threads that work inside and outside of the critical section. Beside the rate it shows what the
+ * rate was bought with: CPU time, context switches, how evenly the threads were served and, if
+ * asked, how long the one that waited longest had to wait.
  *
- * Every section adds one to a plain counter; the run fails unless the counter is the sum of what
- * the threads counted for themselves.
+ * Every section but a reader's adds one to a plain counter; the run fails unless the counter is the
+ * sum of what the threads counted for themselves. A reader's section reads it.
  *
  * The lock library's statistics are left alone: reading them would start the counting, and the
  * counting is not what is to be measured here.
@@ -60,7 +60,8 @@ static const struct option options[] = {
      .given = &choices.operations_given,
      .help = "sections a thread, in place of a time"},
     {.name = "type", .kind = OPTION_TEXT, .value_name = "TYPE", .target = &choices.type,
-     .help = "normal, recursive, errorcheck or adaptive (default normal)"},
+     .help = "a mutex: normal, recursive, errorcheck or adaptive; a rwlock: read, write or mixed "
+             "(one in 8 writes); or spin (default normal)"},
     {.name = "seed", .kind = OPTION_NUMBER, .value_name = "N",
      .least = 0, .greatest = UINT64_MAX, .target = &choices.seed,
      .help = "of the work outside (default 1)"},
@@ -78,12 +79,18 @@ enum { OPTION_COUNT = sizeof options / sizeof *options };
 
 /* The mutex and what it protects are on lines of their own, as in a program that takes care. */
 static alignas(2 * LINE) pthread_mutex_t mutex;
+static alignas(2 * LINE) pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static alignas(2 * LINE) pthread_spinlock_t spin_lock;
 static alignas(2 * LINE) uint64_t protected_counter;
 static alignas(2 * LINE) bool stop; /* set by the alarm's handler; relaxed: it carries no data */
+
+/* What --type asks for. */
+static enum locking { MUTEX, READ, WRITE, MIXED, SPIN } locking;
 
 struct worker {
     pthread_t thread;
     uint64_t sections;
+    uint64_t writes; /* those of them that added to the counter */
     uint64_t longest_wait_ns;
     uint64_t seed;
     uint64_t residue; /* of the work: keeps the compiler from dropping it */
@@ -109,11 +116,45 @@ static inline uint64_t work(uint64_t value, uint64_t steps)
     return value;
 }
 
-static void lock_and_time(struct worker *worker)
+/* The lock is a constant in each of the measured loops. */
+#define LOOP_INLINE inline __attribute__((always_inline))
+
+static LOOP_INLINE void lock(enum locking which, bool writes)
+{
+    switch (which) {
+    case MUTEX:
+        pthread_mutex_lock(&mutex);
+        break;
+    case SPIN:
+        pthread_spin_lock(&spin_lock);
+        break;
+    default:
+        if (writes)
+            pthread_rwlock_wrlock(&rwlock);
+        else
+            pthread_rwlock_rdlock(&rwlock);
+    }
+}
+
+static LOOP_INLINE void unlock(enum locking which)
+{
+    switch (which) {
+    case MUTEX:
+        pthread_mutex_unlock(&mutex);
+        break;
+    case SPIN:
+        pthread_spin_unlock(&spin_lock);
+        break;
+    default:
+        pthread_rwlock_unlock(&rwlock);
+    }
+}
+
+static LOOP_INLINE void lock_and_time(enum locking which, bool writes, struct worker *worker)
 {
     uint64_t before = clock_ns(CLOCK_MONOTONIC);
 
-    pthread_mutex_lock(&mutex);
+    lock(which, writes);
     uint64_t waited = clock_ns(CLOCK_MONOTONIC) - before;
     if (waited > worker->longest_wait_ns)
         worker->longest_wait_ns = waited;
@@ -123,32 +164,74 @@ static void lock_and_time(struct worker *worker)
  * The measured loop. inside and outside are loaded before it, so that without them it is a lock, an
  * increment, an unlock and two tests.
  */
-static __attribute__((noinline)) void lock_and_unlock(struct worker *worker)
+static LOOP_INLINE void loop(enum locking which, struct worker *worker)
 {
     const uint64_t inside = choices.inside, outside = choices.outside;
     const uint64_t most = choices.operations_given ? choices.operations : UINT64_MAX;
     const bool waits = choices.waits;
-    uint64_t value = worker->seed, sections = 0;
+    uint64_t value = worker->seed, sections = 0, reads = 0;
 
     while (sections < most && !__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+        const bool writes = which != READ && (which != MIXED || sections % 8 == 7);
+
         if (waits)
-            lock_and_time(worker);
+            lock_and_time(which, writes, worker);
         else
-            pthread_mutex_lock(&mutex);
+            lock(which, writes);
         /* Read first and written last: whoever comes in between is not counted. */
         uint64_t counted = protected_counter;
         __asm__ volatile("" : "+r"(counted));
         value = work(value, inside);
         __asm__ volatile("" : "+r"(counted) : "r"(value));
-        protected_counter = counted + 1;
-        pthread_mutex_unlock(&mutex);
+        if (writes)
+            protected_counter = counted + 1;
+        else
+            reads++;
+        unlock(which);
         sections++;
         /* Not the same each time, or the threads would fall into step. */
         if (outside != 0)
             value = work(value, random_below(&worker->seed, 2 * outside + 1));
     }
     worker->sections = sections;
+    worker->writes = sections - reads;
     worker->residue = value;
+}
+
+static __attribute__((noinline)) void loop_over_mutex(struct worker *worker)
+{
+    loop(MUTEX, worker);
+}
+
+static __attribute__((noinline)) void loop_reading(struct worker *worker)
+{
+    loop(READ, worker);
+}
+
+static __attribute__((noinline)) void loop_writing(struct worker *worker)
+{
+    loop(WRITE, worker);
+}
+
+static __attribute__((noinline)) void loop_mixed(struct worker *worker)
+{
+    loop(MIXED, worker);
+}
+
+static __attribute__((noinline)) void loop_spinning(struct worker *worker)
+{
+    loop(SPIN, worker);
+}
+
+static void lock_and_unlock(struct worker *worker)
+{
+    static void (*const loops[])(struct worker *) = {[MUTEX] = loop_over_mutex,
+                                                     [READ] = loop_reading,
+                                                     [WRITE] = loop_writing,
+                                                     [MIXED] = loop_mixed,
+                                                     [SPIN] = loop_spinning};
+
+    loops[locking](worker);
 }
 
 /* Best effort: the CPUs were ours when they were asked for. Allocates nothing. */
@@ -204,8 +287,13 @@ static int complain(int status, const char *text)
     return status;
 }
 
-static bool make_mutex(void)
+/* The lock that --type names. */
+static bool make_lock(void)
 {
+    static const struct {
+        const char *name;
+        enum locking locking;
+    } others[] = {{"read", READ}, {"write", WRITE}, {"mixed", MIXED}, {"spin", SPIN}};
     static const struct {
         const char *name;
         int type;
@@ -214,6 +302,12 @@ static bool make_mutex(void)
                  {"adaptive", PTHREAD_MUTEX_ADAPTIVE_NP}};
     pthread_mutexattr_t attributes;
 
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (strcmp(choices.type, others[i].name) == 0) {
+            locking = others[i].locking;
+            return pthread_spin_init(&spin_lock, PTHREAD_PROCESS_PRIVATE) == 0;
+        }
+    }
     /* As most programs have it: an explicit PTHREAD_MUTEX_NORMAL would forbid elision. */
     if (strcmp(choices.type, "normal") == 0)
         return pthread_mutex_init(&mutex, NULL) == 0;
@@ -227,7 +321,7 @@ static bool make_mutex(void)
 }
 
 struct result {
-    uint64_t sections, least, most, longest_wait_ns;
+    uint64_t sections, writes, least, most, longest_wait_ns;
     uint64_t nanoseconds, cpu_nanoseconds;
     long sleeps, preemptions; /* voluntary and involuntary context switches */
     bool intact;
@@ -286,6 +380,7 @@ static void sum_up(const struct worker *workers, struct result *result)
         const struct worker *worker = &workers[i];
 
         result->sections += worker->sections;
+        result->writes += worker->writes;
         if (worker->sections < result->least)
             result->least = worker->sections;
         if (worker->sections > result->most)
@@ -293,7 +388,7 @@ static void sum_up(const struct worker *workers, struct result *result)
         if (worker->longest_wait_ns > result->longest_wait_ns)
             result->longest_wait_ns = worker->longest_wait_ns;
     }
-    result->intact = protected_counter == result->sections;
+    result->intact = protected_counter == result->writes;
 }
 
 static void print_csv(const struct labels *labels, const struct result *result)
@@ -325,7 +420,7 @@ static void print_text(const struct labels *labels, const struct result *result)
     double sections = (double)result->sections;
     double average = sections / (double)choices.threads;
 
-    printf("lockpair: %" PRIu64 " thread%s and %" PRIu64 " idle, %s mutex, %" PRIu64
+    printf("lockpair: %" PRIu64 " thread%s and %" PRIu64 " idle, %s lock, %" PRIu64
            " steps inside, %" PRIu64 " outside, seed %" PRIu64 "\n",
            choices.threads, choices.threads == 1 ? "" : "s", choices.idle, choices.type,
            choices.inside, choices.outside, choices.seed);
@@ -355,8 +450,10 @@ static int measure(void)
     struct result result = {0};
 
     labels_read(&labels);
-    if (!make_mutex())
-        return complain(EXIT_BAD_ARGUMENT, "--type is normal, recursive, errorcheck or adaptive");
+    if (!make_lock())
+        return complain(EXIT_BAD_ARGUMENT,
+                        "--type is normal, recursive, errorcheck, adaptive, read, "
+                        "write, mixed or spin");
     struct worker *workers = pages_map(choices.threads, sizeof *workers);
     if (workers == NULL || pthread_barrier_init(&start_line, NULL, (unsigned)choices.threads) != 0)
         return complain(EXIT_WRONG, strerror(errno));
@@ -369,7 +466,7 @@ static int measure(void)
         snprintf(text, sizeof text,
                  "no mutual exclusion: %" PRIu64 " sections counted one by one, %" PRIu64
                  " in the protected counter",
-                 result.sections, protected_counter);
+                 result.writes, protected_counter);
         return complain(EXIT_WRONG, text);
     }
     if (choices.csv)
@@ -386,7 +483,7 @@ int main(int argc, char **argv)
     switch (options_parse(options, OPTION_COUNT, argc, argv, complaint, sizeof complaint)) {
     case OPTIONS_HELP:
         options_help(stdout, "lockpair",
-                     "Measures a pthread mutex: rate, CPU time and fairness of critical sections.",
+                     "Measures a pthread lock: rate, CPU time and fairness of critical sections.",
                      options, OPTION_COUNT);
         return EXIT_SUCCESS;
     case OPTIONS_BAD:

@@ -33,7 +33,7 @@ the_loaded_lock_is_named()
 every_section_is_counted()
 {
     local type
-    for type in normal recursive errorcheck adaptive; do
+    for type in normal recursive errorcheck adaptive read write mixed spin; do
         [[ $(column sections --threads 5 --idle 2 --operations 2000 --type "$type" --inside 3 \
             --outside 20 --waits) == 10000 ]] || fail "$type: 5 threads of 2000 sections are not 10000"
     done
