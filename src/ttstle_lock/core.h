@@ -11,6 +11,7 @@
 #include "tts_lock/tts_rwlock.h"
 #include "tts_lock/tts_spin_lock.h"
 #include "ttstle_lock/elision.h"
+#include "ttstle_lock/skip.h"
 
 static inline bool lock_core_elides(void)
 {
@@ -28,9 +29,16 @@ static inline void lock_core_leave_transaction(void)
         htm_abort_physical();
 }
 
+/* lock_core_elides, and at this call site too: one load where TTSTLE_SKIP is unset. */
+static inline bool elides_at(const void *caller)
+{
+    return __builtin_expect(elides_everywhere, 1) ||
+           (lock_core_elides() && skip_lets_elide(caller));
+}
+
 static inline bool lock_core_elide(pthread_mutex_t *mutex, unsigned kind, const void *caller)
 {
-    return lock_core_elides() && !(kind & KIND_NO_ELISION) &&
+    return !(kind & KIND_NO_ELISION) && elides_at(caller) &&
            elision_enter(mutex, ELISION_MAY_WAIT, caller);
 }
 
@@ -38,7 +46,7 @@ static inline bool lock_core_try_elide(pthread_mutex_t *mutex, unsigned kind, co
 {
     /* First, for every kind: a C11 mutex that this thread elides may be tried as a POSIX one. */
     lock_core_leave_transaction();
-    return lock_core_elides() && !(kind & KIND_NO_ELISION) &&
+    return !(kind & KIND_NO_ELISION) && elides_at(caller) &&
            elision_enter(mutex, ELISION_NEVER_WAIT, caller);
 }
 
@@ -52,14 +60,14 @@ static inline bool lock_core_end_elided(pthread_mutex_t *mutex, unsigned kind)
 static inline bool lock_core_elide_rwlock(pthread_rwlock_t *rwlock, enum rwlock_side side,
                                           const void *caller)
 {
-    return lock_core_elides() && elision_enter_rwlock(rwlock, side, ELISION_MAY_WAIT, caller);
+    return elides_at(caller) && elision_enter_rwlock(rwlock, side, ELISION_MAY_WAIT, caller);
 }
 
 static inline bool lock_core_try_elide_rwlock(pthread_rwlock_t *rwlock, enum rwlock_side side,
                                               const void *caller)
 {
     lock_core_leave_transaction();
-    return lock_core_elides() && elision_enter_rwlock(rwlock, side, ELISION_NEVER_WAIT, caller);
+    return elides_at(caller) && elision_enter_rwlock(rwlock, side, ELISION_NEVER_WAIT, caller);
 }
 
 static inline bool lock_core_end_elided_rwlock(pthread_rwlock_t *rwlock)
@@ -69,13 +77,13 @@ static inline bool lock_core_end_elided_rwlock(pthread_rwlock_t *rwlock)
 
 static inline bool lock_core_elide_spin_lock(pthread_spinlock_t *lock, const void *caller)
 {
-    return lock_core_elides() && elision_enter_spin_lock(lock, ELISION_MAY_WAIT, caller);
+    return elides_at(caller) && elision_enter_spin_lock(lock, ELISION_MAY_WAIT, caller);
 }
 
 static inline bool lock_core_try_elide_spin_lock(pthread_spinlock_t *lock, const void *caller)
 {
     lock_core_leave_transaction();
-    return lock_core_elides() && elision_enter_spin_lock(lock, ELISION_NEVER_WAIT, caller);
+    return elides_at(caller) && elision_enter_spin_lock(lock, ELISION_NEVER_WAIT, caller);
 }
 
 static inline bool lock_core_end_elided_spin_lock(pthread_spinlock_t *lock)

@@ -16,6 +16,7 @@
 #include "ttstle_lock/condition.h"
 #include "ttstle_lock/elision.h"
 #include "ttstle_lock/rtm_probe.h"
+#include "ttstle_lock/skip.h"
 
 bool htm_usable;
 
@@ -37,7 +38,9 @@ __attribute__((constructor)) static void start(void)
     condition_resolve();
     (void)pthread_atfork(thread_id_before_fork, thread_id_after_fork, after_fork_in_child);
     verdict = rtm_probe();
+    bool skips = skip_read_setting();
     htm_usable = verdict == RTM_COMMITS;
+    elides_everywhere = htm_usable && !skips;
     statistics_publish("libttstle_lock", rtm_verdict_text(verdict), elision_policy_name(),
                        tts_wait_name());
 }

@@ -35,6 +35,17 @@ foreach(program ${elision_programs})
     endforeach()
 endforeach()
 
+# Call sites that are not to be elided; without the variable, and by the name of no function.
+add_executable(elision_skip elision_skip.c)
+set_target_properties(elision_skip PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+target_include_directories(elision_skip PRIVATE ${CMAKE_SOURCE_DIR}/include)
+target_link_libraries(elision_skip PRIVATE pthread ${CMAKE_DL_LIBS})
+set(skip_claim what_the_setting_names_is_not_elided)
+set(skip_environment "LD_PRELOAD=$<TARGET_FILE:ttstle_lock>;TTSTLE_SKIP=elision_skip:lock_what_is_skipped")
+elision_test(${skip_claim}.plain "" elision_skip)
+elision_test(${skip_claim}.ttstle.unset "LD_PRELOAD=$<TARGET_FILE:ttstle_lock>" elision_skip)
+elision_test(${skip_claim}.ttstle "${skip_environment}" elision_skip)
+
 # Spinning threads burn their time slices wherever threads outnumber CPUs: fewer rounds.
 foreach(library tts ttstle)
     set(environment "LD_PRELOAD=$<TARGET_FILE:${library}_lock>;TTS_WAIT=spin")
@@ -47,6 +58,9 @@ endforeach()
 
 # The same with real transactions, under the emulator. Short programs: 30 to 100 times slower there.
 if(TARGET rtmgrind)
+    add_test(NAME emulated.elision_${skip_claim} COMMAND valgrind --tool=rtmgrind $<TARGET_FILE:elision_skip>)
+    set_tests_properties(emulated.elision_${skip_claim} PROPERTIES LABELS emulated TIMEOUT 300
+        ENVIRONMENT "VALGRIND_LIB=${CMAKE_BINARY_DIR}/lib/mplace/valgrind;${skip_environment}")
     foreach(program ${elision_programs})
         foreach(policy paper adaptive)
             set(test emulated.elision_${program}.${policy})

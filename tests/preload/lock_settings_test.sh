@@ -71,6 +71,16 @@ if [ "$name" = ttstle ]; then
     reports '^ +htm +none \(TTSTLE_HTM=none\)$' TTSTLE_HTM=none
     reports '^ +tx started +0$' TTSTLE_HTM=none
     reports '^ +htm +(native|none \(.+\))$' TTSTLE_HTM=auto
+    for malformed in name :main name: ,a:b a:b,c a:b,,c:d; do
+        complains TTSTLE_SKIP "$malformed" "the default"
+    done
+    # What is not loaded is no mistake; a function that a loaded file has not is one.
+    silent TTSTLE_SKIP=not_loaded:main "$quiet"
+    silent "TTSTLE_SKIP=${quiet##*/}:main,libc.so.6:qsort,$(readlink -f "$quiet"):main," "$quiet"
+    run "TTSTLE_SKIP=${quiet##*/}:main,${quiet##*/}:no_such_function,libc.so.6:no_such" "$quiet"
+    [ "$(wc -l <"$scratch/err")" -eq 2 ] || fail "two functions that are not there: not two lines"
+    grep -q -F "${quiet##*/} has no function no_such_function in" "$scratch/err" ||
+        fail "the function that is not there is not named"
 else
     reports '^ +htm +none$' TTS_WAIT=park
 fi

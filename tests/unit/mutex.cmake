@@ -11,7 +11,7 @@ mplace_unit_test(mutex_policy_test mutex_policy_test.c ${ttstle}/retry_policy.c)
 # mplace_front_unit_test(NAME SOURCE...): the front, the elision core and the scripted back end.
 function(mplace_front_unit_test name)
     mplace_unit_test(${name} ${ARGN} mutex_fake_htm.c ${tts}/tts.c ${ttstle}/elision.c
-                     ${ttstle}/condition.c ${ttstle}/retry_policy.c ${front}/interpose.c
+                     ${ttstle}/condition.c ${ttstle}/skip.c ${ttstle}/retry_policy.c ${front}/interpose.c
                      ${front}/c11.c ${front}/front.c ${front}/next_mutex.c ${front}/statistics/statistics.c
                      ${front}/rwlock/rwlock.c ${front}/rwlock/next_rwlock.c ${front}/spin_lock/spin_lock.c
                      ${tts}/tts_rwlock.c
