@@ -12,7 +12,7 @@
 
 /* A thread's way through its sections. */
 struct progress {
-    UInt depth;   /* mutexes held */
+    UInt depth;   /* locks held */
     UInt section; /* the index of the one it is in; valid if `inside` */
     Bool inside, overflowed;
     UInt lines;
@@ -31,8 +31,21 @@ static const HChar *const locks[] = {"pthread_mutex_lock",
                                      "mtx_lock",
                                      "mtx_trylock",
                                      "mtx_timedlock",
+                                     "pthread_rwlock_rdlock",
+                                     "pthread_rwlock_wrlock",
+                                     "pthread_rwlock_tryrdlock",
+                                     "pthread_rwlock_trywrlock",
+                                     "pthread_rwlock_timedrdlock",
+                                     "pthread_rwlock_timedwrlock",
+                                     "pthread_rwlock_clockrdlock",
+                                     "pthread_rwlock_clockwrlock",
+                                     "pthread_spin_lock",
+                                     "pthread_spin_trylock",
                                      NULL};
-static const HChar *const unlocks[] = {"pthread_mutex_unlock", "mtx_unlock", NULL};
+/* To libc for x86-64 unlocking a spin lock is to make a new one: one function has both names. */
+static const HChar *const unlocks[] = {"pthread_mutex_unlock",  "mtx_unlock",
+                                       "pthread_rwlock_unlock", "pthread_spin_unlock",
+                                       "pthread_spin_init",     NULL};
 static const HChar *const waits[] = {"pthread_cond_wait",      "pthread_cond_timedwait",
                                      "pthread_cond_clockwait", "cnd_wait",
                                      "cnd_timedwait",          NULL};
@@ -132,7 +145,7 @@ void sections_entered(ThreadId thread, struct program_call *call)
 
 void sections_returned(ThreadId thread, const struct program_call *call, UWord result)
 {
-    /* 0 in all of them says that the mutex is held. */
+    /* 0 in all of them says that the lock is held. */
     if (call->kind == SECTION_LOCK && (UInt)result == 0 && progress[thread].depth++ == 0)
         begin(thread, origins_of(call->origin));
 }

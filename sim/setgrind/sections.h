@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Critical sections, from where pthread_mutex_lock returns to where pthread_mutex_unlock is called,
- * the outermost of nested ones, as a transaction in the lock's place would be. One overflows if a
- * line that it wrote has to leave the first-level cache before it ends.
+ * Critical sections of mutexes, rwlocks and spin locks, from where the function that locks returns
+ * to where the one that unlocks is called, the outermost of nested ones, as a transaction in the
+ * lock's place would be. One overflows if a line that it wrote has to leave the first-level cache
+ * before it ends.
  */
 #ifndef SETGRIND_SECTIONS_H
 #define SETGRIND_SECTIONS_H
@@ -12,7 +13,7 @@
 
 #include "program_calls/allocation_calls.h"
 
-/* Watched calls of mutexes, besides those that allocate. */
+/* Watched calls of locks, besides those that allocate. */
 enum section_call {
     SECTION_LOCK = ALLOCATION_KINDS,
     SECTION_UNLOCK,

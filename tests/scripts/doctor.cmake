@@ -27,6 +27,7 @@ set(doctor_claims
     the_comparison_shows_what_cia_would_change
     a_critical_section_that_overflows_is_named_with_what_fills_it
     a_section_ends_where_it_waits_for_a_condition
+    sections_of_rwlocks_and_spin_locks_overflow_as_those_of_mutexes_do
     a_section_that_the_program_ends_in_counts
     without_debug_information_a_place_is_object_and_offset
     a_containers_nodes_are_told_by_the_programs_line

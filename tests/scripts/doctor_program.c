@@ -23,6 +23,7 @@ struct node {
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static volatile sig_atomic_t asked_to_end;
 
@@ -71,6 +72,25 @@ static void walk_locked(size_t size)
         pthread_mutex_lock(&mutex); /* here is the section that overflows */
         walk(list);
         pthread_mutex_unlock(&mutex);
+    }
+}
+
+static void walk_with_each_lock(size_t size)
+{
+    struct node *list = plant(size);
+    pthread_spinlock_t spin;
+
+    pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
+    for (int i = 0; i < WALKS; i++) {
+        pthread_rwlock_rdlock(&rwlock); /* a section of a reader */
+        walk(list);
+        pthread_rwlock_unlock(&rwlock);
+        pthread_rwlock_trywrlock(&rwlock); /* of a writer */
+        walk(list);
+        pthread_rwlock_unlock(&rwlock);
+        pthread_spin_lock(&spin); /* of a spin lock */
+        walk(list);
+        pthread_spin_unlock(&spin);
     }
 }
 
@@ -213,6 +233,8 @@ int main(int argc, char **argv)
         walk_often(size);
     else if (strcmp(kind, "locked") == 0)
         walk_locked(size);
+    else if (strcmp(kind, "each-lock") == 0)
+        walk_with_each_lock(size);
     else if (strcmp(kind, "column") == 0)
         walk_column();
     else if (strcmp(kind, "much") == 0)

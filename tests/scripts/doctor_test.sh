@@ -141,6 +141,16 @@ a_critical_section_that_overflows_is_named_with_what_fills_it()
     grep -q '^ *1\. locked by walk_locked ' "$scratch/err" || fail "the section is not told"
 }
 
+sections_of_rwlocks_and_spin_locks_overflow_as_those_of_mutexes_do()
+{
+    local section
+    doctor -- "$program" each-lock 500
+    expect "overflows" "300 300 300" "$(json '" ".join(str(s["overflowed"]) for s in own["sections"][:3])')"
+    for section in 'a section of a reader' 'of a writer' 'of a spin lock'; do
+        holds "'walk_with_each_lock (doctor_program.c:$(line_of doctor_program.c "/\* $section")' in ' '.join(s['at'] for s in own['sections'])"
+    done
+}
+
 a_section_ends_where_it_waits_for_a_condition()
 {
     doctor -- "$program" wait 500

@@ -107,7 +107,7 @@ def all_sections(run):
     entered = sum(section.entered for section in run.sections.values())
     overflowed = sum(section.overflowed for section in run.sections.values())
     if not entered:
-        return "No pthread mutex was taken."
+        return "No pthread lock was taken."
     if overflowed:
         return (
             f"{grouped(overflowed)} of {plural(entered, 'critical section', 'critical sections')}"

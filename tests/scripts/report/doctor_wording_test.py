@@ -100,7 +100,7 @@ class Tests(unittest.TestCase):
         )
 
     def test_a_program_without_a_mutex_is_told_so(self):
-        self.assertEqual("No pthread mutex was taken.", wording.all_sections(records.run()))
+        self.assertEqual("No pthread lock was taken.", wording.all_sections(records.run()))
 
     def test_sections_that_fit_are_told_with_the_largest(self):
         run = records.run(
