@@ -35,7 +35,8 @@ const char *mplace_lock_htm(void);
  * Fields are only ever appended; out_size below makes that safe.
  */
 struct mplace_lock_statistics {
-    uint64_t acquisitions; /* successful locks and trylocks, elided ones included */
+    uint64_t acquisitions; /* successful locks and trylocks of mutexes, rwlocks and spin locks,
+                              elided ones included */
     uint64_t slow_path;    /* those of them that took the lock physically */
     uint64_t tx_started;   /* outermost transactions begun */
     uint64_t tx_committed; /* outermost transactions committed */

@@ -91,8 +91,8 @@ Each cell is a run of an unmodified Debian program as an unprivileged user. Its 
 any library, then with, and both must be equal byte for byte, where the program promises that; where it does
 not (servers under load, stress), it must report no error. \`tests/apps/PROGRAM.sh\` has the details.
 
-\`ok\` is followed by the most calls that one process counted: allocations of cia and rand, acquisitions of mutexes
-of tts and ttstle; both for cia+ttstle. 0 acquisitions: the library was there to the end of the program, which took no mutex.
+\`ok\` is followed by the most calls that one process counted: allocations of cia and rand, acquisitions of locks
+of tts and ttstle; both for cia+ttstle. 0 acquisitions: the library was there to the end of the program, which took none.
 \`°\`: at the small size of the quick tests. cia-locks is cia with \`CIA_RSEQ=0\`, cia-compact with \`CIA_LINES=compact\`.
 
 END
