@@ -7,8 +7,8 @@
  * start: several microseconds. Looking for about as long as that before sleeping is never much
  * worse than having slept at once, and where sections are short it saves all of it. But a lock that
  * is held across a system call, or by threads that outnumber the CPUs, is not free in time, and
- * every look is CPU time taken from somebody. So each lock remembers how its waiters fared, in
- * glibc's __spins:
+ * every look is CPU time taken from somebody. So each lock remembers how its waiters fared, a mutex
+ * in glibc's __spins, a rwlock in the padding of glibc's:
  *
  *   bits 0 to 3    level: a wait looks for SPIN_BUDGET_FULL >> level PAUSEs
  *   bits 4 to 15   waits in vain since the last one that was not

@@ -41,12 +41,13 @@ enum after_abort retry_policy_after_abort(enum retry_policy policy, unsigned sta
 unsigned retry_policy_back_off(unsigned failures, unsigned thread);
 
 /*
- * The memory of a lock, 16 bits in its __elision field, used by POLICY_ADAPTIVE. Upper 4 bits: the
- * level, how many acquisitions in a row elision has failed, 13 at most; a commit brings it to 0.
- * Lower 12 bits: how many acquisitions to take physically before the next try; reaching level n
- * sets it to 2^(n-1) - 1. So one failure costs nothing but itself (an interrupt, a first touch of a
- * page), a lock that is hopeless is tried once in 4096 times, and where nothing fails, nothing is
- * ever written.
+ * The memory of a lock, used by POLICY_ADAPTIVE: 16 bits in a mutex's __elision field, in a
+ * rwlock's __pad4 twice, of a spin lock in the thread. Upper 4 bits: the level, how many
+ * acquisitions in a row elision has failed, 13 at most; a commit brings it to 0. Lower 12 bits: how
+ * many acquisitions to take physically before the next try; reaching level n sets it to
+ * 2^(n-1) - 1. So one failure costs nothing but itself (an interrupt, a first touch of a page), a
+ * lock that is hopeless is tried once in 4096 times, and where nothing fails, nothing is ever
+ * written.
  */
 enum { MEMORY_SKIP_BITS = 12, MEMORY_LEVEL_MOST = 13, MEMORY_SKIP_MASK = 0xfff, MEMORY_CLEAR = 0 };
 
