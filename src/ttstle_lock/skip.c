@@ -115,8 +115,10 @@ static void look_through(struct object *object, const Elf64_Sym *symbols, uint64
     for (uint64_t i = 0; i < count; i++) {
         const Elf64_Sym *symbol = &symbols[i];
 
+        /* An assembler function may have no length: then no call lies in it. */
         if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
-            symbol->st_name < names_bytes && is_name(object->entry, names + symbol->st_name) &&
+            symbol->st_size != 0 && symbol->st_name < names_bytes &&
+            is_name(object->entry, names + symbol->st_name) &&
             is_loaded_code(object, symbol->st_value, symbol->st_size))
             add_range(object, symbol);
     }

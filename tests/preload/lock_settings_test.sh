@@ -81,6 +81,9 @@ if [ "$name" = ttstle ]; then
     [ "$(wc -l <"$scratch/err")" -eq 2 ] || fail "two functions that are not there: not two lines"
     grep -q -F "${quiet##*/} has no function no_such_function in" "$scratch/err" ||
         fail "the function that is not there is not named"
+    # The C start-up code has this one, without a length.
+    run "TTSTLE_SKIP=${quiet##*/}:_init" "$quiet"
+    [ "$(wc -l <"$scratch/err")" -eq 1 ] || fail "a function without a length: not one line"
 else
     reports '^ +htm +none$' TTS_WAIT=park
 fi
