@@ -173,20 +173,22 @@ START_TEST(with_auto_many_calls_for_few_blocks_pack_nothing)
 }
 END_TEST
 
+/* Of 16 B, four of a line and so of a colour, every fourth may find no place at first. */
 START_TEST(a_thousand_blocks_that_come_and_go_wait_in_the_magazine)
 {
     enum { BATCH = 1000 };
+    size_t bytes = _i == 0 ? 16 : 32;
     const struct magazine *magazine;
 
     stay_on_cpu(sched_getcpu());
     for (int round = 0; round < 10; round++) {
         for (int i = 0; i < BATCH; i++)
-            blocks[i] = cia_allocate(16);
+            blocks[i] = cia_allocate(bytes);
         for (int i = 0; i < BATCH; i++)
             cia_free(blocks[i]);
     }
-    magazine = &heap_here()->magazines->own[size_class_for(16)];
-    ck_assert_uint_ge(magazine_cached(magazine), BATCH);
+    magazine = &heap_here()->magazines->own[size_class_for(bytes)];
+    ck_assert_uint_ge(magazine_cached(magazine), bytes == 16 ? BATCH * 3 / 4 : BATCH);
     ck_assert_uint_eq(live_blocks(), 0);
 }
 END_TEST
@@ -459,7 +461,7 @@ int main(void)
     tcase_add_test(tests, a_packed_block_is_a_multiple_of_16_and_wastes_at_most_an_eighth);
     tcase_add_loop_test(tests, fresh_packed_blocks_in_a_row_spread_over_the_sets, 1, 133);
     tcase_add_loop_test(tests, recycled_packed_blocks_spread_over_the_sets, 1, 133);
-    tcase_add_test(tests, a_thousand_blocks_that_come_and_go_wait_in_the_magazine);
+    tcase_add_loop_test(tests, a_thousand_blocks_that_come_and_go_wait_in_the_magazine, 0, 2);
     tcase_add_test(tests, an_aligned_request_is_aligned);
     tcase_add_test(tests, reallocation_keeps_the_bytes_from_length_to_length);
     tcase_add_test(tests, zeroed_blocks_read_as_zero);
