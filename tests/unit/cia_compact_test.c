@@ -357,6 +357,7 @@ START_TEST(what_another_thread_frees_comes_back)
     /* On one CPU allocated, on another freed: nothing but the owner ever takes it. */
     if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
         return;
+    have_another_thread();
     for (int round = 0; round < 100; round++) {
         stay_on_cpu(0);
         for (int i = 0; i < MANY; i++)
@@ -404,6 +405,7 @@ START_TEST(with_auto_blocks_that_another_cpu_frees_do_not_count_as_live)
 
     if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
         return;
+    have_another_thread();
     for (int round = 0; round < 200; round++) {
         stay_on_cpu(0);
         for (int i = 0; i < FEW; i++)
@@ -437,6 +439,7 @@ START_TEST(a_block_that_is_free_is_not_freed_again)
 {
     int between = freed_between[_i / 2];
 
+    have_another_thread();
     stay_on_cpu(0);
     for (int i = 0; i < MANY; i++)
         blocks[i] = cia_allocate(100);

@@ -13,6 +13,7 @@
 #include <check.h>
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 static inline void stay_on_cpu(int cpu)
 {
@@ -26,6 +27,21 @@ static inline void stay_on_cpu(int cpu)
 static inline struct subheap *heap_here(void)
 {
     return atomic_load(&heap_table[current_cpu() % CPU_HEAPS]);
+}
+
+static inline void *wait_for_ever(void *unused)
+{
+    for (;;)
+        pause();
+    return unused;
+}
+
+/* From here on each CPU serves itself, as with several threads, although this one alone works. */
+static inline void have_another_thread(void)
+{
+    pthread_t thread;
+
+    ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_ever, NULL), 0);
 }
 
 static inline uint64_t live_blocks(void)

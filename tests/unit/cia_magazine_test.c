@@ -290,6 +290,7 @@ START_TEST(what_another_cpu_freed_leaves_the_next_blocks_even)
     uint64_t seed = 5;
     uint32_t in_set[COLOURS_LEAST] = {0};
 
+    have_another_thread();
     for (uint32_t step = 0; step <= STEPS_OF_CHURN; step++) {
         uint32_t victims[500];
 
@@ -575,6 +576,7 @@ START_TEST(when_memory_runs_out_one_cpu_gets_what_is_free_on_another)
     size_t bytes = lengths[_i];
     uint32_t count = 0, had = 0;
 
+    have_another_thread();
     for (int cpu = 0; cpu < 2; cpu++) {
         stay_on_cpu(cpu);
         for (int i = 0; i < MANY; i++)

@@ -49,6 +49,65 @@ START_TEST(an_obstructed_thread_allocates_elsewhere_and_frees_remotely)
 }
 END_TEST
 
+static const struct subheap *owner_of(const void *block)
+{
+    return ((const struct chunk *)page_source_owner(block))->owner;
+}
+
+/* Enough of a class for a magazine, on the CPU; then one more. */
+static void *block_on_cpu(int cpu)
+{
+    void *some[WAITING];
+
+    stay_on_cpu(cpu);
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < WAITING; i++)
+            ck_assert_ptr_nonnull(some[i] = cia_allocate(100));
+        for (int i = 0; i < WAITING; i++)
+            cia_free(some[i]);
+    }
+    return cia_allocate(100);
+}
+
+START_TEST(a_process_with_one_thread_leaves_no_memory_behind_when_it_moves_to_another_cpu)
+{
+    stay_on_cpu(0);
+    make_first_call();
+    if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || !magazines_use_sequences())
+        return;
+    void *first = block_on_cpu(0), *second = block_on_cpu(1), *large = cia_allocate(100000);
+
+    ck_assert_ptr_ne(heap_table[0], heap_table[1]);
+    ck_assert_ptr_eq(owner_of(first), heap_table[0]);
+    ck_assert_ptr_eq(owner_of(second), heap_table[0]);
+    ck_assert_ptr_eq(owner_of(large), heap_table[0]);
+    ck_assert_uint_eq(heap_table[1]->pages.chunk_count, 0);
+    /* And each CPU has a cache all the same. */
+    ck_assert_uint_gt(magazine_cached(&heap_table[1]->magazines->own[size_class_for(100)]), 0);
+    cia_free(first);
+    cia_free(second);
+    cia_free(large);
+    ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
+START_TEST(with_several_threads_each_cpu_allocates_from_its_own_sub_heap)
+{
+    if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+        return;
+    void *first = block_on_cpu(0);
+
+    have_another_thread();
+    void *second = block_on_cpu(1), *large = cia_allocate(100000);
+    ck_assert_ptr_eq(owner_of(first), heap_table[0]);
+    ck_assert_ptr_eq(owner_of(large), heap_table[1]);
+    cia_free(first);
+    cia_free(second);
+    cia_free(large);
+    ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
 START_TEST(many_stopped_holders_delay_nobody)
 {
     uint32_t held = 0;
@@ -571,6 +630,9 @@ int main(void)
 
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, an_obstructed_thread_allocates_elsewhere_and_frees_remotely);
+    tcase_add_test(tests,
+                   a_process_with_one_thread_leaves_no_memory_behind_when_it_moves_to_another_cpu);
+    tcase_add_test(tests, with_several_threads_each_cpu_allocates_from_its_own_sub_heap);
     tcase_add_test(tests, many_stopped_holders_delay_nobody);
     tcase_add_test(tests, a_remote_free_reaches_its_owner_once);
     tcase_add_test(tests, blocks_passed_between_threads_stay_whole_and_come_back);

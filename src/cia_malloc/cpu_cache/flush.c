@@ -41,7 +41,7 @@ void flush_block(struct subheap *locked, const struct block *block)
 
 void flush_block_here(const struct block *block)
 {
-    struct subheap *heap = heap_try_lock_here();
+    struct subheap *heap = heap_try_acquire();
 
     flush_block(heap, block);
     if (heap != NULL)
@@ -71,7 +71,7 @@ void flush_blocks(struct subheap *locked, char *const *blocks, uint32_t count)
 
 void flush_blocks_here(char *const *blocks, uint32_t count)
 {
-    struct subheap *heap = heap_try_lock_here();
+    struct subheap *heap = heap_try_acquire();
 
     flush_blocks(heap, blocks, count);
     if (heap != NULL)

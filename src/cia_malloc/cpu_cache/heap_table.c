@@ -16,6 +16,7 @@
 #include <sched.h>
 
 _Atomic(struct subheap *) heap_table[ALL_HEAPS];
+_Atomic(struct subheap *) heap_of_one_thread;
 
 /* How many were published. Relaxed: a bound, see may_make_spare. */
 static _Atomic uint32_t cpu_heap_count, spare_heap_count;
@@ -101,6 +102,10 @@ static struct subheap *heap_make(uint32_t number, uint8_t node)
     }
     atomic_fetch_add_explicit(number < CPU_HEAPS ? &cpu_heap_count : &spare_heap_count, 1,
                               memory_order_relaxed);
+    expected = NULL;
+    if (number < CPU_HEAPS && magazines_use_sequences())
+        (void)atomic_compare_exchange_strong_explicit(&heap_of_one_thread, &expected, heap,
+                                                      memory_order_acq_rel, memory_order_acquire);
     return heap;
 }
 
@@ -132,14 +137,12 @@ static void note_whether_made(bool made)
         atomic_store_explicit(&refused_at, decay_clock(), memory_order_relaxed);
 }
 
-/* The same; made for the node if it is not there. */
-static struct subheap *try_or_make(uint32_t number, uint8_t node)
+/* Made for the node if it is not there; or another thread does, perhaps for another node. */
+static void make_if_missing(uint32_t number, uint8_t node)
 {
-    /* Made, or another thread does, perhaps for another node. */
     if (atomic_load_explicit(&heap_table[number], memory_order_acquire) == NULL &&
         !decay_is_recent(atomic_load_explicit(&refused_at, memory_order_relaxed)))
         note_whether_made(heap_make(number, node) != NULL);
-    return try_number(number, node);
 }
 
 /*
@@ -191,7 +194,8 @@ static struct subheap *acquire_spare(uint8_t node, bool must_not_wait, bool *no_
 
         if (!exists && !may_make_spare(must_not_wait))
             break;
-        heap = try_or_make(i, node);
+        make_if_missing(i, node);
+        heap = try_number(i, node);
         if (heap == NULL && atomic_load_explicit(&heap_table[i], memory_order_relaxed) == NULL) {
             *no_memory = true;
             break;
@@ -224,13 +228,16 @@ struct subheap *heap_acquire_slow(void)
     for (int tries = 0;;) {
         uint32_t cpu = current_cpu() % CPU_HEAPS;
         uint8_t node = node_of(cpu);
-        struct subheap *heap = try_or_make(cpu, node);
         bool exists, no_memory = false, holder = false;
 
-        bool has_own = atomic_load_explicit(&heap_table[cpu], memory_order_relaxed) != NULL;
-        for (int spins = 0; has_own && heap == NULL && spins < SUBHEAP_SPINS; spins++) {
-            spin_pause();
-            heap = try_number(cpu, node);
+        make_if_missing(cpu, node);
+        struct subheap *wanted =
+            heap_to_allocate_from(atomic_load_explicit(&heap_table[cpu], memory_order_acquire));
+        struct subheap *heap = NULL;
+        for (int spins = 0; wanted != NULL && heap == NULL && spins < SUBHEAP_SPINS; spins++) {
+            if (spins > 0)
+                spin_pause();
+            heap = try_number(wanted->number, node);
         }
         /* Obstructed: the holder was preempted or stopped, or is below us in a signal handler. */
         if (heap == NULL) {
@@ -241,13 +248,33 @@ struct subheap *heap_acquire_slow(void)
             heap = acquire_any(node, &exists);
         if (heap != NULL || !exists || (no_memory && ++tries == TRIES_WITHOUT_MEMORY))
             return heap;
-        heap = atomic_load_explicit(&heap_table[cpu], memory_order_acquire);
-        if (holder || heap == NULL)
+        if (holder || wanted == NULL)
             sched_yield(); /* all others are taken, by threads that go on */
-        else if (subheap_lock_soon(heap))
-            return heap;
+        else if (subheap_lock_soon(wanted))
+            return wanted;
         look_whether_forked();
     }
+}
+
+struct magazine *heap_count_use(struct subheap *heap, unsigned size_class, bool *may_rise)
+{
+    struct subheap *here = heap_of_this_cpu(), *counts = heap;
+    struct magazine *open = NULL;
+
+    if (here != heap && heap_to_allocate_from(here) == heap)
+        counts = here;
+    /* A second lock is only tried: no thread waits for one while it holds another. */
+    if (counts == NULL || counts->magazines == NULL ||
+        (counts != heap && !subheap_try_lock(counts)))
+        return NULL;
+    if (magazine_use(counts->magazines, size_class)) {
+        open = &counts->magazines->own[size_class];
+        if (may_rise != NULL)
+            *may_rise = magazine_may_rise(counts->magazines, size_class);
+    }
+    if (counts != heap)
+        subheap_unlock(counts);
+    return open;
 }
 
 uint64_t heap_cached_blocks(unsigned size_class)
@@ -388,6 +415,8 @@ static void put_in_order(bool alone)
             continue;
         }
         atomic_store_explicit(&heap_table[i], NULL, memory_order_relaxed);
+        if (atomic_load_explicit(&heap_of_one_thread, memory_order_relaxed) == heap)
+            atomic_store_explicit(&heap_of_one_thread, NULL, memory_order_relaxed);
         atomic_fetch_sub_explicit(i < CPU_HEAPS ? &cpu_heap_count : &spare_heap_count, 1,
                                   memory_order_relaxed);
     }

@@ -103,8 +103,8 @@ static bool put_under_lock(struct subheap *heap, const struct page_info *info, v
 
 void overflow_block(const struct page_info *info, void *address)
 {
-    /* The sub-heap of this CPU: anyone else's line would be taken away from them. */
-    struct subheap *heap = heap_try_lock_here();
+    /* The one that this thread allocates from: anyone else's line would be taken away from them. */
+    struct subheap *heap = heap_try_acquire();
     if (heap == NULL || !put_under_lock(heap, info, address)) {
         struct block block = block_at(page_source_owner(address), address);
 

@@ -80,17 +80,16 @@ static uintptr_t refill_by_sequences(ptrdiff_t area, unsigned size_class)
     char *blocks[MAGAZINE_LOAD_MOST];
     uint32_t count, most = 1;
     struct subheap *heap = heap_acquire();
-    bool may_rise;
+    const struct magazine *open;
+    bool may_rise = false;
 
     if (__builtin_expect(heap == NULL, 0))
         return 0;
-    if (heap->magazines != NULL && magazine_use(heap->magazines, size_class))
-        most = (uint32_t)heap->magazines->own[size_class].load;
+    open = heap_count_use(heap, size_class, &may_rise);
+    if (open != NULL)
+        most = (uint32_t)open->load;
     count = load_from(heap, size_class, most, blocks);
-    may_rise = most > 1 && count > 0 && magazine_may_rise(heap->magazines, size_class);
     subheap_unlock(heap);
-    if (count == 0)
-        return 0;
     /* By now this may be another CPU, perhaps of another node, or another thread's load be there.
      */
     if (count > 1 &&
@@ -100,7 +99,7 @@ static uintptr_t refill_by_sequences(ptrdiff_t area, unsigned size_class)
         magazine_raise_ceiling(area, magazine_offset(size_class, 0));
     if (most > 1)
         flush_housekeeping();
-    return (uintptr_t)blocks[0];
+    return count > 0 ? (uintptr_t)blocks[0] : 0;
 }
 
 uintptr_t refill_block(unsigned size_class)
