@@ -27,8 +27,8 @@ static struct choices {
 } choices = {.threads = 4, .seconds = 10, .keys = 65536, .seed = 1, .mix = "30/30/40"};
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "size", .kind = OPTION_NUMBER, .value_name = "BYTES", .required = true,
+static const struct command_option options[] = {
+    {.name = "size", .kind = OPTION_SIZE, .value_name = "BYTES", .required = true,
      .least = WORKLOAD_SIZE_LEAST, .greatest = 1ull << 40, .target = &choices.size,
      .help = "what each node asks malloc for"},
     {.name = "threads", .kind = OPTION_NUMBER, .value_name = "N",
@@ -230,6 +230,10 @@ int main(int argc, char **argv)
     switch (options_parse(options, OPTION_COUNT, argc, argv, complaint, sizeof complaint)) {
     case OPTIONS_HELP:
         options_help(stdout, "avltree", summary, options, OPTION_COUNT);
+        status = EXIT_SUCCESS;
+        break;
+    case OPTIONS_VERSION:
+        options_version(stdout, "avltree");
         status = EXIT_SUCCESS;
         break;
     case OPTIONS_RUN:

@@ -30,7 +30,7 @@ static struct choices {
 static bool attempts_given, longest_given, pin_given;
 
 /* clang-format off */
-static const struct option options[] = {
+static const struct command_option options[] = {
     {.name = "attempts", .kind = OPTION_NUMBER, .value_name = "N",
      .least = 1, .greatest = 1000000000, .target = &choices.attempts, .given = &attempts_given,
      .help = "transactions a point (default 2000; emulated 20)"},
@@ -191,6 +191,9 @@ int main(int argc, char **argv)
     case OPTIONS_HELP:
         options_help(stdout, "calibrate", "Abort rates against capacity and duration.", options,
                      OPTION_COUNT);
+        return 0;
+    case OPTIONS_VERSION:
+        options_version(stdout, "calibrate");
         return 0;
     case OPTIONS_BAD:
         return refuse(complaint);

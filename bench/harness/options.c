@@ -5,46 +5,75 @@
  */
 #include "harness/options.h"
 
+#include <assert.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <string.h>
 
-bool options_number(const char *text, uint64_t least, uint64_t greatest, uint64_t *number)
+/* Reads the digits at the start; NULL when there are none, or too many, else what follows them. */
+static const char *read_digits(const char *text, uint64_t *number)
 {
     uint64_t value = 0;
+    const char *at = text;
 
-    if (*text == '\0')
-        return false;
-    for (; *text != '\0'; text++) {
-        if (*text < '0' || *text > '9' || __builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
-            return false;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
+            return NULL;
     }
-    if (value < least || value > greatest)
+    *number = value;
+    return at == text ? NULL : at;
+}
+
+bool options_number(const char *text, uint64_t least, uint64_t greatest, uint64_t *number)
+{
+    uint64_t value;
+    const char *end = read_digits(text, &value);
+
+    if (end == NULL || *end != '\0' || value < least || value > greatest)
         return false;
     *number = value;
     return true;
 }
 
-static const struct option *find(const struct option *options, size_t count, const char *name,
-                                 size_t length)
+bool options_size(const char *text, uint64_t least, uint64_t greatest, uint64_t *size)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strlen(options[i].name) == length && memcmp(options[i].name, name, length) == 0)
-            return &options[i];
-    }
-    return NULL;
+    static const char units[] = "kKmMgG";
+    uint64_t value;
+    const char *end = read_digits(text, &value);
+
+    if (end == NULL)
+        return false;
+    const char *unit = *end != '\0' ? strchr(units, *end) : NULL;
+    if (unit != NULL && __builtin_mul_overflow(value, 1024ull << (unit - units) / 2 * 10, &value))
+        return false;
+    if (end[unit != NULL] != '\0' || value < least || value > greatest)
+        return false;
+    *size = value;
+    return true;
 }
 
 /* Stores one value; false with the complaint written when it is not allowed. */
-static bool take_value(const struct option *option, const char *value, char *complaint, size_t size)
+static bool take_value(const struct command_option *option, const char *value, char *complaint,
+                       size_t size)
 {
+    const char *shown = *value == '\0' ? "''" : value;
+
     switch (option->kind) {
     case OPTION_NUMBER:
         if (options_number(value, option->least, option->greatest, option->target))
             return true;
         snprintf(complaint, size,
                  "--%s %s is not allowed: a whole number from %" PRIu64 " to %" PRIu64 " is needed",
-                 option->name, *value == '\0' ? "''" : value, option->least, option->greatest);
+                 option->name, shown, option->least, option->greatest);
+        return false;
+    case OPTION_SIZE:
+        if (options_size(value, option->least, option->greatest, option->target))
+            return true;
+        snprintf(complaint, size,
+                 "--%s %s is not allowed: a size from %" PRIu64 " to %" PRIu64
+                 " bytes is needed, for instance 500 or 64K",
+                 option->name, shown, option->least, option->greatest);
         return false;
     case OPTION_TEXT:
         if (*value == '\0') {
@@ -54,59 +83,89 @@ static bool take_value(const struct option *option, const char *value, char *com
         *(const char **)option->target = value;
         return true;
     case OPTION_FLAG:
-        break; /* flags never come here */
+        *(bool *)option->target = true;
+        return true;
     }
     return false;
 }
 
-enum options_verdict options_parse(const struct option *options, size_t count, int argc,
+/* What getopt_long answers: the position in the table from here on, so that no character is one. */
+enum { FIRST = 256, HELP = FIRST + OPTIONS_MOST, VERSION };
+
+/* The table as getopt_long wants it. */
+static void describe(const struct command_option *options, size_t count, struct option *known)
+{
+    for (size_t i = 0; i < count; i++)
+        known[i] = (struct option){
+            .name = options[i].name,
+            .has_arg = options[i].kind == OPTION_FLAG ? no_argument : required_argument,
+            .val = FIRST + (int)i,
+        };
+    known[count] = (struct option){.name = "help", .val = HELP};
+    known[count + 1] = (struct option){.name = "version", .val = VERSION};
+    known[count + 2] = (struct option){.name = NULL};
+}
+
+/* Whether the argument spells the name out: getopt_long takes any part that no other name begins
+ * with. */
+static bool is_whole(const char *argument, const char *name)
+{
+    return strcspn(argument + 2, "=") == strlen(name);
+}
+
+enum options_verdict options_parse(const struct command_option *options, size_t count, int argc,
                                    char **argv, char *complaint, size_t complaint_size)
 {
-    bool seen[64] = {false};
+    struct option known[OPTIONS_MOST + 3];
+    bool seen[OPTIONS_MOST] = {false};
 
-    for (int i = 1; i < argc; i++) {
-        const char *argument = argv[i];
+    assert(count <= OPTIONS_MOST);
+    describe(options, count, known);
+    opterr = 0;
+    optind = 0; /* glibc: begin anew, for the tests parse more than one command line */
+    for (;;) {
+        const char *argument = argv[optind == 0 ? 1 : optind];
+        int index = -1;
+        int answer = getopt_long(argc, argv, "+:", known, &index);
 
-        if (strcmp(argument, "--help") == 0)
+        if (answer == -1 && argument == NULL)
+            break;
+        if (index >= 0 && !is_whole(argument, known[index].name))
+            answer = '?', optopt = 0;
+        if (answer == HELP)
             return OPTIONS_HELP;
-        if (strncmp(argument, "--", 2) != 0 || argument[2] == '\0') {
-            snprintf(complaint, complaint_size, "unexpected argument '%s' (see --help)", argument);
-            return OPTIONS_BAD;
-        }
-        const char *name = argument + 2;
-        const char *equals = strchr(name, '=');
-        const struct option *option =
-            find(options, count, name, equals != NULL ? (size_t)(equals - name) : strlen(name));
-        if (option == NULL) {
-            snprintf(complaint, complaint_size, "unknown option '%s' (see --help)", argument);
-            return OPTIONS_BAD;
-        }
-        if (option->kind == OPTION_FLAG) {
-            if (equals != NULL) {
-                snprintf(complaint, complaint_size, "--%s takes no value", option->name);
-                return OPTIONS_BAD;
-            }
-            *(bool *)option->target = true;
-        } else {
-            const char *value = equals != NULL ? equals + 1 : argv[i + 1]; /* argv ends with NULL */
+        if (answer == VERSION)
+            return OPTIONS_VERSION;
+        if (answer == '?' && optopt >= FIRST) {
+            const char *name = optopt >= HELP ? argument + 2 : options[optopt - FIRST].name;
 
-            /* "--size --csv" is a forgotten value, not a size of that name. */
-            if (value == NULL || (equals == NULL && strncmp(value, "--", 2) == 0)) {
-                snprintf(complaint, complaint_size, "--%s needs a value: %s", option->name,
-                         option->value_name);
-                return OPTIONS_BAD;
-            }
-            i += equals == NULL;
-            if (!take_value(option, value, complaint, complaint_size))
-                return OPTIONS_BAD;
+            snprintf(complaint, complaint_size, "--%.*s takes no value", (int)strcspn(name, "="),
+                     name);
+            return OPTIONS_BAD;
         }
+        if (answer != ':' && answer < FIRST) {
+            snprintf(complaint, complaint_size, "%s '%s' (see --help)",
+                     strncmp(argument, "--", 2) == 0 && argument[2] != '\0' ? "unknown option"
+                                                                            : "unexpected argument",
+                     argument);
+            return OPTIONS_BAD;
+        }
+        const struct command_option *option = &options[(answer == ':' ? optopt : answer) - FIRST];
+        /* "--size --csv" is a forgotten value, not a size of that name. */
+        if (answer == ':' || (option->kind != OPTION_FLAG && optarg == argv[optind - 1] &&
+                              strncmp(optarg, "--", 2) == 0)) {
+            snprintf(complaint, complaint_size, "--%s needs a value: %s", option->name,
+                     option->value_name);
+            return OPTIONS_BAD;
+        }
+        if (!take_value(option, optarg != NULL ? optarg : "", complaint, complaint_size))
+            return OPTIONS_BAD;
         if (option->given != NULL)
             *option->given = true;
-        if ((size_t)(option - options) < sizeof seen)
-            seen[option - options] = true;
+        seen[option - options] = true;
     }
     for (size_t i = 0; i < count; i++) {
-        if (options[i].required && i < sizeof seen && !seen[i]) {
+        if (options[i].required && !seen[i]) {
             snprintf(complaint, complaint_size, "--%s %s is missing", options[i].name,
                      options[i].value_name);
             return OPTIONS_BAD;
@@ -115,8 +174,13 @@ enum options_verdict options_parse(const struct option *options, size_t count, i
     return OPTIONS_RUN;
 }
 
+void options_version(FILE *stream, const char *program)
+{
+    fprintf(stream, "%s (mplace) %s\n", program, MPLACE_VERSION);
+}
+
 void options_help(FILE *stream, const char *program, const char *summary,
-                  const struct option *options, size_t count)
+                  const struct command_option *options, size_t count)
 {
     fprintf(stream, "usage: %s", program);
     for (size_t i = 0; i < count; i++) {
@@ -134,4 +198,5 @@ void options_help(FILE *stream, const char *program, const char *summary,
         fprintf(stream, "  %-26s %s\n", head, options[i].help);
     }
     fprintf(stream, "  %-26s %s\n", "--help", "this text");
+    fprintf(stream, "  %-26s %s\n", "--version", "which version this is");
 }

@@ -39,7 +39,7 @@ static struct choices {
 } choices = {.threads = 1, .seconds = 1, .operations = 0, .seed = 1, .type = "normal"};
 
 /* clang-format off */
-static const struct option options[] = {
+static const struct command_option options[] = {
     {.name = "threads", .kind = OPTION_NUMBER, .value_name = "N",
      .least = 1, .greatest = MOST_THREADS, .target = &choices.threads,
      .help = "threads that take the lock; the first is the initial thread (default 1)"},
@@ -485,6 +485,9 @@ int main(int argc, char **argv)
         options_help(stdout, "lockpair",
                      "Measures a pthread lock: rate, CPU time and fairness of critical sections.",
                      options, OPTION_COUNT);
+        return EXIT_SUCCESS;
+    case OPTIONS_VERSION:
+        options_version(stdout, "lockpair");
         return EXIT_SUCCESS;
     case OPTIONS_BAD:
         return complain(EXIT_BAD_ARGUMENT, complaint);

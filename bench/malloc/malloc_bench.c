@@ -7,6 +7,7 @@
  * workloads.c.
  */
 #include "harness/labels.h"
+#include "harness/nearest.h"
 #include "harness/options.h"
 #include "watch.h"
 #include "workload.h"
@@ -33,13 +34,13 @@ static struct choices {
 } choices = {.workload = "all", .threads = 1, .shorten = 1, .rounds = 1, .seed = 1};
 
 /* clang-format off */
-static const struct option options[] = {
+static const struct command_option options[] = {
     {.name = "workload", .kind = OPTION_TEXT, .value_name = "NAME[,NAME]", .target = &choices.workload,
      .help = "these workloads (default all but those of memory over time)"},
     {.name = "threads", .kind = OPTION_NUMBER, .value_name = "N",
      .least = 1, .greatest = THREADS_MOST, .target = &choices.threads,
      .help = "threads that do the work side by side (default 1)"},
-    {.name = "size", .kind = OPTION_NUMBER, .value_name = "BYTES",
+    {.name = "size", .kind = OPTION_SIZE, .value_name = "BYTES",
      .least = 1, .greatest = 1 << 26, .target = &choices.size, .given = &choices.size_given,
      .help = "what each malloc asks for, in workloads of one size; MB of the peak and of phases; threads "
              "of many-threads"},
@@ -154,6 +155,19 @@ static size_t jobs_chosen(struct job *jobs)
     return count;
 }
 
+static void describe_unknown(const char *entry, size_t length, char *text, size_t size)
+{
+    struct nearest nearest;
+
+    nearest_begin(&nearest, entry, length);
+    for (size_t i = 0; i < workload_count; i++)
+        nearest_offer(&nearest, workloads[i].name, strcspn(workloads[i].name, "/"));
+    int written = snprintf(text, size, "unknown workload '%.*s' (see --help)", (int)length, entry);
+    if (nearest.name != NULL && written >= 0 && (size_t)written < size)
+        snprintf(text + written, size - (size_t)written, "; did you mean '%.*s'?",
+                 (int)nearest.name_length, nearest.name);
+}
+
 /* What is wrong with the choices that the table of options does not know; NULL: nothing. */
 static const char *wrong_choice(const struct job *jobs, size_t count)
 {
@@ -165,8 +179,7 @@ static const char *wrong_choice(const struct job *jobs, size_t count)
         for (size_t i = 0; i < workload_count; i++)
             known = known || is_entry(entry, workloads[i].name);
         if (!known) {
-            snprintf(text, sizeof text, "unknown workload '%.*s' (see --help)",
-                     (int)strcspn(entry, ","), entry);
+            describe_unknown(entry, strcspn(entry, ","), text, sizeof text);
             return text;
         }
     }
@@ -387,6 +400,9 @@ int main(int argc, char **argv)
     switch (options_parse(options, OPTION_COUNT, argc, argv, complaint, sizeof complaint)) {
     case OPTIONS_HELP:
         print_help();
+        return 0;
+    case OPTIONS_VERSION:
+        options_version(stdout, "malloc_bench");
         return 0;
     case OPTIONS_BAD:
         return complain(complaint);

@@ -36,8 +36,8 @@ static struct choices {
 } choices = {.nodes = 128, .traversals = 10000000, .seed = 1};
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "size", .kind = OPTION_NUMBER, .value_name = "BYTES", .required = true,
+static const struct command_option options[] = {
+    {.name = "size", .kind = OPTION_SIZE, .value_name = "BYTES", .required = true,
      .least = sizeof(struct node), .greatest = 1ull << 40, .target = &choices.size,
      .help = "what each node asks malloc for"},
     {.name = "nodes", .kind = OPTION_NUMBER, .value_name = "N",
@@ -239,6 +239,10 @@ int main(int argc, char **argv)
     switch (options_parse(options, OPTION_COUNT, argc, argv, complaint, sizeof complaint)) {
     case OPTIONS_HELP:
         options_help(stdout, "ring", summary, options, OPTION_COUNT);
+        status = EXIT_SUCCESS;
+        break;
+    case OPTIONS_VERSION:
+        options_version(stdout, "ring");
         status = EXIT_SUCCESS;
         break;
     case OPTIONS_RUN:

@@ -4,6 +4,7 @@
  * What the benchmarks' command lines promise: good values are taken, and each bad one is refused by
  * a single line that names the option and what is allowed.
  */
+#include "harness/nearest.h"
 #include "harness/options.h"
 
 #include "run_suite.h"
@@ -12,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t size, seed;
+static uint64_t size, bytes, seed;
 static const char *text;
 static bool flag, seed_given;
 static char complaint[256];
 
-static const struct option options[] = {
+static const struct command_option options[] = {
     {.name = "size",
      .kind = OPTION_NUMBER,
      .value_name = "BYTES",
@@ -26,6 +27,13 @@ static const struct option options[] = {
      .greatest = 4096,
      .target = &size,
      .required = true},
+    {.name = "bytes",
+     .kind = OPTION_SIZE,
+     .value_name = "BYTES",
+     .help = "",
+     .least = 16,
+     .greatest = 1 << 20,
+     .target = &bytes},
     {.name = "seed",
      .kind = OPTION_NUMBER,
      .value_name = "N",
@@ -104,9 +112,36 @@ START_TEST(a_bad_number_is_refused_with_its_range)
 }
 END_TEST
 
+START_TEST(a_size_may_have_a_suffix)
+{
+    ck_assert_int_eq(PARSE("--size", "512", "--bytes", "64"), OPTIONS_RUN);
+    ck_assert_uint_eq(bytes, 64);
+    ck_assert_int_eq(PARSE("--size", "512", "--bytes", "64K"), OPTIONS_RUN);
+    ck_assert_uint_eq(bytes, 65536);
+    ck_assert_int_eq(PARSE("--size", "512", "--bytes=1m"), OPTIONS_RUN);
+    ck_assert_uint_eq(bytes, 1 << 20);
+}
+END_TEST
+
+START_TEST(a_bad_size_is_refused_with_its_range_and_the_form)
+{
+    static const char *const bad[] = {
+        "15", "0K", "2M", "1G", "K", "1KB", "1 K", "64T", "1KK", "-1K", "", "17179869184G",
+    };
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ck_assert_msg(PARSE("--size", "512", "--bytes", (char *)bad[i]) == OPTIONS_BAD,
+                      "'%s' was taken", bad[i]);
+        ck_assert_ptr_nonnull(strstr(complaint, "a size from 16 to 1048576 bytes"));
+        ck_assert_ptr_nonnull(strstr(complaint, "for instance 500 or 64K"));
+    }
+}
+END_TEST
+
 START_TEST(whatever_is_not_an_option_is_refused_by_name)
 {
-    static const char *const bad[] = {"--sise", "512", "-s", "--", "-", "--size512", "--siz"};
+    static const char *const bad[] = {"--sise",    "512",   "-s",      "--",       "-",
+                                      "--size512", "--siz", "--siz=1", "--versio", "-size"};
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ck_assert_msg(PARSE("--size", "512", (char *)bad[i]) == OPTIONS_BAD, "'%s' was taken",
@@ -132,6 +167,8 @@ START_TEST(a_flag_takes_no_value)
 {
     ck_assert_int_eq(PARSE("--size", "16", "--csv=1"), OPTIONS_BAD);
     ck_assert_str_eq(complaint, "--csv takes no value");
+    ck_assert_int_eq(PARSE("--help=me"), OPTIONS_BAD);
+    ck_assert_str_eq(complaint, "--help takes no value");
 }
 END_TEST
 
@@ -150,10 +187,68 @@ START_TEST(help_wins_over_what_is_missing_and_names_every_option)
     ck_assert_int_eq(PARSE("--help"), OPTIONS_HELP);
     options_help(stream, "program", "What it does.", options, COUNT);
     fclose(stream);
-    ck_assert_ptr_nonnull(strstr(help, "usage: program --size BYTES [--seed N]"));
+    ck_assert_ptr_nonnull(strstr(help, "usage: program --size BYTES [--bytes BYTES] [--seed N]"));
     ck_assert_ptr_nonnull(strstr(help, "What it does."));
     ck_assert_ptr_nonnull(strstr(help, "size help"));
     ck_assert_ptr_nonnull(strstr(help, "csv help"));
+}
+END_TEST
+
+START_TEST(the_version_wins_over_what_is_missing)
+{
+    char line[64] = "";
+    FILE *stream = fmemopen(line, sizeof line, "w");
+
+    ck_assert_int_eq(PARSE("--version"), OPTIONS_VERSION);
+    options_version(stream, "program");
+    fclose(stream);
+    ck_assert_ptr_nonnull(strstr(line, "program (mplace) 0."));
+}
+END_TEST
+
+/* The nearest of a few names to a word; "" if none is near. */
+static const char *nearest_to(const char *word)
+{
+    static const char *const names[] = {"pair", "batch", "larson", "sh6", "sh8", "cache-thrash"};
+    struct nearest nearest;
+
+    nearest_begin(&nearest, word, strlen(word));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        nearest_offer(&nearest, names[i], strlen(names[i]));
+    return nearest.name != NULL ? nearest.name : "";
+}
+
+START_TEST(the_nearest_name_is_two_edits_away_at_most)
+{
+    ck_assert_str_eq(nearest_to("larson"), "larson");
+    ck_assert_str_eq(nearest_to("larsson"), "larson");
+    ck_assert_str_eq(nearest_to("lrason"), "larson");
+    ck_assert_str_eq(nearest_to("lars"), "larson");
+    ck_assert_str_eq(nearest_to("lar"), "");
+    ck_assert_str_eq(nearest_to("cachethrahs"), "cache-thrash");
+    ck_assert_str_eq(nearest_to("pari"), "pair");
+    ck_assert_str_eq(nearest_to("harson"), "larson");
+    ck_assert_str_eq(nearest_to("horson"), "");
+    ck_assert_str_eq(nearest_to("nothing"), "");
+}
+END_TEST
+
+START_TEST(the_nearest_name_to_a_short_word_is_one_edit_away)
+{
+    ck_assert_str_eq(nearest_to("sh"), "sh6");
+    ck_assert_str_eq(nearest_to("hs8"), "sh8");
+    ck_assert_str_eq(nearest_to("s"), "");
+    ck_assert_str_eq(nearest_to(""), "");
+}
+END_TEST
+
+START_TEST(a_word_longer_than_any_name_is_like_nothing)
+{
+    char word[1000];
+
+    memset(word, 'x', sizeof word - 1);
+    word[sizeof word - 1] = '\0';
+    ck_assert_str_eq(nearest_to(word), "");
 }
 END_TEST
 
@@ -171,6 +266,12 @@ int main(void)
     tcase_add_test(tests, a_flag_takes_no_value);
     tcase_add_test(tests, a_required_option_is_missed);
     tcase_add_test(tests, help_wins_over_what_is_missing_and_names_every_option);
+    tcase_add_test(tests, a_size_may_have_a_suffix);
+    tcase_add_test(tests, a_bad_size_is_refused_with_its_range_and_the_form);
+    tcase_add_test(tests, the_version_wins_over_what_is_missing);
+    tcase_add_test(tests, the_nearest_name_is_two_edits_away_at_most);
+    tcase_add_test(tests, the_nearest_name_to_a_short_word_is_one_edit_away);
+    tcase_add_test(tests, a_word_longer_than_any_name_is_like_nothing);
     suite_add_tcase(suite, tests);
 
     return run_suite(suite);

@@ -1,0 +1,28 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The name that somebody probably meant: of those that are offered, the one that the fewest edits
+ * make of the word. Allocates nothing.
+ */
+#ifndef BENCH_HARNESS_NEAREST_H
+#define BENCH_HARNESS_NEAREST_H
+
+#include <stddef.h>
+
+enum { NEAREST_LENGTH_MOST = 63 }; /* longer words and names are like nothing */
+
+struct nearest {
+    const char *word;
+    size_t word_length;
+    /* NULL: none is near: one edit, or two in words of four letters or more that begin alike. */
+    const char *name;
+    size_t name_length;
+    size_t edits;
+};
+
+void nearest_begin(struct nearest *nearest, const char *word, size_t length);
+
+/* An edit puts a letter in, leaves one out, changes one, or swaps one with the next. */
+void nearest_offer(struct nearest *nearest, const char *name, size_t length);
+
+#endif
