@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
 #
-# What the subcommands share: where the parts of mplace lie, what an allocator or lock name means,
-# and how a complaint reads. Sourced, never run. It changes nothing but its own names and the trap for a
+# What the subcommands share: where the parts of mplace lie, what an allocator or lock name means, how an
+# argument is checked, and how a complaint reads. Sourced, never run. It changes nothing but its own names and the trap for a
 # command that fails.
 # shellcheck disable=SC2034 # the subcommands read what is set here
 
@@ -59,22 +59,112 @@ fi
 
 mplace_malloc_names='glibc cia rand jemalloc mimalloc tcmalloc tbbmalloc rand+jemalloc rand+mimalloc rand+tcmalloc rand+cia'
 mplace_lock_names='pthread tts ttstle'
+# The most ways of a cache that the emulator models.
+mplace_modelled_ways=64
 
 is_one_of()
 {
     [[ " $2 " == *" $1 "* && $1 != *' '* && -n $1 ]]
 }
 
+# edit_distance WORD OTHER: sets edits to how many letters must be put in, left out, changed, or swapped with the
+# next one to make one of the other.
+edit_distance()
+{
+    local i j cost before=() last=() now=()
+
+    for ((j = 0; j <= ${#2}; j++)); do
+        last[j]=$j
+    done
+    for ((i = 1; i <= ${#1}; i++)); do
+        now=("$i")
+        for ((j = 1; j <= ${#2}; j++)); do
+            cost=1
+            [[ ${1:i-1:1} != "${2:j-1:1}" ]] || cost=0
+            now[j]=$((last[j - 1] + cost))
+            ((now[j] <= last[j] + 1)) || now[j]=$((last[j] + 1))
+            ((now[j] <= now[j - 1] + 1)) || now[j]=$((now[j - 1] + 1))
+            if ((i > 1 && j > 1 && now[j] > before[j - 2] + 1)) &&
+                [[ ${1:i-1:1} == "${2:j-2:1}" && ${1:i-2:1} == "${2:j-1:1}" ]]; then
+                now[j]=$((before[j - 2] + 1))
+            fi
+        done
+        before=("${last[@]}")
+        last=("${now[@]}")
+    done
+    edits=${last[${#2}]}
+}
+
+# did_you_mean WORD NAME...: "; did you mean 'NAME'?" of the nearest name, for the end of a complaint; nothing if
+# none is near: one edit, or two in words of four letters or more that begin alike.
+did_you_mean()
+{
+    local word=${1,,} name nearest='' fewest edits
+
+    fewest=$((${#word} > 3 ? 3 : 2))
+    for name in "${@:2}"; do
+        ((${#name} - ${#word} < fewest && ${#word} - ${#name} < fewest)) || continue
+        edit_distance "$word" "$name"
+        if ((edits < fewest)) && [[ $edits -le 1 || ${word:0:1} == "${name:0:1}" ]]; then
+            fewest=$edits
+            nearest=$name
+        fi
+    done
+    [[ -z $nearest ]] || printf "; did you mean '%s'?" "$nearest"
+}
+
+# For the options of a subcommand, of which its usage lists the others.
+unknown_option()
+{
+    local known
+
+    mapfile -t known < <(usage | sed -n 's/^ \{2,\}\(--[a-z][a-z0-9-]*\).*/\1/p')
+    die "unknown option '$1' ($mplace_program --help)$(did_you_mean "${1%%=*}" "${known[@]}")"
+}
+
+# What --version prints.
+print_version()
+{
+    local version
+
+    if [[ -r $mplace_parts/version ]]; then
+        version=$(<"$mplace_parts/version")
+    else
+        version=$(sed -n 's/^project(mplace VERSION \([0-9.]*\).*/\1/p' "$mplace_parts/../CMakeLists.txt")
+    fi
+    printf '%s %s\n' "$mplace_program" "$version"
+}
+
 check_malloc_name()
 {
+    # shellcheck disable=SC2086 # names have no blanks
     is_one_of "$1" "$mplace_malloc_names" ||
-        die "unknown allocator '$1': one of ${mplace_malloc_names// /, }"
+        die "unknown allocator '$1': one of ${mplace_malloc_names// /, }, or NAME=FILE.so$(did_you_mean "$1" $mplace_malloc_names)"
 }
 
 check_lock_name()
 {
+    # shellcheck disable=SC2086
     is_one_of "$1" "$mplace_lock_names" ||
-        die "unknown lock '$1': one of ${mplace_lock_names// /, }"
+        die "unknown lock '$1': one of ${mplace_lock_names// /, }$(did_you_mean "$1" $mplace_lock_names)"
+}
+
+# read_allocator ITEM: sets allocator_name, and allocator_file to the path of the library of NAME=FILE.so, which
+# takes the place of malloc as ours do; empty for the names that mplace knows.
+read_allocator()
+{
+    allocator_name=${1%%=*}
+    allocator_file=
+    if [[ $1 != *=* ]]; then
+        check_malloc_name "$1"
+        return
+    fi
+    [[ $allocator_name =~ ^[A-Za-z0-9_+.-]+$ ]] || die "'$allocator_name' is no name for an allocator"
+    [[ -f ${1#*=} && -r ${1#*=} ]] || die "the library of $allocator_name is not a readable file: '${1#*=}'"
+    allocator_file=$(readlink -f -- "${1#*=}")
+    if [[ $allocator_file == *[:\;[:space:]]* ]]; then
+        die "the dynamic linker cannot preload a file with ':', ';' or a blank in its name: ${1#*=}"
+    fi
 }
 
 # An option's argument that must be there: value_of "$@" inside a loop over the options.
@@ -88,6 +178,50 @@ check_number()
 {
     if [[ ! $2 =~ ^(0|[1-9][0-9]{0,14})$ ]] || (($2 < $3 || $2 > $4)); then
         die "$1 '$2' is not a whole number from $3 to $4"
+    fi
+}
+
+# is_size TEXT: whether it is a size: digits, behind them K, M or G for 1024 B and its powers. Sets bytes.
+is_size()
+{
+    [[ $1 =~ ^(0|[1-9][0-9]{0,12})[KkMmGg]?$ ]] || return
+    bytes=${BASH_REMATCH[1]}
+    case $1 in
+    *[Kk]) ((bytes <<= 10)) ;;
+    *[Mm]) ((bytes <<= 20)) ;;
+    *[Gg]) ((bytes <<= 30)) ;;
+    esac
+}
+
+# bytes_of OPTION SIZE LEAST GREATEST: prints the size in bytes.
+bytes_of()
+{
+    local bytes least greatest
+
+    is_size "$3"
+    least=$bytes
+    is_size "$4"
+    greatest=$bytes
+    is_size "$2" && ((bytes >= least && bytes <= greatest)) ||
+        die "$1 '$2' is not a size from $3 to $4 bytes, for instance 500 or 64K"
+    printf '%s' "$bytes"
+}
+
+# check_cache OPTION GEOMETRY WAYS [any-line]: the geometry of a cache, of up to so many ways. Only allocators take
+# lines of another length.
+check_cache()
+{
+    local form='^([1-9][0-9]{0,6})x([1-9][0-9]{0,6})$' sets ways line
+
+    [[ -z ${4-} ]] || form='^([1-9][0-9]{0,6})x([1-9][0-9]{0,6})(x([1-9][0-9]{0,6}))?$'
+    [[ $2 =~ $form ]] || die "$1 '$2' is not SETSxWAYS, for instance 64x12"
+    sets=${BASH_REMATCH[1]} ways=${BASH_REMATCH[2]} line=${BASH_REMATCH[4]:-64}
+    if ((sets > 1048576 || (sets & (sets - 1)) != 0)); then
+        die "$1 '$2': the sets are a power of two, up to 1048576"
+    elif ((ways > $3)); then
+        die "$1 '$2': more than $3 ways"
+    elif ((line < 16 || line > 4096 || (line & (line - 1)) != 0)); then
+        die "$1 '$2': the bytes of a line are a power of two from 16 to 4096"
     fi
 }
 
@@ -127,11 +261,16 @@ system_library()
     die "$1 is not installed; on Debian: apt-get install $package"
 }
 
-# The libraries of an allocator name, one a line, in the order they must be preloaded.
+# The libraries of an allocator, a name or NAME=FILE.so, one a line, in the order they must be preloaded.
 malloc_libraries()
 {
-    local name=$1
+    local name=$1 allocator_name allocator_file
 
+    if [[ $name == *=* ]]; then
+        read_allocator "$name"
+        printf '%s\n' "$allocator_file"
+        return
+    fi
     if [[ $name == rand* ]]; then
         own_library rand_malloc
         echo

@@ -68,9 +68,10 @@ make_kit()
     cp -- "$program" "$(own_program mplace-probe)" "$kit/bin/"
     cp -- "$mplace_parts/mplace-cpu" "$mplace_parts/mplace-common.bash" "$kit/scripts/"
     [[ $htm != emulated ]] || cp -RL -- "$mplace_valgrind_folder" "$kit/lib/mplace/valgrind"
-    preloaded_libraries | while IFS= read -r library; do
+    while IFS= read -r library; do
+        [[ ! -e $kit/lib/${library##*/} ]] || die "--hosts: two libraries are named ${library##*/}"
         cp -L -- "$library" "$kit/lib/"
-    done
+    done < <(preloaded_libraries)
 }
 
 # Copies it to each host, into a folder of this sweep's own, and sets remote_folder, from which on

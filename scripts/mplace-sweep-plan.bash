@@ -11,7 +11,7 @@ known_bad_sizes=500,504,512,1008,1016,1024,1528,1536,2040,2048,2544,2552,2560,30
 ring_sizes=64:256:16,288:1024:32,1088:4096:64,4224:8192:128,$known_bad_sizes
 # Fewer, for each run takes seconds.
 avltree_sizes=64:256:32,320:1024:64,1152:2048:128,2304:4096:256,$known_bad_sizes
-greatest_size=1073741824
+greatest_size=1G
 
 # Sets sizes where the user did not, and least_size, what the links and the value of a node take.
 choose_sizes()
@@ -36,52 +36,87 @@ enough_cores()
     return 1
 }
 
-# "64:256:64,500" to sizes one a line, rising, each once.
+# "64:1K:64,500" to sizes one a line, rising, each once.
 expand_sizes()
 {
-    local part first last step field list=()
+    local part first last step list=() form='for instance 64:4K:64 or 500,1K'
 
-    [[ $1 != *[!0-9a-zA-Z.:,-]* ]] || die "--sizes '$1' is no list of sizes"
-    [[ ,$1, != *,,* ]] || die "--sizes '$1' has an empty entry"
+    [[ $1 != *[!0-9a-zA-Z.:,-]* ]] || die "--sizes '$1' is no list of sizes: FIRST:LAST:STEP or single ones, $form"
+    [[ ,$1, != *,,* ]] || die "--sizes '$1' has an empty entry: FIRST:LAST:STEP or single ones, $form"
     for part in ${1//,/ }; do
         if [[ $part == *:* ]]; then
-            [[ $part =~ ^[^:]+:[^:]+:[^:]+$ ]] || die "--sizes '$part' is not FIRST:LAST:STEP"
+            [[ $part =~ ^[^:]+:[^:]+:[^:]+$ ]] || die "--sizes '$part' is not FIRST:LAST:STEP, $form"
             IFS=: read -r first last step <<<"$part"
-            for field in "$first" "$last"; do
-                check_number --sizes "$field" $least_size $greatest_size
-            done
-            check_number '--sizes step' "$step" 1 $greatest_size
-            ((first <= last)) || die "--sizes '$part' is reversed: $first is more than $last"
+            first=$(bytes_of --sizes "$first" $least_size $greatest_size) || exit
+            last=$(bytes_of --sizes "$last" $least_size $greatest_size) || exit
+            step=$(bytes_of '--sizes step' "$step" 1 $greatest_size) || exit
+            ((first <= last)) || die "--sizes '$part' is reversed: it is FIRST:LAST:STEP, and $first is more than $last"
             (((last - first) / step < 100000)) || die "--sizes '$part' is more than 100000 sizes"
             for ((; first <= last; first += step)); do
                 list+=("$first")
             done
         else
-            check_number --sizes "$part" $least_size $greatest_size
+            part=$(bytes_of --sizes "$part" $least_size $greatest_size) || exit
             list+=("$part")
         fi
     done
     printf '%s\n' "${list[@]}" | sort -n -u
 }
 
-# MALLOCS LOCKS ALSO to lines "malloc lock", each once, checked.
+# Leaves names alone in mallocs and also, and in allocator_files the library of each NAME=FILE.so.
+name_allocators()
+{
+    local item items=() names=()
+
+    declare -gA allocator_files=()
+    [[ -n ${mallocs//,/} ]] || die "--malloc is empty"
+    IFS=, read -r -a items <<<"$mallocs"
+    for item in "${items[@]}"; do
+        take_allocator "$item"
+        names+=("$allocator_name")
+    done
+    mallocs=$(IFS=,; echo "${names[*]}")
+    names=()
+    IFS=, read -r -a items <<<"$also"
+    for item in "${items[@]}"; do
+        [[ $item =~ ^[^:]+:[^:]+$ ]] || die "--also '$item' is not MALLOC:LOCK"
+        take_allocator "${item%:*}"
+        names+=("$allocator_name:${item##*:}")
+    done
+    also=$(IFS=,; echo "${names[*]}")
+}
+
+# One of them; a name alone may stand for what was given with the library before.
+take_allocator()
+{
+    [[ -z ${allocator_files[$1]-} ]] || { allocator_name=$1; return; }
+    read_allocator "$1"
+    [[ -n $allocator_file ]] || return 0
+    [[ ${allocator_files[$allocator_name]-$allocator_file} == "$allocator_file" ]] ||
+        die "allocator '$allocator_name' is there with two libraries"
+    allocator_files[$allocator_name]=$allocator_file
+}
+
+# What preload_of takes for a name of the plan.
+allocator_item()
+{
+    printf '%s' "$1${allocator_files[$1]:+=${allocator_files[$1]}}"
+}
+
+# MALLOCS LOCKS ALSO, checked names of allocators, to lines "malloc lock", each once.
 expand_combinations()
 {
     local malloc lock pair list=()
 
-    [[ $1$2$3 != *[!0-9a-zA-Z+:,_.-]* ]] || die "--malloc, --lock and --also are lists of names with commas between"
-    [[ -n ${1//,/} ]] || die "--malloc is empty"
+    [[ $2$3 != *[!0-9a-zA-Z+:,_.-]* ]] || die "--lock and --also are lists of names with commas between"
     [[ -n ${2//,/} ]] || die "--lock is empty"
     for malloc in ${1//,/ }; do
-        check_malloc_name "$malloc"
         for lock in ${2//,/ }; do
             check_lock_name "$lock"
             list+=("$malloc $lock")
         done
     done
     for pair in ${3//,/ }; do
-        [[ $pair =~ ^[^:]+:[^:]+$ ]] || die "--also '$pair' is not MALLOC:LOCK"
-        check_malloc_name "${pair%:*}"
         check_lock_name "${pair#*:}"
         list+=("${pair%:*} ${pair#*:}")
     done
@@ -94,7 +129,7 @@ run_command()
     local variables=("${settings[@]}") command=("$program" "${@:4}")
     local valgrind_folder=$mplace_valgrind_folder
 
-    preload_of "$1" "$2"
+    preload_of "$(allocator_item "$1")" "$2"
     if [[ -n $remote_folder ]]; then
         # Of the copies: a job goes to their folder first, see remote_prefix.
         command[0]=bin/$bench
@@ -111,6 +146,14 @@ run_command()
     [[ -z $preload_path ]] || variables+=("LD_LIBRARY_PATH=$preload_path")
     [[ -z $preload_list ]] || variables+=("LD_PRELOAD=$preload_list")
     printf ' %q' env "${variables[@]}" "${command[@]}"
+}
+
+# relabel MALLOC HEAD: words of a shell that name a row after the library of NAME=FILE.so; HEAD is what a row has before
+# the name. One that glibc served keeps that name, and is refused for it.
+relabel()
+{
+    [[ -n ${allocator_files[$1]-} ]] || return 0
+    printf ' | sed %q' "/^$2glibc,/!s/^$2[^,]*,/$2$1,/"
 }
 
 # Runs each combination for a moment: a library that is missing, does not load, or loads as
@@ -136,6 +179,7 @@ try_combinations()
         else
             rows=$(sh -c "$command" </dev/null 2>>"$scratch/complaints") || refuse_trial "$malloc" "$lock" ''
         fi
+        rows=$(sh -c "cat$(relabel "$malloc" "$bench,")" <<<"$rows")
         [[ -n $rows ]] || die "no host in $hosts answered"
         elides=no
         while IFS= read -r row; do
@@ -186,6 +230,9 @@ make_plan()
 
     printf '# %s\n' "plan 1" "program=$bench ${benchmark_arguments[*]}" "htm=$htm" \
         "runs=$runs" "seed=$seed" "settings=${settings[*]}"
+    for pick in "${!allocator_files[@]}"; do
+        printf '# library %s\n' "$(allocator_item "$pick")"
+    done | LC_ALL=C sort
     mapfile -t list <<<"$combinations"
     for ((run = 0; run < runs; run++)); do
         while read -r size; do
@@ -228,15 +275,16 @@ make_jobs()
                     "${benchmark_arguments[@]}" --seed "$job_seed" --csv) || exit
             fi
             # shellcheck disable=SC2016 # expanded by the shell that runs the job
-            printf 'r=$(%s --size %s) && printf "%%s\\n" "$r"\n' "${cached[$malloc $lock $job_seed]}" "$size"
+            printf 'r=$(%s --size %s) && printf "%%s\\n" "$r"%s\n' "${cached[$malloc $lock $job_seed]}" "$size" \
+                "$(relabel "$malloc" "$bench,")"
         else
             if [[ -z ${cached[$malloc]-} ]]; then
                 command=$(run_command "$malloc" pthread "$job_seed" --traversals 1 --seed "$job_seed" --sets) || exit
                 cached[$malloc]=$command
             fi
             # shellcheck disable=SC2016
-            printf 'r=$(%s --size %s) && printf "%%s\\n" "$r" | awk %q\n' "${cached[$malloc]}" "$size" \
-                "${pick//$'\n'/ }"
+            printf 'r=$(%s --size %s) && printf "%%s\\n" "$r" | awk %q%s\n' "${cached[$malloc]}" "$size" \
+                "${pick//$'\n'/ }" "$(relabel "$malloc" '')"
         fi
     done
 }
@@ -413,7 +461,7 @@ preloaded_libraries()
 
     while read -r malloc lock; do
         lock_libraries "$lock"
-        malloc_libraries "$malloc"
+        malloc_libraries "$(allocator_item "$malloc")"
     done <<<"$combinations" | awk 'NF && !seen[$0]++'
 }
 

@@ -49,7 +49,9 @@ list_programs()
         read -r -a wanted <<<"$program_names"
     fi
     for name in "${wanted[@]}"; do
-        is_one_of "$name" "$program_names" || die "unknown program '$name': one of ${program_names// /, }"
+        # shellcheck disable=SC2086 # names have no blanks
+        is_one_of "$name" "$program_names" ||
+            die "unknown program '$name': one of ${program_names// /, }$(did_you_mean "$name" $program_names)"
         ! is_one_of "$name" "$listed" || die "program '$name' is there twice"
         if ! program_is_installed "$name"; then
             missing="$name is not installed; on Debian: apt-get install ${program_packages[$name]:-$name}"

@@ -126,14 +126,18 @@ def subcommands(place):
     return names
 
 
+# Of every program.
+COMMON = {"--help", "--version"}
+
+
 def options_of_help(text):
     """Options begin their line; those in the middle of one are mentioned, not explained."""
-    return set(re.findall(r"^ {2,}(--[a-z][a-z0-9-]*)", text, re.M)) - {"--help"}
+    return set(re.findall(r"^ {2,}(--[a-z][a-z0-9-]*)", text, re.M)) - COMMON
 
 
 def options_of_page(text):
     return {"-" + name for line in re.findall(r"^\.It (.*)$", text, re.M)
-            for name in re.findall(r"(?:^|\s)Fl (-[a-z][a-z0-9-]*)", line)} - {"--help"}
+            for name in re.findall(r"(?:^|\s)Fl (-[a-z][a-z0-9-]*)", line)} - COMMON
 
 
 def every_subcommand_and_option_is_in_mplace_1_and_the_reverse(place):
@@ -175,7 +179,7 @@ def completion_offers_every_subcommand_and_option(place):
     names = subcommands(place)
     same("subcommands", "mplace help", names + ["help"], "the completion", offered("", at=1))
     for name in names:
-        same(f"options of mplace {name}", "--help", options_of_help(place.mplace(name, "--help")) | {"--help"},
+        same(f"options of mplace {name}", "--help", options_of_help(place.mplace(name, "--help")) | COMMON,
              "the completion", offered(name, "-", at=2))
     common = (place.source / "scripts/mplace-common.bash").read_text()
     for option, variable in (("--malloc", "mplace_malloc_names"), ("--lock", "mplace_lock_names")):
@@ -267,7 +271,7 @@ def commands_in_the_documents_use_options_that_exist(place):
                     if name in ("help", "SUBCOMMAND"):
                         continue
                     texts[name] = place.mplace(name, "--help")
-                known = set(re.findall(r"--[a-z][a-z0-9-]*", texts[name])) | {"--help"}
+                known = set(re.findall(r"--[a-z][a-z0-9-]*", texts[name])) | COMMON
                 for word in words:
                     checked += 1
                     if word not in known:

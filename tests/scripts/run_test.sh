@@ -65,6 +65,42 @@ what_is_asked_for_is_what_is_loaded()
     done
 }
 
+any_library_can_be_the_allocator()
+{
+    cd -- "$build_folder/lib"
+    run "$mplace" run --malloc mine=./libcia_malloc.so --lock tts -- "$build_folder/bin/ring" --size 64 --traversals 10 --csv
+    expect "exit status" 0 "$status"
+    expect "what served" ring,cia,tts "$(cut -d, -f1-3 "$scratch/out")"
+    run "$mplace" run --malloc mine=./none.so -- true
+    expect_refusal "the library of mine is not a readable file: './none.so'"
+    run "$mplace" run --malloc a/b=./libcia_malloc.so -- true
+    expect_refusal "'a/b' is no name for an allocator"
+    cp libcia_malloc.so "$scratch/with blank.so"
+    run "$mplace" run --malloc mine="$scratch/with blank.so" -- true
+    expect_refusal "cannot preload a file with"
+}
+
+a_cache_that_cannot_be_is_refused_before_anything_runs()
+{
+    local l1d subcommand
+
+    for l1d in 60x12 2097152x8 64x1025 64x8x48 64x8x8192 64x8x8; do
+        run "$mplace" run --l1d $l1d -- touch ran
+        expect_refusal "--l1d '$l1d'"
+    done
+    for subcommand in "run --htm emulated --l1d 64x65 -- touch ran" "run --htm emulated --l1d 64x8x32 -- touch ran" \
+        "smoke --l1d 64" "smoke --l1d 60x8" "doctor --l1d 60x8 -- touch ran" \
+        "sweep ring --htm emulated --l1d 60x8 --out ran" "calibrate --l1d 60x8 --out ran" "calibrate --l2 64 --out ran"; do
+        read -r -a words <<<"$subcommand"
+        run "$mplace" "${words[@]}"
+        expect_refusal "--l"
+    done
+    [[ ! -e ran ]] || fail "it ran all the same"
+    run "$mplace" run --l1d 64x12x128 --malloc cia -- true
+    expect "exit status" 0 "$status"
+    expect "complaints" "" "$(cat "$scratch/err")"
+}
+
 a_folder_with_a_blank_in_its_name_is_no_obstacle()
 {
     mkdir -p "$scratch/a build/lib" "$scratch/a build/bin"

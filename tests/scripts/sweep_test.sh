@@ -111,6 +111,46 @@ a_missing_part_is_refused_before_anything_runs()
     expect_nothing_written
 }
 
+a_size_may_have_a_suffix_and_a_bad_one_shows_the_form()
+{
+    local sizes
+
+    sweep --sizes 500:1K:524,1k:2K:1K,64 --runs 1 --out a.csv
+    expect "exit status" 0 "$status"
+    expect "sizes" "64 500 1024 2048" "$(tail -n +2 a.csv | cut -d, -f5 | sort -nu | paste -sd' ')"
+    for sizes in 64:128 64:128:64:1 128:64:64 ',' '64 128'; do
+        sweep --sizes "$sizes" --out new.csv
+        expect_refusal FIRST:LAST:STEP
+    done
+    for sizes in 1T K 1KB 64:1Q:64 2G; do
+        sweep --sizes "$sizes" --out new.csv
+        expect_refusal "is not a size from 16 to 1G bytes, for instance 500 or 64K"
+    done
+    expect_nothing_written
+}
+
+# Under another name than its own, so that two builds of one allocator can be told apart.
+any_library_takes_part_under_the_name_that_it_is_given()
+{
+    cp "$build_folder/lib/libcia_malloc.so" /tmp/mplace-test-$$.so
+    trap 'rm -rf -- "$scratch" /tmp/mplace-test-$$.so' EXIT
+    run "$mplace" sweep ring --traversals 100 --sizes 64,1K --runs 1 --malloc glibc,mine=/tmp/mplace-test-$$.so --lock pthread \
+        --also mine:tts --out a.csv
+    expect "exit status" 0 "$status"
+    expect_complete a.csv 6
+    expect "rows" 4 "$(grep -c '^ring,mine,' a.csv)"
+    expect "sets" "glibc mine" "$(cut -d, -f1 a.csv.sets | sort -u | paste -sd' ')"
+    grep -q "^sweep_library=mplace-test-$$.so, SHA-256 " a.csv.machine || fail "the library is not described"
+    run "$mplace" sweep ring --traversals 100 --sizes 64,1K --runs 1 --malloc glibc,mine="$build_folder/lib/librand_malloc.so" \
+        --lock pthread --also mine:tts --resume --out a.csv
+    expect_refusal "was begun with other options"
+    run "$mplace" sweep ring --malloc mine="$build_folder/lib/libtts_lock.so" --lock pthread --sizes 64 --out new.csv
+    expect_refusal "asked for mine and pthread, but loaded is: ring,glibc"
+    run "$mplace" sweep ring --malloc mine=none.so --out new.csv
+    expect_refusal "the library of mine is not a readable file: 'none.so'"
+    expect_nothing_written
+}
+
 an_output_that_cannot_be_written_is_refused()
 {
     sweep --sizes 64 --out "$scratch/no such folder/new.csv"
@@ -202,7 +242,7 @@ avltree_takes_options_of_its_own()
     expect "quick, by time" "avltree --threads 2 --seconds 1" "$(planned_arguments --quick --threads 2 --seconds 1)"
     expect "operations" "avltree --threads 4 --operations 77" "$(planned_arguments --operations 77)"
     tree_sweep --sizes 31 --out new.csv
-    expect_refusal "--sizes '31' is not a whole number from 32"
+    expect_refusal "--sizes '31' is not a size from 32"
     tree_sweep --traversals 5 --out new.csv
     expect_refusal "--traversals is for the ring"
     tree_sweep --seconds 1 --operations 1 --out new.csv

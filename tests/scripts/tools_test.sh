@@ -46,6 +46,64 @@ an_unknown_subcommand_is_one_line_and_exit_2()
     expect_refusal "unknown option '--fast'"
 }
 
+# The subcommands that mplace help lists.
+subcommands()
+{
+    "$mplace" help | sed -n 's/^  \([a-z]*\) .*/\1/p'
+}
+
+mplace_and_each_subcommand_tell_their_version()
+{
+    local version name
+
+    version=$(sed -n 's/^project(mplace VERSION \([0-9.]*\) .*/\1/p' "$source_folder/CMakeLists.txt")
+    expect "mplace" "mplace $version" "$("$mplace" --version)"
+    for name in $(subcommands); do
+        run "$mplace" "$name" --version
+        expect "exit status of $name" 0 "$status"
+        expect "$name" "mplace $name $version" "$(cat "$scratch/out")"
+    done
+    cmake --install "$build_folder" --prefix "$scratch/prefix" >/dev/null
+    unset MPLACE_BUILD
+    expect "an installed one" "mplace run $version" "$("$scratch/prefix/bin/mplace" run --version)"
+}
+
+a_mistyped_name_is_answered_with_the_nearest_one()
+{
+    local nearest
+
+    while read -r nearest arguments; do
+        read -r -a words <<<"$arguments"
+        run "$mplace" "${words[@]}"
+        if [[ $nearest == none ]]; then
+            expect "exit status" 2 "$status"
+            ! grep -q 'did you mean' "$scratch/err" || fail "$arguments: $(cat "$scratch/err")"
+        else
+            expect_refusal "did you mean '$nearest'?"
+        fi
+    done <<'END'
+compare comapre
+sweep Sweeps
+run rnu
+help hlep
+none frobnicate
+none ab
+jemalloc run --malloc jemaloc -- true
+cia run --malloc CIA -- true
+none run --malloc dlmalloc -- true
+rand+tcmalloc run --malloc rand+tcmaloc -- true
+ttstle run --lock ttslte -- true
+tts sweep ring --lock ts --out new.csv
+none run --lock mcs -- true
+--malloc run --malloc-=cia -- true
+--sizes sweep ring --size 64 --out new.csv
+avltree sweep avl-tree --out new.csv
+larson compare --malloc glibc,cia --workload larsson
+none compare --malloc glibc,cia --workload nothing
+sqlite3 compare --malloc glibc,cia --programs sqlite
+END
+}
+
 it_works_through_a_link_and_from_any_folder()
 {
     mkdir "$scratch/some bin"
