@@ -12,6 +12,7 @@
  * - No lock, no shared line that is written, nothing to do at fork; in a signal handler it is as
  *   safe as the next allocator is.
  */
+#include "base/mistyped_settings.h"
 #include "mplace.h"
 #include "rand_malloc/bootstrap.h"
 #include "rand_malloc/jitter.h"
@@ -393,6 +394,7 @@ EXPORT void *pvalloc(size_t size)
 
 static __attribute__((constructor)) void begin(void)
 {
+    mistyped_settings_report("librand_malloc.so", SETTINGS_RAND);
     if (is_ready() && counting)
         pthread_atfork(NULL, NULL, statistics_reset);
 }

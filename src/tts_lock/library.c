@@ -6,6 +6,7 @@
  * Other libraries' constructors may lock before ours runs. They find a working lock: each setting
  * has its default from the first instruction on.
  */
+#include "base/mistyped_settings.h"
 #include "mplace.h"
 #include "mutex/next_mutex.h"
 #include "mutex/rwlock/next_rwlock.h"
@@ -21,6 +22,7 @@ static void after_fork_in_child(void)
 
 __attribute__((constructor)) static void start(void)
 {
+    mistyped_settings_report_shared("libtts_lock.so", SETTINGS_LOCKS);
     tts_read_settings();
     statistics_read_setting("TTS_STATS");
     next_mutex_resolve();

@@ -7,6 +7,7 @@
  * nothing is elided, and each other setting has its default from the first instruction on. A mutex
  * that is held over that moment is held physically, and is unlocked so.
  */
+#include "base/mistyped_settings.h"
 #include "mplace.h"
 #include "mutex/next_mutex.h"
 #include "mutex/rwlock/next_rwlock.h"
@@ -30,6 +31,7 @@ static void after_fork_in_child(void)
 
 __attribute__((constructor)) static void start(void)
 {
+    mistyped_settings_report_shared("libttstle_lock.so", SETTINGS_LOCKS);
     tts_read_settings();
     elision_read_settings();
     statistics_read_setting("TTSTLE_STATS");

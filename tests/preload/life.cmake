@@ -144,6 +144,7 @@ foreach(case
 endforeach()
 life_script(a_program_with_more_rights_than_its_user_reads_no_setting life_secure_test.sh
             $<TARGET_FILE:life_linked> $<TARGET_FILE:life_worker>)
+life_script(a_variable_that_nearly_is_a_setting_gets_one_line life_mistyped_test.sh $<TARGET_FILE:life_worker>)
 life_script(a_report_goes_to_a_file_of_the_user_and_to_nothing_planted life_report_test.sh
             $<TARGET_FILE:life_worker>)
 

@@ -132,15 +132,19 @@ a_size_may_have_a_suffix_and_a_bad_one_shows_the_form()
 # Under another name than its own, so that two builds of one allocator can be told apart.
 any_library_takes_part_under_the_name_that_it_is_given()
 {
-    cp "$build_folder/lib/libcia_malloc.so" /tmp/mplace-test-$$.so
-    trap 'rm -rf -- "$scratch" /tmp/mplace-test-$$.so' EXIT
-    run "$mplace" sweep ring --traversals 100 --sizes 64,1K --runs 1 --malloc glibc,mine=/tmp/mplace-test-$$.so --lock pthread \
+    local library
+
+    # Without a blank in its name, which the dynamic linker would not take.
+    library=$(mktemp /tmp/mplace-test.XXXXXX)
+    trap 'rm -rf -- "$scratch" "$library"' EXIT
+    cp "$build_folder/lib/libcia_malloc.so" "$library"
+    run "$mplace" sweep ring --traversals 100 --sizes 64,1K --runs 1 --malloc glibc,mine="$library" --lock pthread \
         --also mine:tts --out a.csv
     expect "exit status" 0 "$status"
     expect_complete a.csv 6
     expect "rows" 4 "$(grep -c '^ring,mine,' a.csv)"
     expect "sets" "glibc mine" "$(cut -d, -f1 a.csv.sets | sort -u | paste -sd' ')"
-    grep -q "^sweep_library=mplace-test-$$.so, SHA-256 " a.csv.machine || fail "the library is not described"
+    grep -q "^sweep_library=${library##*/}, SHA-256 " a.csv.machine || fail "the library is not described"
     run "$mplace" sweep ring --traversals 100 --sizes 64,1K --runs 1 --malloc glibc,mine="$build_folder/lib/librand_malloc.so" \
         --lock pthread --also mine:tts --resume --out a.csv
     expect_refusal "was begun with other options"

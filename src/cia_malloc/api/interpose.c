@@ -15,6 +15,7 @@
 #include "cia_malloc/large/large.h"
 #include "cia_malloc/statistics/statistics.h"
 
+#include "base/mistyped_settings.h"
 #include "base/report.h"
 #include "mplace.h"
 
@@ -294,6 +295,7 @@ int __posix_memalign(void **result, size_t alignment, size_t bytes) ALIAS("posix
 /* Early among constructors: our fork handlers then run last before fork and first after it. */
 __attribute__((constructor(101))) static void start(void)
 {
+    mistyped_settings_report("libcia_malloc.so", SETTINGS_CIA | SETTINGS_ALL);
     heap_table_register_fork();
     cia_statistics_start();
 }

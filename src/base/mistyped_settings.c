@@ -1,0 +1,199 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Looks for variables that nearly are settings; see mistyped_settings.h.
+ */
+#include "base/mistyped_settings.h"
+
+#include "base/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* All settings; a test compares them with docs/settings.md. */
+static const struct known {
+    unsigned family;
+    const char *prefix;
+    const char *names;
+} settings[] = {
+    {SETTINGS_CIA, "CIA_", "DECAY_MS HARDEN HUGE_PAGES LINES RSEQ STATS TINY"},
+    {SETTINGS_RAND, "RAND_", "MAX_EXTRA PROBABILITY SEED STATS"},
+    {SETTINGS_LOCKS, "TTS_", "STATS WAIT"},
+    {SETTINGS_LOCKS, "TTSTLE_", "HTM POLICY SKIP STATS"},
+    {SETTINGS_ALL, "MPLACE_", "BUILD HTM L1D L2 LOCK_STATS_TOP NUMA STATS_LIVE"},
+};
+enum { PREFIXES = sizeof settings / sizeof *settings, LENGTH_MOST = 31, BEGINNING_LEAST = 5 };
+
+static size_t least(size_t one, size_t other)
+{
+    return one < other ? one : other;
+}
+
+/* How many letters must be put in, left out, changed, or swapped with the next one. Both have up to
+ * LENGTH_MOST. */
+static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    /* rows[i % 3][j]: from the first i letters of a to the first j of b. */
+    size_t rows[3][LENGTH_MOST + 1];
+
+    for (size_t j = 0; j <= b_length; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= a_length; i++) {
+        size_t *now = rows[i % 3];
+        const size_t *last = rows[(i + 2) % 3];
+
+        now[0] = i;
+        for (size_t j = 1; j <= b_length; j++) {
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+
+            now[j] = least(last[j - 1] + (a[i - 1] != b[j - 1]), least(last[j], now[j - 1]) + 1);
+            if (swapped)
+                now[j] = least(now[j], rows[(i + 1) % 3][j - 2] + 1);
+        }
+    }
+    return rows[a_length % 3][b_length];
+}
+
+enum { SAME = 0, FAR = 99 };
+
+/*
+ * How far a name is from a known one: an edit, or two in names of five letters and more that begin
+ * alike; and CIA_DECAY or CIA_HARDENING, which begin as a setting does that has five letters or
+ * more.
+ */
+static size_t distance(const char *name, size_t length, const char *known, size_t known_length)
+{
+    size_t shorter = least(length, known_length);
+
+    if (length > LENGTH_MOST)
+        return FAR;
+    size_t edits = edit_distance(name, length, known, known_length);
+    if (edits <= 1 ||
+        (edits == 2 && shorter >= BEGINNING_LEAST - 1 && length > 4 && *name == *known))
+        return edits;
+    return shorter >= BEGINNING_LEAST && memcmp(name, known, shorter) == 0 ? edits : FAR;
+}
+
+static void write_name(char *name, const char *prefix, const char *known, size_t length)
+{
+    size_t prefix_length = strlen(prefix);
+
+    memcpy(name, prefix, prefix_length);
+    memcpy(name + prefix_length, known, length);
+    name[prefix_length + length] = '\0';
+}
+
+bool mistyped_setting(const char *variable, unsigned families, char name[SETTING_NAME_SIZE])
+{
+    const struct known *own = NULL;
+    size_t nearest = FAR;
+
+    for (size_t i = 0; i < PREFIXES && own == NULL; i++) {
+        if ((settings[i].family & families) != 0 &&
+            strncmp(variable, settings[i].prefix, strlen(settings[i].prefix)) == 0)
+            own = &settings[i];
+    }
+    if (own == NULL)
+        return false;
+    const char *rest = variable + strlen(own->prefix);
+    size_t length = strcspn(rest, "=");
+    for (size_t i = 0; i < PREFIXES; i++) {
+        if (settings[i].family != own->family)
+            continue;
+        for (const char *known = settings[i].names; *known != '\0'; known += *known == ' ') {
+            size_t known_length = strcspn(known, " ");
+            size_t far = distance(rest, length, known, known_length);
+
+            /* TTSTLE_WAIT: of the other lock library, a name must be whole. */
+            if (&settings[i] != own)
+                far = far == SAME ? 1 : FAR;
+            else if (far == SAME)
+                return false;
+            if (far < nearest) {
+                nearest = far;
+                write_name(name, settings[i].prefix, known, known_length);
+            }
+            known += known_length;
+        }
+    }
+    return nearest < FAR;
+}
+
+/* /proc/PID/maps. */
+static void write_path(char path[32], pid_t process)
+{
+    char digits[16];
+    char *digit = digits + sizeof digits - 1;
+
+    *digit = '\0';
+    for (; process > 0; process /= 10)
+        *--digit = (char)('0' + process % 10);
+    strcpy(path, "/proc/");
+    strcat(path, digit);
+    strcat(path, "/maps");
+}
+
+/* Whether the parent has a file of that name mapped. */
+static bool parent_has(const char *library)
+{
+    char path[32], text[4096 + 1];
+    size_t kept = 0, length = strlen(library);
+    ssize_t got;
+    bool found = false;
+
+    write_path(path, getppid());
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    while (!found && (got = read(fd, text + kept, sizeof text - 1 - kept)) > 0) {
+        size_t filled = kept + (size_t)got;
+
+        text[filled] = '\0';
+        found = strstr(text, library) != NULL;
+        /* The name may go on in the next piece. */
+        kept = least(filled, length);
+        memmove(text, text + filled - kept, kept);
+    }
+    (void)close(fd);
+    return found;
+}
+
+void mistyped_settings_report(const char *library, unsigned families)
+{
+    int saved_errno = errno;
+    bool asked = false;
+
+    if (environ == NULL || getauxval(AT_SECURE) != 0)
+        return;
+    for (char **variable = environ; *variable != NULL; variable++) {
+        char name[SETTING_NAME_SIZE];
+
+        if (!mistyped_setting(*variable, families, name))
+            continue;
+        const char *value = strchr(*variable, '=');
+        /* An empty value is as if unset. */
+        if (value == NULL || value[1] == '\0')
+            continue;
+        if (!asked && parent_has(library))
+            break;
+        asked = true;
+        report_line("mplace: %s has no effect: it is no setting; did you mean %s?", *variable,
+                    name);
+    }
+    errno = saved_errno;
+}
+
+__attribute__((weak)) const char *mplace_malloc_name(void);
+
+void mistyped_settings_report_shared(const char *library, unsigned families)
+{
+    if (mplace_malloc_name == NULL || strcmp(mplace_malloc_name(), "cia") != 0)
+        families |= SETTINGS_ALL;
+    mistyped_settings_report(library, families);
+}
