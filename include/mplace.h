@@ -1,12 +1,13 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * The public interface of the mplace preload libraries.
+ * The public interface of the mplace libraries.
  *
- * Programs do not link against it: a library may or may not be preloaded, so look the functions up,
+ * A program that does not link a library looks the functions up, for it may or may not be
+ * preloaded,
  *     const char *(*name)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "mplace_malloc_name");
- * and treat NULL as "not loaded". A benchmark's label then names what is loaded, not what a script
- * claims.
+ * and treats NULL as "not loaded". A benchmark's label then names what is loaded, not what a script
+ * claims. A program that links one (pkg-config --libs mplace-cia_malloc) calls them.
  */
 #ifndef MPLACE_H
 #define MPLACE_H
@@ -20,6 +21,26 @@ extern "C" {
 
 /* "cia" from libcia_malloc.so, "rand" from librand_malloc.so. A static string; never NULL. */
 const char *mplace_malloc_name(void);
+
+/*
+ * A figure of the allocator by its name, "bytes.allocated": docs/statistics.md and libcia_malloc(7)
+ * have the list. -1 when there is no figure of that name, or name is NULL. Only libcia_malloc has
+ * this function: where dlsym does not find it, that allocator is not loaded.
+ *
+ * Adds up what each CPU has, microseconds; locks nothing of the program's, allocates nothing,
+ * leaves errno alone, and may be called in a signal handler. What a thread holds that is stopped or
+ * interrupted in malloc is left out, and "subheaps.not_counted" says so. A program that has
+ * libcia_malloc linked in and another allocator preloaded gets the figures of an allocator that
+ * nobody calls.
+ */
+int64_t mplace_malloc_value(const char *name);
+
+/*
+ * What malloc_usable_size would say, at least, of a block of malloc(size): the length of the size's
+ * class as classes are now. Above the classes (65,984 bytes) blocks end with a page, and it is size
+ * in whole lines of 64 bytes. 0 for a size that malloc never serves. Only libcia_malloc has it.
+ */
+size_t mplace_malloc_usable_class(size_t size);
 
 /* "tts" from libtts_lock.so, "ttstle" from libttstle_lock.so. A static string; never NULL. */
 const char *mplace_lock_name(void);

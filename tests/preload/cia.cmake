@@ -46,3 +46,15 @@ foreach(claim "allocator;blocks_lie_on_the_node_of_the_cpu_that_called_malloc_wh
     set_tests_properties(preload.cia.${name} PROPERTIES LABELS preload TIMEOUT 60 SKIP_RETURN_CODE 77
                          ENVIRONMENT LD_PRELOAD=$<TARGET_FILE:cia_malloc>)
 endforeach()
+
+# What mplace.h tells a program of the allocator, in each mode.
+add_executable(cia_values cia_values.c)
+target_compile_options(cia_values PRIVATE -fno-builtin)
+target_link_libraries(cia_values PRIVATE ${CMAKE_DL_LIBS})
+set_target_properties(cia_values PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+foreach(setting CIA_LINES=exclusive CIA_LINES=compact CIA_LINES=auto CIA_RSEQ=0 CIA_HARDEN=1)
+    set(name preload.cia.figures_by_name_and_the_length_of_a_class_are_right.${setting})
+    add_test(NAME ${name} COMMAND cia_values)
+    set_tests_properties(${name} PROPERTIES LABELS preload TIMEOUT 60
+                         ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:cia_malloc>;${setting}")
+endforeach()

@@ -130,6 +130,32 @@ the_child_of_a_fork_shows_its_own_counts()
     end_server
 }
 
+each_number_of_the_json_is_a_figure_of_that_name()
+{
+    mkfifo "$scratch/in" "$scratch/said"
+    env "$(preload cia_malloc)" MPLACE_STATS_LIVE=1 "$build_folder/tests/cia_values" read \
+        <"$scratch/in" >"$scratch/said" &
+    server_id=$!
+    trap 'kill -KILL "$server_id" 2>/dev/null || true; rm -rf -- "$scratch"' EXIT
+    exec {input}>"$scratch/in" {said}<"$scratch/said"
+    echo l1_colours >&"$input"
+    read -r -t 50 _ <&"$said" || fail "it does not answer"
+    run "$mplace" stats --json "$server_id"
+    expect "exit status" 0 "$status"
+    /usr/bin/python3 -c '
+import json, sys
+malloc = json.load(open(sys.argv[1]))["malloc"]
+for key, value in malloc.items():
+    # The kernel may join pages at any time.
+    if isinstance(value, int) and key not in ("version", "process", "anon_huge_page_bytes"):
+        print(key, value)' "$scratch/out" >"$scratch/numbers"
+    [[ $(wc -l <"$scratch/numbers") -ge 13 ]] || fail "few numbers: $(cat "$scratch/numbers")"
+    cut -d' ' -f1 "$scratch/numbers" >&"$input"
+    exec {input}>&-
+    diff "$scratch/numbers" - <&"$said" >&2 || fail "the process says other figures than the JSON"
+    wait "$server_id" || fail "it ended with $?"
+}
+
 functions_of_the_process_are_named()
 {
     start_server "$(preload tts_lock)" MPLACE_STATS_LIVE=1 --

@@ -365,6 +365,20 @@ size_t cia_usable(const void *address)
     return block.bytes - (size_t)((const char *)address - block.start);
 }
 
+size_t cia_usable_class(size_t bytes)
+{
+    if (bytes > PTRDIFF_MAX)
+        return 0;
+    /* The settings are read for the first block. */
+    if (heap_of_this_cpu() == NULL)
+        cia_free(cia_allocate(1));
+    if (harden_is_on()) /* what is behind them is not the caller's */
+        return bytes != 0 ? bytes : 1;
+    if (bytes <= SIZE_CLASS_LARGEST)
+        return size_class_bytes(size_class_for(bytes));
+    return (bytes + LINE_BYTES - 1) & ~((size_t)LINE_BYTES - 1);
+}
+
 /*
  * A block above the classes that grows and has to move gets this part more than was asked for: one
  * that grows in small steps is copied once in so many of its lengths. What is not used of that has

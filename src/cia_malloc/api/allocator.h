@@ -74,6 +74,12 @@ static inline __attribute__((always_inline)) void cia_free(void *block)
 /* Bytes from block on that are the caller's. */
 size_t cia_usable(const void *block);
 
+/*
+ * What malloc of so many bytes gives now, at least: the length of its class, or above the classes
+ * whole lines. 0: no block can be that long.
+ */
+size_t cia_usable_class(size_t bytes);
+
 /* NULL, block untouched, when out of memory. */
 void *cia_reallocate(void *block, size_t bytes);
 

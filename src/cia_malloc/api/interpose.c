@@ -278,6 +278,16 @@ EXPORT const char *mplace_malloc_name(void)
     return "cia";
 }
 
+EXPORT int64_t mplace_malloc_value(const char *name)
+{
+    return name != NULL ? cia_statistics_value(name) : -1;
+}
+
+EXPORT size_t mplace_malloc_usable_class(size_t bytes)
+{
+    return cia_usable_class(bytes);
+}
+
 /*
  * glibc's internal names, which some programs call to reach "the real" malloc: a block from there
  * would come back to our free.

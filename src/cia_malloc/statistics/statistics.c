@@ -10,6 +10,7 @@
 #include "cia_malloc/statistics/shared_statistics.h"
 #include "cia_malloc/statistics/summary.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 /* Of this process; NULL: there are none. */
@@ -53,6 +54,23 @@ void cia_totals_read(struct cia_totals *totals)
 
     read_all(&summary);
     *totals = summary.totals;
+}
+
+int64_t cia_statistics_value(const char *name)
+{
+    const struct cia_figure *figure = cia_figure_find(name);
+    struct cia_totals totals = {0};
+    struct cia_facts facts = {.l1_colours = colours};
+    int saved_errno = errno;
+
+    if (figure == NULL)
+        return -1;
+    if (figure->source == FIGURE_HUGE_PAGES)
+        facts.huge_page_bytes = page_source_huge_bytes();
+    if (figure->source == FIGURE_TOTAL)
+        cia_totals_read(&totals);
+    errno = saved_errno;
+    return (int64_t)cia_figure_value(figure, &totals, &facts);
 }
 
 static void write_report(struct report *report, bool json)

@@ -12,6 +12,13 @@
 /* Locks one sub-heap after the other, and takes in what other threads freed to it. */
 void cia_totals_read(struct cia_totals *totals);
 
+/*
+ * One figure, by its name or key (figures.h); -1: there is none of that name. As cia_totals_read;
+ * allocates nothing, preserves errno, and may be called in a signal handler: a sub-heap that the
+ * interrupted code holds is not counted.
+ */
+int64_t cia_statistics_value(const char *name);
+
 struct report;
 
 /* The text of malloc_stats. */

@@ -147,25 +147,13 @@ enum { VERSION = 1 };
 void cia_write_json(struct report *report, const struct cia_facts *facts,
                     const struct cia_summary *summary)
 {
-    const struct cia_totals *totals = &summary->totals;
     const char *separator = "\n";
 
     report_format(report, "{\n  \"version\": %d,\n  \"process\": %d,\n", VERSION, facts->process);
     report_format(report, "  \"library\": \"libcia_malloc\",\n");
-    report_format(report, "  \"allocations\": %lu,\n", totals->allocations);
-    report_format(report, "  \"live_blocks\": %lu,\n", totals->live_blocks);
-    report_format(report, "  \"live_bytes\": %zu,\n", totals->live_bytes);
-    report_format(report, "  \"run_bytes\": %zu,\n", totals->run_bytes);
-    report_format(report, "  \"dirty_bytes\": %zu,\n", totals->dirty_bytes);
-    report_format(report, "  \"mapped_bytes\": %zu,\n", totals->mapped_bytes);
-    report_format(report, "  \"huge_blocks\": %zu,\n", totals->huge_blocks);
-    report_format(report, "  \"huge_bytes\": %zu,\n", totals->huge_bytes);
-    report_format(report, "  \"kept_bytes\": %zu,\n", totals->kept_bytes);
-    report_format(report, "  \"anon_huge_page_bytes\": %zu,\n", facts->huge_page_bytes);
-    report_format(report, "  \"subheaps\": %u,\n", totals->subheaps);
-    report_format(report, "  \"subheaps_not_counted\": %u,\n", totals->passed_over);
-    report_format(report, "  \"chunks\": %u,\n", totals->chunks);
-    report_format(report, "  \"l1_colours\": %u,\n", facts->l1_colours);
+    for (unsigned i = 0; i < CIA_FIGURES; i++)
+        report_format(report, "  \"%s\": %lu,\n", cia_figures[i].key,
+                      cia_figure_value(&cia_figures[i], &summary->totals, facts));
     report_format(report, "  \"classes\": [");
     for (unsigned i = class_after(0); i < SIZE_CLASS_COUNT; i = class_after(size_class_bytes(i))) {
         const struct class_totals *class = &summary->classes[i];

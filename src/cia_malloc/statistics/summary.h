@@ -10,7 +10,7 @@
 
 #include "cia_malloc/cpu_cache/magazine.h"
 #include "cia_malloc/heap/subheap.h"
-#include "cia_malloc/statistics/totals.h"
+#include "cia_malloc/statistics/figures.h"
 
 /* By class, over all sub-heaps. */
 struct class_totals {
@@ -44,13 +44,6 @@ void cia_summary_add_quarantine(struct cia_summary *summary, const struct quaran
 
 /* Last, when huge_bytes, huge_blocks, kept_bytes and mapped_bytes are filled in. */
 void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations);
-
-/* What is said beside the sums. */
-struct cia_facts {
-    int process;
-    uint32_t l1_colours;
-    size_t huge_page_bytes; /* AnonHugePages of the whole process */
-};
 
 struct report;
 void cia_write_text(struct report *report, const struct cia_facts *facts,
