@@ -11,6 +11,7 @@ set(CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
 set(mplace_install_folders
     ${CMAKE_INSTALL_BINDIR} ${CMAKE_INSTALL_LIBDIR} ${CMAKE_INSTALL_LIBDIR}/mplace
     ${CMAKE_INSTALL_LIBDIR}/mplace/valgrind ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+    ${CMAKE_INSTALL_LIBDIR}/cmake ${CMAKE_INSTALL_LIBDIR}/cmake/mplace
     ${CMAKE_INSTALL_LIBDIR}/mplace/report ${CMAKE_INSTALL_LIBDIR}/mplace/report/claims
     ${CMAKE_INSTALL_LIBDIR}/mplace/report/compare ${CMAKE_INSTALL_LIBDIR}/mplace/report/doctor
     ${CMAKE_INSTALL_LIBDIR}/mplace/report/plot ${CMAKE_INSTALL_LIBDIR}/mplace/programs

@@ -11,6 +11,7 @@
 #include "mutex/next_mutex.h"
 
 #include "base/real_symbol.h"
+#include "base/report.h"
 
 #include <errno.h>
 
@@ -65,6 +66,9 @@ void next_mutex_resolve(void)
 {
     for (int function = 0; function < FUNCTION_COUNT; function++)
         (void)resolve((enum function)function);
+    if (addresses[LOCK] == NULL)
+        report_line("mplace: the lock library finds no libc behind it, as in a static program: "
+                    "condition variables, and mutexes and rwlocks that libc serves, do not work");
 }
 
 int next_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes)

@@ -1,24 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What "cmake --install", the target "uninstall" and the package promise. The build folder's list of
-# what was installed last is one file, so only one of these runs at a time (see CMakeLists.txt).
+# What "cmake --install", the target "uninstall" and the package promise.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../scripts/scripts_common.bash
 source "$(dirname -- "$0")/../scripts/scripts_common.bash"
+# shellcheck source-path=SCRIPTDIR source=install_common.bash
+source "$(dirname -- "$0")/install_common.bash"
 unset MPLACE_BUILD
-
-root=$scratch/root
-
-# Into $root/usr, as a package would be made.
-install_tree()
-{
-    DESTDIR=$root cmake --install "$build_folder" --prefix /usr >"$scratch/out" 2>"$scratch/err" ||
-        fail "cmake --install failed"
-    parts=$(dirname -- "$(find "$root" -name mplace-common.bash)")
-    libraries=$(dirname -- "$parts")
-    mplace=$root/usr/bin/mplace
-}
 
 # Every file and link below a folder, by its path from there.
 contents()
@@ -39,12 +28,16 @@ the_installed_files_are_the_expected_ones_and_no_others()
     contents "$root/usr" >"$scratch/files"
     sed "s|^\./${libraries#"$root/usr/"}/|./LIB/|" "$scratch/files" >"$scratch/generic"
     wanted='./bin/mplace ./bin/ring ./bin/avltree ./include/mplace.h ./LIB/pkgconfig/mplace.pc
+        ./LIB/cmake/mplace/mplaceConfig.cmake ./LIB/cmake/mplace/mplaceConfigVersion.cmake
         ./LIB/libcia_malloc.so ./LIB/librand_malloc.so ./LIB/libtts_lock.so ./LIB/libttstle_lock.so
         ./LIB/mplace/ring ./LIB/mplace/avltree ./LIB/mplace/malloc_bench ./LIB/mplace/mplace-probe
         ./share/bash-completion/completions/mplace ./share/doc/mplace/README.md
         ./share/doc/mplace/copyright ./share/doc/mplace/changelog.gz'
     for name in mplace.1 rtmgrind.1 ring.1 avltree.1 libcia_malloc.7 librand_malloc.7 libtts_lock.7 libttstle_lock.7; do
         wanted+=" ./share/man/man${name##*.}/$name.gz"
+    done
+    for name in cia_malloc rand_malloc tts_lock ttstle_lock; do
+        wanted+=" ./LIB/lib$name.a ./LIB/pkgconfig/mplace-$name.pc"
     done
     # Each subcommand of the source tree, and each part that one of them sources.
     for name in "$source_folder"/scripts/mplace-*; do
@@ -65,7 +58,7 @@ the_installed_files_are_the_expected_ones_and_no_others()
         grep -qxF -- "$name" "$scratch/generic" || fail "not installed: $name"
     done
     # Nothing of the tests, and nothing outside of the folders that are ours or shared by their nature.
-    unknown=$(grep -vE '^\./(bin/(mplace|ring|avltree)|include/(mplace|rtmgrind)\.h|LIB/lib(cia_malloc|rand_malloc|tts_lock|ttstle_lock)\.so|LIB/pkgconfig/mplace\.pc|LIB/mplace/[a-z][a-z_-]*(\.bash)?|LIB/mplace/report/([a-z]+/)?[a-z_]+\.py|LIB/mplace/programs/[a-z_]+\.(bash|py|pl|js)|LIB/mplace/valgrind/[a-z0-9_.-]*|share/doc/mplace/.*|share/man/man[17]/[a-z_]*\.[17]\.gz|share/bash-completion/completions/mplace)$' \
+    unknown=$(grep -vE '^\./(bin/(mplace|ring|avltree)|include/(mplace|rtmgrind)\.h|LIB/lib(cia_malloc|rand_malloc|tts_lock|ttstle_lock)\.(so|a)|LIB/pkgconfig/mplace(-[a-z]+_[a-z]+)?\.pc|LIB/cmake/mplace/mplaceConfig(Version)?\.cmake|LIB/mplace/[a-z][a-z_-]*(\.bash)?|LIB/mplace/report/([a-z]+/)?[a-z_]+\.py|LIB/mplace/programs/[a-z_]+\.(bash|py|pl|js)|LIB/mplace/valgrind/[a-z0-9_.-]*|share/doc/mplace/.*|share/man/man[17]/[a-z_]*\.[17]\.gz|share/bash-completion/completions/mplace)$' \
         "$scratch/generic" || true)
     expect "files that nobody expects" "" "$unknown"
 }
