@@ -15,8 +15,8 @@ usage: scripts/install-deps.sh [--build] [--test] [--apps] [--browser]
   --apps    for scripts/test.sh --apps
   --browser for scripts/test.sh --browser
 
-Without options: --build and --test. Needs Debian 12 or later, and root or sudo. Exit status: 0 all
-packages are there, 1 apt-get failed, 2 this cannot be done here.
+Without options: --build and --test. Needs Debian 12 or later or Ubuntu 24.04 or later (with universe), and
+root or sudo. Exit status: 0 all packages are there, 1 apt-get failed, 2 this cannot be done here.
 END
 }
 
@@ -26,13 +26,13 @@ die()
     exit 2
 }
 
-# A name with "|" is the same thing under the names of different Debian releases. The emulator is built
+# A name with "|" is the same thing under the names of different releases. The emulator is built
 # from valgrind's parts; the allocators are what sweeps compare with.
 build_packages='gcc libc6-dev make cmake python3 pkg-config systemtap-sdt-dev libhwloc-dev libpfm4-dev
     valgrind parallel datamash gnuplot-nox fonts-dejavu-core util-linux
     libjemalloc2 libmimalloc2.0|libmimalloc3 libtcmalloc-minimal4|libtcmalloc-minimal4t64
     libtbbmalloc2'
-test_packages='check g++ shellcheck spin perl procps python3 libpython3.11-testsuite|libpython3.13-testsuite git xz-utils sqlite3
+test_packages='check g++ shellcheck spin perl procps python3 libpython3.11-testsuite|libpython3.12-testsuite|libpython3.13-testsuite git xz-utils sqlite3
     redis-server redis-tools memcached libmemcached-tools stress-ng libcap2-bin musl-tools
     openssh-client openssh-server rsync dpkg-dev file debootstrap mandoc python3-yaml'
 # The programs of --test run at the sizes of real use, and these beside them.
@@ -93,7 +93,8 @@ names=()
 for item in "${missing[@]}"; do
     chosen=${item%%|*}
     for name in ${item//|/ }; do
-        if apt-cache show "$name" >/dev/null 2>&1; then
+        # A name that other packages only mention is shown as nothing, with exit status 0.
+        if [[ -n $(apt-cache show "$name" 2>/dev/null) ]]; then
             chosen=$name
             break
         fi

@@ -269,6 +269,28 @@ install_deps_says_in_one_line_what_it_cannot_do()
     expect_refusal "neither root nor sudo; as root: apt-get install gcc"
 }
 
+install_deps_takes_the_name_that_this_release_has()
+{
+    private_path
+    printf '#!/bin/sh\nexit 1\n' >"$scratch/bin/dpkg-query"
+    # shellcheck disable=SC2016 # the fake's shell expands it
+    printf '#!/bin/sh\necho "$@" >>"$CALLED"\n' >"$scratch/bin/apt-get"
+    # shellcheck disable=SC2016 # the fake's shell expands it
+    # What other packages mention is shown as nothing, what nobody knows fails, and the rest has a record.
+    printf '#!/bin/sh\ncase $2 in libmimalloc2*) ;; libtcmalloc-minimal4) exit 100 ;; *) echo "Package: $2" ;; esac\n' \
+        >"$scratch/bin/apt-cache"
+    rm "$scratch/bin/id"
+    printf '#!/bin/sh\necho 1000\n' >"$scratch/bin/id"
+    # Of what it would do as root, apt-get alone is done.
+    # shellcheck disable=SC2016 # the fake's shell expands it
+    printf '#!/bin/sh\ncase "$*" in *apt-get*) exec "$@" ;; esac\n' >"$scratch/bin/sudo"
+    chmod +x "$scratch/bin"/{dpkg-query,apt-get,apt-cache,id,sudo}
+    CALLED=$scratch/called PATH=$scratch/bin run bash "$source_folder/scripts/install-deps.sh" --build
+    expect "exit status" 0 "$status"
+    expect "alternatives" "libmimalloc3 libtcmalloc-minimal4t64" \
+        "$(grep -oE '(libmimalloc|libtcmalloc-minimal)[^ ]*' called | paste -sd' ')"
+}
+
 # reproduce.sh in a tree of its own, with a cmake and a mplace that only note how they were called; a
 # sweep's result has the one row of its plan, unless SWEEP_FAILS names it.
 private_reproduce()
