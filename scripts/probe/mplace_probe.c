@@ -89,6 +89,22 @@ static const char *probe_rseq(void)
     return *(const volatile int32_t *)(area + RSEQ_CPU_ID) >= 0 ? "registered" : "refused";
 }
 
+/* The name of the hypervisor with this signature (CPUID leaf 0x40000000); the signature itself
+ * where it is not known. */
+static const char *hypervisor_name(const char *signature)
+{
+    static const char *const names[][2] = {
+        {"KVMKVMKVM", "KVM"},       {"Linux KVM Hv", "KVM"},        {"Microsoft Hv", "Hyper-V"},
+        {"VMwareVMware", "VMware"}, {"VBoxVBoxVBox", "VirtualBox"}, {"XenVMMXenVMM", "Xen"},
+        {"TCGTCGTCGTCG", "QEMU"},   {"bhyve bhyve ", "bhyve"},
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(signature, names[i][0]) == 0)
+            return names[i][1];
+    return signature;
+}
+
 static void print_hypervisor(void)
 {
     unsigned eax, ebx, ecx, edx;
@@ -105,7 +121,7 @@ static void print_hypervisor(void)
         memcpy(name + 8, &edx, 4);
         name[12] = '\0';
     }
-    printf("hypervisor=%s\n", name);
+    printf("hypervisor=%s\n", hypervisor_name(name));
 }
 
 int main(int argc, char **argv)

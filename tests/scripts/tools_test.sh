@@ -164,6 +164,15 @@ cpu_says_when_the_cache_is_a_setting()
         fail "got: $(grep '^L1' "$scratch/out")"
 }
 
+# A hypervisor tells its signature, 12 letters, KVM its name three times.
+cpu_names_the_hypervisor_as_people_do()
+{
+    run "$mplace" cpu
+    if grep -qE 'KVMKVM|Microsoft Hv|VMwareVMware|VBoxVBox|XenVMM|TCGTCG' "$scratch/out"; then
+        fail "$(grep -E '^Hypervisor|hypervisor' "$scratch/out")"
+    fi
+}
+
 cpu_warns_of_what_spoils_a_measurement()
 {
     run "$mplace" cpu --keys
