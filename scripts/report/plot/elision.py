@@ -14,7 +14,8 @@ from plot.groups import groups_of, key_of
 class ElisionPoint:
     """An allocator at a size, over all its runs, so that each transaction weighs the same.
 
-    elided is in percent of the acquisitions, the others are in percent of the transactions started:
+    elided is in percent of the acquisitions, least and greatest are that of the runs with least and most
+    elided; the others are in percent of the transactions started:
     to six digits, so that what looks equal is.
     """
 
@@ -25,6 +26,8 @@ class ElisionPoint:
     explicit: float
     other: float
     runs: int
+    least: float
+    greatest: float
 
     @property
     def is_full(self):
@@ -53,17 +56,23 @@ def _point(size, rows):
     def total(column):
         return sum(int(getattr(row, column) or 0) for row in rows)
 
+    def elided(slow_path, acquisitions):
+        return _six_digits(100 * (1 - slow_path / acquisitions))
+
     def aborted(cause):
         return _six_digits(100 * total(f"abort_{cause}") / total("tx_started"))
 
+    shares = [elided(int(row.slow_path or 0), int(row.acquisitions)) for row in rows]
     return ElisionPoint(
         size=size,
-        elided=_six_digits(100 * (1 - total("slow_path") / total("acquisitions"))),
+        elided=elided(total("slow_path"), total("acquisitions")),
         conflict=aborted("conflict"),
         capacity=aborted("capacity"),
         explicit=aborted("explicit"),
         other=aborted("other"),
         runs=len(rows),
+        least=min(shares),
+        greatest=max(shares),
     )
 
 

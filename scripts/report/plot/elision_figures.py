@@ -6,18 +6,19 @@ from plot.rate_figures import shrinking
 from plot.words import elision_text
 
 # The columns of a curve's data.
-ELIDED, CONFLICT, CAPACITY, EXPLICIT, OTHER = range(2, 7)
+ELIDED, CONFLICT, CAPACITY, EXPLICIT, OTHER, LEAST, GREATEST = range(2, 9)
 # Where panels begin, as fractions of the drawing.
 LEFT, RIGHT = 0.085, 0.585
 LOWER_TOP = 0.405
 
 
-def _curves(group):
+def elided_curves(group):
+    """A curve a series."""
     return [
         gnuplot.Curve(
             block=f"series{number}",
             rows=tuple(
-                (p.size, p.elided, p.conflict, p.capacity, p.explicit, p.other)
+                (p.size, p.elided, p.conflict, p.capacity, p.explicit, p.other, p.least, p.greatest)
                 for p in series.points
             ),
             look=series.look,
@@ -34,7 +35,9 @@ def _curves(group):
 
 def elided_figure(group):
     """The elided share of a group."""
-    return _elided_rows(group) if group.key.bench == "ring" else _elided_points(group)
+    if group.key.bench == "ring":
+        return elided_rows(group, group.figure("elided"), 1000)
+    return _elided_points(group)
 
 
 def _row_plots(curve, row):
@@ -50,42 +53,53 @@ def _row_plots(curve, row):
     )
 
 
-def _elided_rows(group):
+def elided_rows(group, name, width):
     """A row an allocator, a bar a size, as high as the share that was elided; a cross below it
     where that is less than half, for bars of close sizes hide a gap.
 
     With one thread a size is elided or it is not, for all allocators alike: points would coincide.
     """
-    curves = _curves(group)[::-1]
-    height = 140 + 56 * len(curves)
+    curves = elided_curves(group)[::-1]
+    is_panel = width < 1000  # which needs no title, and has no room for one
+    height = (80 if is_panel else 140) + 56 * len(curves)
     ticks = ", ".join(f"{gnuplot.quoted(c.title)} {row} + 0.4" for row, c in enumerate(curves))
     title = gnuplot.quoted(f"Elided sections: {elision_text(group.key)}")
     plots = [plot for row, curve in enumerate(curves) for plot in _row_plots(curve, row)]
-    commands = f"""\
+    heading = f"""\
     set label 2 {title} at screen 0.5, screen 1 - 26.0 / {height} center noenhanced font ',16'
     set tmargin at screen 1 - 50.0 / {height}
+"""
+    commands = f"""\
+{"    set tmargin 0.6" if is_panel else heading}
     unset key
 {gnuplot.size_axis(group.sizes())}
+{"    set xlabel 'Node size in bytes'" if is_panel else ""}
     set yrange [-0.2:{len(curves)} - 0.1]
     set ytics ({ticks}) noenhanced scale 0
     set grid noytics
 {gnuplot.plot(plots)}"""
     blocks = gnuplot.blocks_of(curves)
-    return gnuplot.Figure(group.figure("elided"), 1000, height, blocks, commands)
+    formats = ("svg",) if is_panel else ("svg", "png")
+    return gnuplot.Figure(name, width, height, blocks, commands, formats)
+
+
+def lowest_axis(group):
+    """Where the axis of the elided share begins. All near 100 % is common: then it begins higher, in
+    few fixed steps, and its ticks say so."""
+    least = min(point.least for series in group.series for point in series.points)
+    return 98 if least >= 99 else 88 if least >= 90 else 50 if least >= 55 else 0
 
 
 def _elided_points(group):
-    """A point an allocator and size. All near 100 % is common: then the axis begins higher, in few
-    fixed steps, and its ticks say so."""
-    curves = _curves(group)
-    least = min(point.elided for series in group.series for point in series.points)
-    low = 98 if least >= 99 else 88 if least >= 90 else 50 if least >= 55 else 0
+    """A point an allocator and size."""
+    curves = elided_curves(group)
+    low = lowest_axis(group)
     commands = f"""\
 {gnuplot.head(f"Elided sections: {elision_text(group.key)}", 460, len(curves), 4)}
 {gnuplot.size_axis(group.sizes())}
     set yrange [{low}:100 + (100 - {low}) * 0.04]
     set ylabel 'Elided, % of all acquisitions'
-{gnuplot.points(curves, ELIDED)}"""
+{gnuplot.points_with_ranges(curves, (), (ELIDED, LEAST, GREATEST))}"""
     return gnuplot.Figure(group.figure("elided"), 1000, 460, gnuplot.blocks_of(curves), commands)
 
 
@@ -110,7 +124,7 @@ def _panel(curves, column, left, top, title):
 
 def aborts_figure(group):
     """A panel a cause. The legend is a plot of its own, for it gets no wider than its panel."""
-    curves = _curves(group)
+    curves = elided_curves(group)
     axis = gnuplot.size_axis(group.sizes())
     legend_rows = -(-len(curves) // 4)
     top = 1 - (90 + 21 * legend_rows) / 760  # below title and legend

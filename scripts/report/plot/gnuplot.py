@@ -8,16 +8,17 @@ from plot.looks import Look
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing: its name, its size in pixels, the lines of its data blocks, and its commands."""
+    """A drawing: its name, its size in pixels, the lines of its data blocks, its commands, and its formats."""
 
     name: str
     width: int
     height: int
     blocks: dict[str, list[str]]
     commands: str
+    formats: tuple[str, ...] = ("svg", "png")
 
     def script(self):
-        """The script that draws the figure as NAME.svg and NAME.png in the current folder."""
+        """The script that draws the figure in the current folder: a file for each format, NAME.svg and NAME.png."""
         data = "".join(
             "".join(f"{line}\n" for line in (f"${block} << END_OF_DATA", *lines, "END_OF_DATA"))
             for block, lines in self.blocks.items()
@@ -27,7 +28,7 @@ class Figure:
 set border linecolor rgb '#444444'
 set tics nomirror out scale 0.6 textcolor rgb '#222222'
 set grid linecolor rgb '#dddddd' linewidth 1
-do for [format in 'svg png'] {{
+do for [format in {quoted(' '.join(self.formats))}] {{
     if (format eq 'svg') {{
         set terminal svg size {self.width},{self.height} dynamic enhanced background rgb 'white' \\
             font 'DejaVu Sans,Helvetica,Arial,sans-serif,14' name 'mplace'
@@ -105,28 +106,40 @@ def plot(plots):
     return "    plot " + ", \\\n        ".join(plots) + "\n"
 
 
-def points(curves, column):
-    """The command that draws a column of curves.
+def points(curves, column, under=()):
+    """The command that draws a column of curves, above the plots under them.
 
     Each point's values come up where the mouse rests on it: an invisible point, larger than the
     visible one, has them.
     """
     visible = [_visible(curve, column) for curve in curves]
-    return plot(visible + [_values(curve, column) for curve in curves])
+    return plot([*under, *visible, *(_values(curve, column) for curve in curves)])
 
 
-def points_with_ranges(curves):
+def points_with_ranges(curves, under=(), columns=(2, 3, 4)):
     """The command that draws points with their ranges: columns of the value, the least and the greatest.
 
-    The lines lie below all points.
+    The lines lie below all points, and above the plots under them.
     """
+    value, least, greatest = columns
     ranges = [
-        f"${curve.block} using 1:3:(0):($4-$3) with vectors nohead linewidth 1.5"
+        f"${curve.block} using 1:{least}:(0):(${greatest}-${least}) with vectors nohead linewidth 1.5"
         f" linecolor rgb '#90{curve.look.colour.removeprefix('#')}' notitle"
         for curve in curves
     ]
-    visible = [_visible(curve, 2) for curve in curves]
-    return plot(ranges + visible + [_values_and_range(curve) for curve in curves])
+    visible = [_visible(curve, value) for curve in curves]
+    values = [_values_and_range(curve, *columns) for curve in curves]
+    return plot([*under, *ranges, *visible, *values])
+
+
+def bars(curve, base, scale, column, what):
+    """The plots of a column of a curve as bars from a base; their values come up as those of points do."""
+    yield (
+        f"${curve.block} using 1:({base}):(0):({scale:.6g} * ${column}) with vectors nohead"
+        f" linewidth 2 linecolor rgb '{curve.look.colour}' notitle"
+    )
+    text = f"sprintf({quoted(f'{curve.label}, {what}: %d B, %.4g %%')}, $1, ${column})"
+    yield _label(curve, f"({base} + {scale:.6g} * ${column})", text)
 
 
 def legend(curves):
@@ -150,9 +163,10 @@ def _values(curve, column):
     return _label(curve, column, f"sprintf({quoted(curve.label + ': %d B, %.4g')}, $1, ${column})")
 
 
-def _values_and_range(curve):
-    text = f"sprintf({quoted(curve.label + ': %d B, %.4g (%.4g to %.4g)')}, $1, $2, $3, $4)"
-    return _label(curve, 2, text)
+def _values_and_range(curve, value, least, greatest):
+    numbers = f"$1, ${value}, ${least}, ${greatest}"
+    text = f"sprintf({quoted(curve.label + ': %d B, %.4g (%.4g to %.4g)')}, {numbers})"
+    return _label(curve, value, text)
 
 
 def _label(curve, column, text):

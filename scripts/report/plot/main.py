@@ -5,6 +5,7 @@ import argparse
 import os
 import sys
 
+from plot import panels
 from plot.elision_figures import aborts_figure, elided_figure
 from plot.measured import read_measured
 from plot.page import Page
@@ -26,20 +27,33 @@ def figures_of(measured):
         yield sets_figure(measured, size)
 
 
+def panels_of(measured):
+    """Every small chart of the page, in its order."""
+    for group in measured.rates:
+        yield from panels.rate_panels(group)
+        if group.key.bench == "ring":
+            yield from panels.sets_used_panels(group, measured.sets_of(group.key.cpu))
+    for group in measured.elision:
+        yield from panels.elided_panels(group)
+        yield from panels.aborts_panels(group)
+    for size in measured.sets_sizes:
+        yield panels.sets_panel(measured, size)
+
+
 def write_figures(measured, _):
-    """Prints how many rows are drawn, then each figure's name and script, a NUL after each."""
+    """Prints how many rows are drawn, then the name and script of each figure and panel, a NUL after each."""
     print(len(measured.shown()), end="\0")
-    for figure in figures_of(measured):
+    for figure in (*figures_of(measured), *(panel.figure for panel in panels_of(measured))):
         print(figure.name, figure.script().replace("\0", ""), sep="\0", end="\0")
 
 
 def write_page(measured, folder):
-    """Prints the page of the figures in the folder. It links claims.md where the folder has one."""
+    """Prints the page of the figures in the folder. It links claims.html where the folder has one."""
 
     def drawing(name):
         return read_text(os.path.join(folder, f"{name}.svg"))
 
-    has_claims = os.path.exists(os.path.join(folder, "claims.md"))
+    has_claims = os.path.exists(os.path.join(folder, "claims.html"))
     for line in Page(measured, drawing, has_claims).lines():
         print(line)
 

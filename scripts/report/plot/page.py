@@ -2,6 +2,7 @@
 """The page: one self-contained index.html. Every number in it is from the rows that were drawn."""
 
 from markup import escaped
+from plot import keys, panels
 from plot.as_html import inline_figure
 from plot.settings import machine_list, settings_list, sources_text, values_of, warnings_box
 from plot.sets_figure import sets_figure_name
@@ -15,12 +16,13 @@ WHAT_IT_IS_ABOUT = (
     " not fit into it, and a hardware transaction that writes to it cannot commit."
 )
 CLAIMS_LINK = (
-    '<a href="claims.md">What these rows say of each claim of the paper</a>: measured, emulated, or'
+    '<a href="claims.html">What these rows say of each claim of the paper</a>: measured, emulated, or'
     " left to a processor with transactions."
 )
 RATE_CAPTION = (
     "Each point is the median rate of one allocator on one lock at one node size; the line through"
-    " it reaches from the slowest run to the fastest."
+    " it reaches from the slowest run to the fastest. Where the lines of two points overlap the runs"
+    " may not tell them apart."
 )
 RING_CAPTION = (
     "A good allocator is a flat line at the top: points that drop out of it are sizes whose nodes"
@@ -47,6 +49,7 @@ ELIDED_CAPTION = (
 ELIDED_ROWS_CAPTION = (
     "A full bar is a size at which all are, a cross one at which less than half are."
 )
+ABORTS_SCALE = "Each cause has a scale of its own, the same in all charts."
 OWN_MUTEX_CAPTION = "An allocator with pthread mutexes of its own is counted with them."
 ABORTS_CAPTION = (
     "Of the transactions started, those that aborted, by what the processor gave as the cause. A"
@@ -78,8 +81,11 @@ class Page:
         yield from self._left_out()
         yield from self._foot()
 
-    def _figure(self, name, caption):
-        return inline_figure(name, caption, self.drawing(name))
+    def _figure(self, name, caption, key, shown, has_overview=True):
+        """A figure with the panels shown; the drawing of all is inline where it adds to them."""
+        wide = self.drawing(name) if has_overview else ""
+        charts = [(panel, self.drawing(panel.figure.name)) for panel in shown]
+        return inline_figure(name, caption, wide, key, charts)
 
     def _head(self):
         rows = self.measured.shown()
@@ -104,16 +110,24 @@ class Page:
         if is_first:
             yield from warnings_box(self.measured.machines)
         what = RING_CAPTION if key.bench == "ring" else TREE_CAPTION
-        yield from self._figure(group.figure("rate"), f"Figure {number}. {RATE_CAPTION}\n{what}")
+        caption = f"Figure {number}. {RATE_CAPTION}\n{what}"
+        yield from self._figure(
+            group.figure("rate"), caption, keys.rates(group), panels.rate_panels(group)
+        )
         reason = why_no_ttstle(self.measured, key.cpu)
         if reason:
             yield f"<p>{escaped(reason)}</p>"
         if key.bench == "ring":
             caption = f"Figure {number}, sets. {SETS_USED_CAPTION}"
-            yield from self._figure(group.figure("sets-used"), caption)
+            sets = self.measured.sets_of(key.cpu)
+            shown = panels.sets_used_panels(group, sets)
+            yield from self._figure(
+                group.figure("sets-used"), caption, keys.sets_used(sets), shown, has_overview=False
+            )
             for size in self.measured.sets_sizes if is_first else ():
                 caption = f"Figure 1, nodes of {size} B. {SETS_CAPTION}"
-                yield from self._figure(sets_figure_name(size), caption)
+                shown = [panels.sets_panel(self.measured, size)]
+                yield from self._figure(sets_figure_name(size), caption, keys.SETS, shown)
         yield "<h2>Tables</h2>"
         yield from summary_table(group)
         yield from worst_table(group)
@@ -124,9 +138,15 @@ class Page:
         yield from (*elision_findings(group), "</ul>")
         rows_caption = ELIDED_ROWS_CAPTION if group.key.bench == "ring" else ""
         caption = f"Figure {number}, elision. {ELIDED_CAPTION} {rows_caption} {OWN_MUTEX_CAPTION}"
-        yield from self._figure(group.figure("elided"), caption)
-        caption = f"Figure {number}, aborts. {ABORTS_CAPTION}"
-        yield from self._figure(group.figure("aborts"), caption)
+        is_ring = group.key.bench == "ring"
+        key = keys.ELIDED_ROWS if is_ring else keys.elided(group)
+        shown = panels.elided_panels(group)
+        yield from self._figure(group.figure("elided"), caption, key, shown, has_overview=is_ring)
+        caption = f"Figure {number}, aborts. {ABORTS_CAPTION} {ABORTS_SCALE}"
+        shown = panels.aborts_panels(group)
+        yield from self._figure(
+            group.figure("aborts"), caption, keys.ABORTS, shown, has_overview=False
+        )
 
     def _left_out(self):
         """What is not drawn, and why."""

@@ -12,8 +12,8 @@ def shrinking(count):
     return [1.15 * 0.85**index for index in range(count)]
 
 
-def _rate_curves(group):
-    """The last of pthread, tts and ttstle that is there is filled, the one before it open, and the
+def rate_curves(group):
+    """A curve a series. The last of pthread, tts and ttstle that is there is filled, the one before it open, and the
     one before that open and small."""
     locks = sorted({series.lock for series in group.series})
     return [
@@ -36,7 +36,7 @@ def _rate_curves(group):
 def rate_figure(measured, group):
     """The rates of a group."""
     key = group.key
-    curves = _rate_curves(group)
+    curves = rate_curves(group)
     longest = max(len(series.malloc + series.lock) for series in group.series)
     columns = 4 if longest <= LONGEST_NAME_IN_FOUR_COLUMNS else 3
     title = f"{bench_text(key)} on {machine_text(measured, key.cpu)}"
@@ -53,21 +53,24 @@ def rate_figure(measured, group):
     return gnuplot.Figure(group.figure("rate"), 1000, 600, gnuplot.blocks_of(curves), commands)
 
 
-def _sets_used_curves(group):
-    """Placement does not depend on the lock: one series an allocator is enough."""
+def sets_used_curves(group):
+    """Series and curve of each allocator. Placement does not depend on the lock: one series is enough."""
     first = {}
     for series in group.series:
         first.setdefault(series.malloc, series)
     last_lock = max(series.lock for series in first.values())
     return [
-        gnuplot.Curve(
-            block=f"series{number}",
-            rows=tuple((point.size, point.sets_used or "-") for point in series.points),
-            look=series.look,
-            is_filled=series.lock == last_lock,
-            point_size=point_size,
-            title=series.malloc,
-            label=series.name,
+        (
+            series,
+            gnuplot.Curve(
+                block=f"series{number}",
+                rows=tuple((point.size, point.sets_used or "-") for point in series.points),
+                look=series.look,
+                is_filled=series.lock == last_lock,
+                point_size=point_size,
+                title=series.malloc,
+                label=series.name,
+            ),
         )
         for number, (series, point_size) in enumerate(zip(first.values(), shrinking(len(first))), 1)
     ]
@@ -76,7 +79,7 @@ def _sets_used_curves(group):
 def sets_used_figure(measured, group):
     """The sets that the nodes of a ring begin in."""
     sets = measured.sets_of(group.key.cpu)
-    curves = _sets_used_curves(group)
+    curves = [curve for _, curve in sets_used_curves(group)]
     title = f"L1 data cache sets that {group.key.nodes} nodes begin in, of {sets}"
     commands = f"""\
 {gnuplot.head(title, 460, len(curves), 4)}

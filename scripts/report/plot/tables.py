@@ -4,18 +4,19 @@
 import statistics
 
 from markup import escaped
+from style import scrolled
 
 WORST_SIZES = 5
 
 SUMMARY_HEAD = (
-    '<div class="wide"><table><caption>Each combination over all sizes. &ldquo;The best&rdquo; is'
+    '<table><caption>Each combination over all sizes. &ldquo;The best&rdquo; is'
     " the fastest allocator under the same lock at the same size.</caption>\n"
     '<thead><tr><th>Allocator</th><th>Lock</th><th class="n">Median rate</th>'
     '<th class="n">Lowest rate</th><th class="n">at size</th>'
     '<th class="n">Sizes below half of the best</th><th class="n">of</th></tr></thead><tbody>'
 )
 WORST_HEAD = (
-    '<div class="wide"><table><caption>The five worst sizes of each combination, by rate relative'
+    '<table><caption>The five worst sizes of each combination, by rate relative'
     " to the best allocator under the same lock at that size.</caption>\n"
     '<thead><tr><th>Allocator</th><th>Lock</th><th class="n">Size</th><th class="n">Rate</th>'
     '<th class="n">Of the best</th><th class="n">Sets used</th>'
@@ -67,7 +68,7 @@ def _summary_row(series):
 def summary_table(group):
     """One row a series: where its rate lies, and at how many sizes it is bad."""
     rows = [_summary_row(series) for series in reversed(group.series)]
-    return [SUMMARY_HEAD, *rows, "</tbody></table></div>"]
+    return scrolled([SUMMARY_HEAD, *rows, "</tbody></table>"], "Each combination over all sizes")
 
 
 def _worst_rows(series):
@@ -95,7 +96,7 @@ def worst_table(group):
     lines = [WORST_HEAD]
     for series in reversed(group.series):
         lines += ["<tbody>", *_worst_rows(series), "</tbody>"]
-    return [*lines, "</table></div>"]
+    return scrolled([*lines, "</table>"], "The five worst sizes of each combination")
 
 
 def rate_findings(group):
@@ -144,5 +145,5 @@ def _elision_finding(series):
             f"Capacity aborts are below 1 % of the transactions at all {sizes} sizes; the most is"
             f" {most.capacity:.2f} %, at {most.size} B."
         )
-    elided = f"at least {least.elided:.1f} % elided ({least.size} B)"
+    elided = f"{least.elided:.1f} % elided at the worst size, {least.size} B"
     return f"<li><b>{escaped(series.malloc)}</b>: {elided}. {capacity}</li>"

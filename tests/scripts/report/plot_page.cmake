@@ -3,6 +3,8 @@ mplace_report_tests(plot_page
     rows_without_rate_and_transactions_are_not_counted
     each_figure_has_its_script
     the_sets_of_the_wanted_sizes_are_drawn
+    each_small_chart_is_in_the_page_under_its_allocators_name
+    every_mark_of_a_figure_is_in_its_key
     a_row_that_is_there_twice_counts_once
     what_shows_nothing_is_refused
     a_malformed_result_is_refused_by_its_name

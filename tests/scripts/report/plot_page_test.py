@@ -10,7 +10,7 @@ import unittest
 
 from markup import escaped
 from plot import main
-from plot.as_html import inline_figure
+from plot.as_html import inline_drawing
 from plot_examples import emulated, ring, tree
 from rows import COLUMNS, HEADER
 
@@ -50,9 +50,14 @@ class Tests(unittest.TestCase):
         return status, out.getvalue(), err.getvalue()
 
     def records(self, *files, sizes=""):
-        """The number of rows, and the names of the figures."""
+        """The number of rows, and the names of the figures and of the small charts."""
         rows, *figures, _ = self.plot("figures", *files, sizes=sizes)[1].split("\0")
         return rows, figures[::2]
+
+    def figures(self, *files, sizes=""):
+        """The names of the figures."""
+        names = self.records(*files, sizes=sizes)[1]
+        return [name for name in names if not name.startswith("panel-")]
 
     def page(self, *files):
         """The page, after every figure was drawn."""
@@ -65,18 +70,16 @@ class Tests(unittest.TestCase):
 
     def test_the_figures_come_with_the_number_of_rows_that_are_drawn(self):
         path = self.result(ring(), tree(), emulated(), ring(lock="ttstle"))
+        self.assertEqual(self.records(path)[0], "3")
         self.assertEqual(
-            self.records(path),
-            (
-                "3",
-                [
-                    "figure1-rate",
-                    "figure1-sets-used",
-                    "figure2-rate",
-                    "figure2-elided",
-                    "figure2-aborts",
-                ],
-            ),
+            self.figures(path),
+            [
+                "figure1-rate",
+                "figure1-sets-used",
+                "figure2-rate",
+                "figure2-elided",
+                "figure2-aborts",
+            ],
         )
 
     def test_rows_without_rate_and_transactions_are_not_counted(self):
@@ -92,7 +95,28 @@ class Tests(unittest.TestCase):
     def test_the_sets_of_the_wanted_sizes_are_drawn(self):
         path = self.result(ring())
         self.write("a.csv.sets", "cia,64,1,8,64,128", "cia,65,1,8,64,128")
-        self.assertEqual(self.records(path, sizes="65")[1][2:], ["figure1-sets-65"])
+        self.assertEqual(self.figures(path, sizes="65")[2:], ["figure1-sets-65"])
+
+    def test_each_small_chart_is_in_the_page_under_its_allocators_name(self):
+        path = self.result(ring(malloc="glibc"), ring(malloc="cia", rate=2))
+        names = [name for name in self.records(path)[1] if name.startswith("panel-")]
+        shown = re.findall('<div><h3>([a-z]*)</h3><svg>\n<g id="([a-z0-9-]*)-plot"', self.page(path))
+        self.assertEqual([name for _, name in shown], names)
+        self.assertEqual([malloc for malloc, _ in shown], ["glibc", "cia"] * 2)
+
+    def test_every_mark_of_a_figure_is_in_its_key(self):
+        self.write("a.csv.sets", "cia,64,1,8,64,128")
+        page = self.page(self.result(ring(), ring(seed=2), ring(lock="pthread"), emulated(), emulated(bench="ring")))
+        keys = re.findall('<figure id="([a-z0-9-]*)"><ul class="key">(.*?)</ul>', page)
+        marks = {name: re.sub("<[^>]*>", "", key.replace("<li>", "|")) for name, key in keys}
+        self.assertEqual(len(marks), page.count("<figure"))
+        self.assertEqual(
+            marks["figure1-rate"],
+            "| median under pthread| median under tts| slowest to fastest run"
+            "| the fastest allocator under tts at each size",
+        )
+        self.assertEqual(marks["figure2-elided"], "| elided share of all runs")
+        self.assertIn("less than half", marks["figure1-elided"])
 
     def test_a_row_that_is_there_twice_counts_once(self):
         one = self.result(ring(), ring())
@@ -123,21 +147,16 @@ class Tests(unittest.TestCase):
             "<path fill='url(#c)' xlink:href='#d'/>\n</svg>\n"
         )
         self.assertEqual(
-            inline_figure("f1", "Caption.", svg),
-            [
-                '<figure><div class="wide">',
-                "<svg id='f1-a'>\n<use href=\"#f1-a\" id=\"f1-b\"/>"
-                "<path fill='url(#f1-c)' xlink:href='#f1-d'/>\n</svg>",
-                '</div><figcaption>Caption. <a href="f1.png">PNG</a> <a href="f1.svg">SVG</a>'
-                "</figcaption></figure>",
-            ],
+            inline_drawing("f1", svg),
+            "<svg id='f1-a'>\n<use href=\"#f1-a\" id=\"f1-b\"/>"
+            "<path fill='url(#f1-c)' xlink:href='#f1-d'/>\n</svg>",
         )
 
     def test_the_claims_are_linked_where_they_were_judged(self):
         path = self.result(ring())
-        self.assertNotIn("claims.md", self.page(path))
-        self.write("claims.md", "judged")
-        self.assertIn('<a href="claims.md">', self.page(path))
+        self.assertNotIn("claims", self.page(path))
+        self.write("claims.html", "judged")
+        self.assertIn('<a href="claims.html">', self.page(path))
 
     def test_the_sets_are_with_the_ring_alone(self):
         path = self.result(ring(), tree())

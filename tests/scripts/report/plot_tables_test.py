@@ -112,7 +112,7 @@ class Tests(unittest.TestCase):
         self.assertEqual(
             plain(elision_findings(elision_groups(rows)[0])),
             [
-                "cia: at least 95.0 % elided (64 B). Capacity aborts are below 1 % of the"
+                "cia: 95.0 % elided at the worst size, 64 B. Capacity aborts are below 1 % of the"
                 " transactions at all 2 sizes; the most is 0.50 %, at 500 B."
             ],
         )
@@ -122,7 +122,7 @@ class Tests(unittest.TestCase):
         rows += [emulated(malloc="glibc", size=65, abort_capacity=10)]
         self.assertEqual(
             plain(elision_findings(elision_groups(rows)[0]))[1],
-            "glibc: at least 100.0 % elided (64 B). Capacity aborts are 1 % of the transactions or"
+            "glibc: 100.0 % elided at the worst size, 64 B. Capacity aborts are 1 % of the transactions or"
             " more at 2 of 2 sizes, 30.0 % at 64 B.",
         )
 
