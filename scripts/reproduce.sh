@@ -137,4 +137,4 @@ fi
 
 files=("${results[@]/#/$out/}")
 scripts/mplace plot "${files[@]/%/.csv}" --claims --out "$out"
-echo "The figures: $out/index.html; what they say of the paper's claims: $out/claims.md"
+echo "The figures: $out/index.html; what they say of the paper's claims: $out/claims.html"

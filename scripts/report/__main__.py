@@ -12,6 +12,7 @@ import sys
 # The module of each report. Its main(arguments) writes to standard output and returns the exit status.
 REPORTS = {
     "claims": "claims.main",
+    "claims-page": "claims.page",
     "compare": "compare.main",
     "compare-order": "compare.order",
     "doctor": "doctor.main",

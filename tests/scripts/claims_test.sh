@@ -452,13 +452,16 @@ the_page_links_it_when_asked_to()
     { echo "$header"; ring_under_tts 2000000; } >a.csv
     run "$mplace" plot a.csv --out page
     expect "exit status" 0 "$status"
-    [[ ! -e page/claims.md ]] || fail "it was written unasked"
-    if grep -q claims.md page/index.html; then
+    [[ ! -e page/claims.md && ! -e page/claims.html ]] || fail "it was written unasked"
+    if grep -q claims page/index.html; then
         fail "what is not there is linked"
     fi
     run "$mplace" plot a.csv --claims --out page
     expect "exit status" 0 "$status"
-    grep -q '<a href="claims.md">' page/index.html || fail "the page has no link"
+    grep -q '<a href="claims.html">' page/index.html || fail "the page has no link"
+    grep -q '<td class="open">not measured' page/claims.html || fail "the page of the claims has no verdict"
+    expect "links to the claims, each with its heading" "$(seq 12 | paste -sd ' ')" \
+        "$(for n in $(seq 12); do ! grep -q "href=\"#claim-$n\"" page/claims.html || sed -n "s/^<h2 id=\"claim-$n\">\($n\)\. .*/\1/p" page/claims.html; done | paste -sd ' ')"
     "$mplace" claims a.csv | cmp - page/claims.md >&2 || fail "it is not what mplace claims says"
 }
 

@@ -37,22 +37,27 @@ not.
 * A size is *degraded* for an allocator that has less than 0.7 of the best allocator's rate, under \
 the same lock; one
   allocator is *below* another where it has less than 0.95 of its rate. Rates are medians, \
-and the fastest run must say so too, for
-  other load makes runs slower, never faster. *In general* is at 90 % of the sizes.
-* *Nothing is elided* where 90 % of the transactions abort for capacity; capacity aborts *are no \
+and the fastest run must say so too, because
+  other load makes runs slower, never faster. *In general* means at 90 % of the sizes.
+* *Nothing is elided* where 90 % of the transactions abort for capacity; capacity aborts *do not \
 matter* below 1 %.
 * A verdict by measured rows needs 3 runs of each size that it stands on, and where the paper names \
 sizes, one just below
   each of them; else it says what was not measured.
-* A size is *near* one that the paper names within 32 B, for an allocator's headers move it.
+* A size is *near* one that the paper names within 32 B, because an allocator's headers move it.
 
 """
 
 
-def write_judgement(results):
-    """Prints every claim judged by the rows of results."""
+def judgement(results):
+    """Every claim judged by the rows of results, as Markdown."""
     judged = markdown.judgement(CLAIMS, add_up(results))
-    print(HEAD + sources.file_table(results) + sources.warnings(results), judged, sep="\n", end="")
+    return HEAD + sources.file_table(results) + sources.warnings(results) + "\n" + judged
+
+
+def write_judgement(results):
+    """Prints the judgement."""
+    print(judgement(results), end="")
 
 
 def main(arguments):
