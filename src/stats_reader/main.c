@@ -4,89 +4,26 @@
  * mplace-stats-reader: what "mplace stats" runs. Its options are checked there; these are for it.
  *
  *     mplace-stats-reader [--json] [--watch SECONDS] [--locks N] PID
+ *     mplace-stats-reader --prometheus [--locks N] [PID]
  *     mplace-stats-reader --list
  *
  * Exit status 0, or 2 after one line on standard error.
  */
 #include "base/code_location.h"
 #include "base/report.h"
-#include "cia_malloc/statistics/shared_statistics.h"
-#include "stats_reader/reader.h"
+#include "stats_reader/look.h"
+#include "stats_reader/prometheus.h"
+#include "stats_reader/refuse.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-static _Noreturn void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static _Noreturn void refuse(const char *format, ...)
-{
-    va_list arguments;
-
-    (void)fputs("mplace stats: ", stderr);
-    va_start(arguments, format);
-    (void)vfprintf(stderr, format, arguments);
-    va_end(arguments);
-    (void)fputc('\n', stderr);
-    exit(2);
-}
-
-/* ---- one look ---- */
-
-struct look {
-    bool has_cia, has_locks;
-    struct cia_summary cia;
-    struct cia_facts cia_facts;
-    struct lock_report locks;
-    double time; /* seconds */
-};
-
-static double seconds_now(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static void check_layout(const struct target *target, const struct live_header *header,
-                         uint64_t layout, uint64_t bytes)
-{
-    char library[sizeof header->library];
-
-    memcpy(library, header->library, sizeof library);
-    target_clean_text(library, sizeof library);
-    if (header->layout != layout || header->bytes != bytes)
-        refuse("process %d runs %s of another version of mplace: use that version's mplace stats",
-               (int)target->process, library);
-}
-
-/* False: the process ended meanwhile. */
-static bool look_at(const struct target *target, int most, struct look *look)
-{
-    look->has_cia = look->has_locks = false;
-    look->time = seconds_now();
-    for (unsigned i = 0; i < target->page_count; i++) {
-        const struct live_header *header = &target->pages[i].header;
-        uint64_t page = target->pages[i].address;
-
-        if (strcmp(header->library, "libcia_malloc") == 0) {
-            check_layout(target, header, live_cia_layout(), sizeof(struct live_cia));
-            look->has_cia = read_cia(target, page, &look->cia, &look->cia_facts);
-        } else {
-            check_layout(target, header, live_locks_layout(), sizeof(struct live_locks));
-            look->has_locks = read_locks(target, page, most, &look->locks);
-        }
-    }
-    return look->has_cia || look->has_locks;
-}
 
 /* ---- writing it ---- */
 
@@ -197,7 +134,7 @@ static void show(int process, int most, bool json, double seconds)
 
         /* It may have become another program. */
         if ((turn > 0 && target_open(&target, process) != TARGET_READABLE) ||
-            !look_at(&target, most, now)) {
+            !look_or_refuse(&target, most, now)) {
             if (turn == 0)
                 refuse("process %d ended meanwhile", process);
             (void)fprintf(stderr, "mplace stats: process %d has ended\n", process);
@@ -224,18 +161,34 @@ static void show(int process, int most, bool json, double seconds)
     }
 }
 
-static void list(void)
+/* The next process that can be shown; false: there is none. */
+static bool next_readable(DIR *folder, struct target *target)
 {
-    static struct target target;
-    DIR *folder = opendir("/proc");
     const struct dirent *entry;
+
+    while ((entry = readdir(folder)) != NULL) {
+        if (isdigit((unsigned char)entry->d_name[0]) &&
+            target_open(target, atoi(entry->d_name)) == TARGET_READABLE)
+            return true;
+    }
+    return false;
+}
+
+static DIR *open_processes(void)
+{
+    DIR *folder = opendir("/proc");
 
     if (folder == NULL)
         refuse("cannot read /proc");
-    while ((entry = readdir(folder)) != NULL) {
-        if (!isdigit((unsigned char)entry->d_name[0]) ||
-            target_open(&target, atoi(entry->d_name)) != TARGET_READABLE)
-            continue;
+    return folder;
+}
+
+static void list(void)
+{
+    static struct target target;
+    DIR *folder = open_processes();
+
+    while (next_readable(folder, &target)) {
         (void)printf("%7d  %-16s", (int)target.process, target.name);
         for (unsigned i = 0; i < target.page_count; i++) {
             target_clean_text(target.pages[i].header.library,
@@ -247,11 +200,94 @@ static void list(void)
     (void)closedir(folder);
 }
 
+/* ---- for Prometheus ---- */
+
+struct shown_processes {
+    struct shown_process **all;
+    unsigned count;
+};
+
+static struct shown_process *new_shown(void)
+{
+    struct shown_process *shown = calloc(1, sizeof *shown);
+
+    if (shown == NULL)
+        refuse("no memory");
+    return shown;
+}
+
+/* Its look was taken. */
+static void add_shown(struct shown_processes *shown, struct shown_process *added,
+                      const struct target *target)
+{
+    size_t bytes = (shown->count + 1) * sizeof(struct shown_process *);
+    const struct lock_ranking *ranking = &added->look.locks.ranking;
+
+    shown->all = realloc(shown->all, bytes);
+    if (shown->all == NULL)
+        refuse("no memory");
+    shown->all[shown->count++] = added;
+    added->process = (int)target->process;
+    strcpy(added->program, target->name);
+    code_location_use_process(target->folder);
+    for (unsigned i = 0; added->look.has_locks && i < ranking->count; i++)
+        place_of_call(ranking->top[i].first_caller, added->places[i]);
+}
+
+/* All processes that can be shown, but for those of another version. */
+static void add_all(struct shown_processes *shown, int most)
+{
+    static struct target target;
+    DIR *folder = open_processes();
+    const char *library;
+
+    while (next_readable(folder, &target)) {
+        struct shown_process *added = new_shown();
+        enum look_result result = look_at(&target, most, &added->look, &library);
+
+        if (result == LOOK_TAKEN) {
+            add_shown(shown, added, &target);
+            continue;
+        }
+        free(added);
+        if (result == LOOK_OTHER_VERSION)
+            (void)fprintf(stderr,
+                          "mplace stats: left out process %d: %s of another version of mplace\n",
+                          (int)target.process, library);
+    }
+    (void)closedir(folder);
+}
+
+/* process: 0 for all. Whoever renames the file that this goes to must know that it is whole. */
+static void show_prometheus(int process, int most)
+{
+    static struct target target;
+    struct shown_processes shown = {NULL, 0};
+
+    most = most >= 0 ? most : 0;
+    if (process == 0) {
+        add_all(&shown, most);
+    } else {
+        struct shown_process *added = new_shown();
+
+        open_or_refuse(&target, process);
+        if (!look_or_refuse(&target, most, &added->look))
+            refuse("process %d ended meanwhile", process);
+        add_shown(&shown, added, &target);
+    }
+    prometheus_write(stdout, shown.all, shown.count);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        refuse("cannot write: %s", strerror(errno));
+    for (unsigned i = 0; i < shown.count; i++)
+        free(shown.all[i]);
+    free(shown.all);
+}
+
 int main(int count, char **arguments)
 {
     int process = 0, most = -1;
     double seconds = 0;
-    bool json = false;
+    bool json = false, prometheus = false;
 
     for (int i = 1; i < count; i++) {
         bool more = i + 1 < count;
@@ -262,12 +298,18 @@ int main(int count, char **arguments)
         }
         if (strcmp(arguments[i], "--json") == 0)
             json = true;
+        else if (strcmp(arguments[i], "--prometheus") == 0)
+            prometheus = true;
         else if (strcmp(arguments[i], "--watch") == 0 && more)
             seconds = strtod(arguments[++i], NULL);
         else if (strcmp(arguments[i], "--locks") == 0 && more)
             most = atoi(arguments[++i]);
         else
             process = atoi(arguments[i]);
+    }
+    if (prometheus) {
+        show_prometheus(process, most);
+        return 0;
     }
     if (process <= 0)
         refuse("which process?");

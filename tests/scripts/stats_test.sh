@@ -6,6 +6,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=scripts_common.bash
 source "$(dirname -- "$0")/scripts_common.bash"
 
+here=$(dirname -- "$(readlink -f -- "$0")")
 server=$build_folder/tests/stats_server
 
 # Starts the server with these settings and arguments, "--" between the two; it waits until its standard input is
@@ -182,6 +183,47 @@ watching_shows_it_again_and_ends_with_the_process()
     expect "its last words" "mplace stats: process $server_id has ended" "$(cat "$scratch/err")"
 }
 
+for_prometheus_it_is_well_formed_and_says_what_the_json_says()
+{
+    start_server "$(preload cia_malloc tts_lock)" MPLACE_STATS_LIVE=1 --
+    run "$mplace" stats --json --locks 5 "$server_id"
+    cp "$scratch/out" "$scratch/live.json"
+    run "$mplace" stats --prometheus --locks 5 "$server_id"
+    expect "exit status" 0 "$status"
+    /usr/bin/python3 -B "$here/stats/prometheus_text.py" "$scratch/out" "$server_id" "$scratch/live.json" ||
+        fail "the text: $(head -n 20 "$scratch/out")"
+    # Locks have no lines of their own unless they are asked for: each line is a series for ever.
+    run "$mplace" stats --prometheus "$server_id"
+    ! grep -q single_lock "$scratch/out" || fail "single locks are shown"
+    end_server
+}
+
+for_prometheus_without_a_process_all_are_shown_with_escaped_names()
+{
+    local name='a"b\c'
+
+    cp "$server" "$TMPDIR/$name"
+    server=$TMPDIR/$name
+    start_server "$(preload cia_malloc tts_lock)" MPLACE_STATS_LIVE=1 -- fork
+    run "$mplace" stats --prometheus --locks 3
+    expect "exit status" 0 "$status"
+    for process in "$server_id" "$child_id"; do
+        /usr/bin/python3 -B "$here/stats/prometheus_text.py" "$scratch/out" "$process" "$name" || fail "process $process"
+    done
+    [[ $(sed -n 's/^mplace_processes //p' "$scratch/out") -ge 2 ]] || fail "fewer than 2: $(grep processes "$scratch/out")"
+    end_server
+}
+
+what_cannot_be_written_for_prometheus_is_an_error()
+{
+    start_server "$(preload cia_malloc tts_lock)" MPLACE_STATS_LIVE=1 --
+    status=0
+    "$mplace" stats --prometheus "$server_id" >/dev/full 2>"$scratch/err" || status=$?
+    expect "exit status" 2 "$status"
+    expect "what it says" "mplace stats: cannot write: No space left on device" "$(cat "$scratch/err")"
+    end_server
+}
+
 a_process_that_keeps_none_is_one_line_that_says_how_to_start_it()
 {
     start_server "$(preload cia_malloc tts_lock)" --
@@ -248,6 +290,10 @@ every_bad_option_is_one_line_and_exit_2()
     expect_refusal "--locks '101' is not a whole number from 0 to 100"
     run "$mplace" stats --json
     expect_refusal "which process?"
+    run "$mplace" stats --json --prometheus 1
+    expect_refusal "--json or --prometheus?"
+    run "$mplace" stats --prometheus --watch 1 1
+    expect_refusal "--prometheus is one look"
 }
 
 run_claim

@@ -59,11 +59,6 @@ void cia_summary_add_quarantine(struct cia_summary *summary, const struct quaran
     cia_summary_take_large(summary, quarantine->waiting[QUARANTINE_LARGE], quarantine->large_bytes);
 }
 
-static uint64_t free_blocks(const struct class_totals *class)
-{
-    return class->capacity > class->live ? class->capacity - class->live : 0;
-}
-
 /* What mallinfo calls small: as long as what glibc keeps in lists of their own. */
 enum { SHORT_MOST = 1024 };
 
@@ -82,7 +77,7 @@ void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations)
         totals->allocations += class->allocations;
         totals->live_blocks += class->live;
         totals->live_bytes += class->live * size_class_bytes(i);
-        uint64_t back = less(free_blocks(class), class->untouched);
+        uint64_t back = less(class_free_blocks(class), class->untouched);
         if (size_class_bytes(i) <= SHORT_MOST) {
             totals->short_free_blocks += back;
             totals->short_free_bytes += back * size_class_bytes(i);
@@ -137,7 +132,7 @@ void cia_write_text(struct report *report, const struct cia_facts *facts,
 
         if (class->allocations > 0)
             report_format(report, "  %10zu %14lu %10lu %10lu\n", size_class_bytes(i),
-                          class->allocations, class->live, free_blocks(class));
+                          class->allocations, class->live, class_free_blocks(class));
     }
 }
 
@@ -162,7 +157,8 @@ void cia_write_json(struct report *report, const struct cia_facts *facts,
             continue;
         report_format(
             report, "%s    { \"block_bytes\": %zu, \"served\": %lu, \"live\": %lu, \"free\": %lu }",
-            separator, size_class_bytes(i), class->allocations, class->live, free_blocks(class));
+            separator, size_class_bytes(i), class->allocations, class->live,
+            class_free_blocks(class));
         separator = ",\n";
     }
     report_format(report, "\n  ]\n}\n");

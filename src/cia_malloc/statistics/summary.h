@@ -21,6 +21,12 @@ struct class_totals {
     uint64_t untouched; /* free and never handed out */
 };
 
+/* After cia_summary_finish. */
+static inline uint64_t class_free_blocks(const struct class_totals *class)
+{
+    return class->capacity > class->live ? class->capacity - class->live : 0;
+}
+
 struct cia_summary {
     struct cia_totals totals;
     struct class_totals classes[SIZE_CLASS_COUNT];
