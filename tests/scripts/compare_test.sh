@@ -476,6 +476,40 @@ END
     expect "lists on request" "3;3" "$(grep -oE -- '--list .*--shorten [0-9]+' calls | sed 's/.* //' | paste -sd';')"
 }
 
+the_default_is_estimated_before_it_begins_and_within_ten_minutes()
+{
+    local cpus threads least library=$build_folder/lib/librand_malloc.so
+
+    private_build
+    rm build/bin/malloc_bench
+    cat >build/bin/malloc_bench <<END
+#!/usr/bin/env bash
+[[ " \$* " == *" --list "* ]] || { echo run >>"$scratch/runs"; kill -TERM \$PPID; exit 1; }
+echo "\$*" >>"$scratch/lists"
+exec "$build_folder/bin/malloc_bench" "\$@"
+END
+    chmod +x build/bin/malloc_bench
+    # One CPU has two threads in turn.
+    while read -r cpus threads least; do
+        fake_program nproc <<<"echo $cpus"
+        rm -f lists
+        PATH=$scratch/bin:$PATH run "$mplace" compare --malloc "cia,glibc,a=$library,b=$library,c=$library,d=$library"
+        expect "threads with $cpus CPUs" "1 $threads" "$(grep -oE 'threads [0-9]+' lists | cut -d' ' -f2 | sort -nu | paste -sd' ')"
+        expect "lines before the first run" 1 "$(grep -cE '^mplace compare: [0-9]+ runs, about [0-9]+ min [0-9]+ s on idle CPUs$' err)"
+        expect "within the limit with $cpus CPUs" "" \
+            "$(sed -n 's/.*about \([0-9]*\) min.*/\1/p' err | awk -v least="$least" '$1 < least || $1 >= 9')"
+        expect "runs in $((5 * 6)) of each" 0 "$(($(sed -n 's/.* \([0-9]*\) runs,.*/\1/p' err) % 30))"
+    done <<'END'
+1 2 6
+2 2 4
+3 3 4
+64 4 4
+END
+    expect "runs" 4 "$(wc -l <runs)"
+    run "$mplace" compare --malloc "cia,glibc,a=$library" --rounds 1 --threads 1 --shorten 20
+    expect "a line for a few seconds" "" "$(grep 'idle' err || true)"
+}
+
 an_existing_result_is_never_overwritten()
 {
     echo mine >result.csv
