@@ -12,6 +12,8 @@
  * missing. 4: the same, a text without "#!", which a shell runs by itself.
  * 5: it is no program that the kernel knows.
  */
+#include "program_options.h"
+
 #include <elf.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -179,9 +181,12 @@ static int examine(const char *file, int scripts)
 
 int main(int count, char **arguments)
 {
-    if (count != 2) {
+    const struct option none[] = {{0}};
+    int first = program_options(count, arguments, none, "mplace-check FILE");
+
+    if (count != first + 1) {
         (void)fputs("usage: mplace-check FILE\n", stderr);
         return BAD_ARGUMENT;
     }
-    return examine(arguments[1], SCRIPTS_MOST);
+    return examine(arguments[first], SCRIPTS_MOST);
 }

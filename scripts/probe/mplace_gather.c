@@ -5,13 +5,15 @@
  * for "mplace run --stats". To who started it, it behaves as the program would: the same exit
  * status or end by a signal, and signals that it gets go on to the program.
  *
- *   mplace-gather FOLDER PRELOAD PROGRAM NAME [ARGUMENT]...
+ *   mplace-gather [--json] FOLDER PRELOAD PROGRAM NAME [ARGUMENT]...
  *
  * Each *_STATS setting of the program names a file in FOLDER, and PRELOAD, if not empty, is its
  * LD_PRELOAD: neither is the gatherer's own. NAME is what the program sees as its name. The folder
  * is removed, unless processes of the program still run: then one line says where their reports
- * will be.
+ * will be. With --json each report is a JSON object.
  */
+#include "program_options.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { FOLDER = 1, PRELOAD, PROGRAM, NAME };
+enum { FOLDER, PRELOAD, PROGRAM, NAME };
 enum { BAD_ARGUMENT = 2, CANNOT_EXECUTE = 126, NOT_FOUND = 127 };
 
 static const char *const settings[] = {"CIA_STATS", "RAND_STATS", "TTS_STATS", "TTSTLE_STATS"};
@@ -37,6 +39,7 @@ static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
 enum { PASSED_ON = sizeof passed_on / sizeof passed_on[0] };
 
 static volatile pid_t program;
+static int as_json;
 
 /* A terminal sends to all processes in the foreground, the program among them: only what a process
  * sent is passed on. */
@@ -60,8 +63,8 @@ static _Noreturn void become(char **arguments, pid_t parent)
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         char file[4096];
 
-        if (snprintf(file, sizeof file, "%s/%%p.%s", arguments[FOLDER], settings[i]) >=
-                (int)sizeof file ||
+        if (snprintf(file, sizeof file, "%s/%%p.%s%s", arguments[FOLDER], settings[i],
+                     as_json ? ".json" : "") >= (int)sizeof file ||
             setenv(settings[i], file, 1) != 0)
             _exit(BAD_ARGUMENT);
     }
@@ -194,11 +197,15 @@ int main(int count, char **arguments)
     sigset_t ours, before;
     pid_t self = getpid();
     bool others;
+    const char usage[] = "mplace-gather [--json] FOLDER PRELOAD PROGRAM NAME [ARGUMENT]...";
+    const struct option flags[] = {{.name = "json", .flag = &as_json, .val = 1}, {0}};
+    int first = program_options(count, arguments, flags, usage);
 
-    if (count <= NAME) {
-        (void)fputs("usage: mplace-gather FOLDER PRELOAD PROGRAM NAME [ARGUMENT]...\n", stderr);
+    if (count - first <= NAME) {
+        (void)fprintf(stderr, "usage: %s\n", usage);
         return BAD_ARGUMENT;
     }
+    arguments += first;
     /* Processes that outlive their parents become our children, so that we know of them. */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)sigemptyset(&ours);

@@ -2,15 +2,17 @@
  * SPDX-License-Identifier: MIT
  *
  * Runs a command with libraries preloaded and tells what it took: wall time, processor time in user
- * mode and in the kernel, and the largest resident set of any of its processes. For "mplace compare": a shell sees no peak,
- * and its own clock would count its own work.
+ * mode and in the kernel, and the largest resident set of any of its processes. For "mplace
+ * compare": a shell sees no peak, and its own clock would count its own work.
  *
  *   mplace-measure RESULT PRELOAD LIBRARY_PATH COMMAND [ARGUMENT]...
  *
- * RESULT gets one line, "SECONDS USER_SECONDS SYSTEM_SECONDS PEAK_KIB". PRELOAD and LIBRARY_PATH, empty or
- * not, go to the command's environment alone. The exit status is the command's, 128 more than the
- * signal that ended it, 126 or 127 where it could not be executed or found.
+ * RESULT gets one line, "SECONDS USER_SECONDS SYSTEM_SECONDS PEAK_KIB". PRELOAD and LIBRARY_PATH,
+ * empty or not, go to the command's environment alone. The exit status is the command's, 128 more
+ * than the signal that ended it, 126 or 127 where it could not be executed or found.
  */
+#include "program_options.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RESULT = 1, PRELOAD, LIBRARY_PATH, COMMAND };
+enum { RESULT, PRELOAD, LIBRARY_PATH, COMMAND };
 enum { BAD_ARGUMENT = 2, CANNOT_EXECUTE = 126, NOT_FOUND = 127, SIGNALLED = 128 };
 
 static double now(void)
@@ -53,10 +55,15 @@ int main(int argc, char **argv)
     struct rusage usage;
     int status;
 
-    if (argc <= COMMAND) {
-        fputs("usage: mplace-measure RESULT PRELOAD LIBRARY_PATH COMMAND [ARGUMENT]...\n", stderr);
+    const char form[] = "mplace-measure RESULT PRELOAD LIBRARY_PATH COMMAND [ARGUMENT]...";
+    const struct option none[] = {{0}};
+    int first = program_options(argc, argv, none, form);
+
+    if (argc - first <= COMMAND) {
+        fprintf(stderr, "usage: %s\n", form);
         return BAD_ARGUMENT;
     }
+    argv += first;
     FILE *result = fopen(argv[RESULT], "we");
     if (result == NULL) {
         fprintf(stderr, "mplace-measure: %s: %s\n", argv[RESULT], strerror(errno));

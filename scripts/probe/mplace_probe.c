@@ -7,6 +7,7 @@
  */
 #include "base/cache_geometry.h"
 #include "base/current_cpu.h"
+#include "program_options.h"
 #include "ttstle_lock/rtm_probe.h"
 
 #include <cpuid.h>
@@ -128,13 +129,16 @@ int main(int argc, char **argv)
 {
     struct cache_geometry geometry;
 
-    if (argc == 2 && strcmp(argv[1], "--rtm") == 0) {
+    int rtm_alone = 0;
+    const struct option flags[] = {{.name = "rtm", .flag = &rtm_alone, .val = 1}, {0}};
+
+    if (program_options(argc, argv, flags, "mplace-probe [--rtm]") != argc) {
+        fputs("mplace-probe: there are no arguments but --rtm\n", stderr);
+        return 2;
+    }
+    if (rtm_alone) {
         puts(rtm_state());
         return EXIT_SUCCESS;
-    }
-    if (argc != 1) {
-        fputs("mplace-probe: the only option is --rtm\n", stderr);
-        return 2;
     }
     cache_geometry_read(&geometry);
     print_cache("l1d", &geometry.l1d, geometry.l1d_source);

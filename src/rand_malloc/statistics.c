@@ -8,6 +8,7 @@
 #include "base/exit_report.h"
 
 #include <stdatomic.h>
+#include <unistd.h>
 
 /* Relaxed: the counts are read at exit, and order nothing. */
 static _Atomic size_t requests, jittered, bytes_added;
@@ -36,12 +37,43 @@ void statistics_reset(void)
     atomic_store_explicit(&bytes_added, 0, memory_order_relaxed);
 }
 
+/* A file name as JSON: what would need more than a backslash in front of it becomes '?'. */
+static void write_string(struct report *report, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        bool plain = *text >= ' ' && *text < 0x7f;
+
+        report_format(report, *text == '"' || *text == '\\' ? "\\%c" : "%c", plain ? *text : '?');
+    }
+}
+
+static void write_json(struct report *report, const struct jitter *jitter, const char *next_object)
+{
+    report_format(report,
+                  "{\n  \"version\": 1,\n  \"process\": %d,\n  \"library\": \"librand_malloc\",\n"
+                  "  \"requests\": %zu,\n  \"jittered\": %zu,\n  \"bytes_added\": %zu,\n",
+                  (int)getpid(), atomic_load_explicit(&requests, memory_order_relaxed),
+                  atomic_load_explicit(&jittered, memory_order_relaxed),
+                  atomic_load_explicit(&bytes_added, memory_order_relaxed));
+    report_format(report,
+                  "  \"probability\": %lu,\n  \"max_extra\": %u,\n  \"seed\": %lu,\n"
+                  "  \"next\": \"",
+                  jitter->probability, jitter->max_extra, jitter->seed);
+    write_string(report, next_object);
+    report_format(report, "\"\n}\n");
+}
+
 void statistics_report(const struct jitter *jitter, const char *next_object)
 {
     struct report report;
 
     if (!exit_report_open(&exit_report, &report))
         return;
+    if (exit_report_is_json(&exit_report)) {
+        write_json(&report, jitter, next_object);
+        report_close(&report);
+        return;
+    }
     report_format(&report,
                   "mplace rand: requests %zu, jittered %zu, bytes added %zu, probability %lu%%, "
                   "greatest extra %u B, seed %lu, next %s\n",

@@ -291,6 +291,9 @@ an_emulated_run_is_the_program_under_the_tool_with_the_libraries()
     PATH=$scratch/bin:$PATH run "$mplace" run --htm emulated --l1d 64x12 --stats -- /bin/true
     expect "call with a cache and statistics" "--tool=rtmgrind --l1d=64x12 /bin/true" \
         "$(cut -d'|' -f1 "$scratch/out")"
+    PATH=$scratch/bin:$PATH run "$mplace" run --htm emulated --stats=json -- /bin/true
+    expect "call with statistics as JSON" "--tool=rtmgrind -q --rtm-out=mplace-run.X/%p.rtmgrind.json /bin/true" \
+        "$(sed 's|=/.*/mplace-run.[A-Za-z0-9]*/|=mplace-run.X/|; s/|.*//' "$scratch/out")"
 }
 
 statistics_are_on_standard_error_only_when_asked_for()
@@ -299,6 +302,29 @@ statistics_are_on_standard_error_only_when_asked_for()
     expect "lines on standard output" 1 "$(wc -l <"$scratch/out")"
     grep -q libttstle_lock "$scratch/err" || fail "the lock told nothing"
     grep -q libcia_malloc "$scratch/err" || fail "the allocator told nothing"
+}
+
+statistics_are_json_when_asked_for()
+{
+    run "$mplace" run --malloc rand+cia --lock ttstle --stats=json -- bash -c '/bin/ls / >/dev/null; exit 7'
+    expect "exit status" 7 "$status"
+    /usr/bin/python3 - "$scratch/err" >"$scratch/seen" <<'END' || fail "no JSON, an object a report"
+import json
+import sys
+text = open(sys.argv[1]).read()
+decoder = json.JSONDecoder()
+processes = set()
+while text.strip():
+    report, end = decoder.raw_decode(text.lstrip())
+    text = text.lstrip()[end:]
+    processes.add(report["process"])
+    print(report["library"])
+print(len(processes))
+END
+    expect "reports, and processes" "2 2 libcia_malloc 2 librand_malloc 2 libttstle_lock" \
+        "$(tail -n 1 "$scratch/seen") $(head -n -1 "$scratch/seen" | sort | uniq -c | xargs)"
+    run "$mplace" run --stats=xml -- touch ran
+    expect_refusal "--stats 'xml' is no form of a report: text or json"
 }
 
 # What the processes of a program report comes when it has ended: "what process" a line.

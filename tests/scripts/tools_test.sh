@@ -150,6 +150,38 @@ cpu_tells_all_its_keys()
     expect "rtm" yes "$(grep -qE '^rtm=(usable|absent|always-abort)$' "$scratch/out" && echo yes)"
 }
 
+cpu_tells_the_same_as_json()
+{
+    "$mplace" cpu --keys | grep -v '^load=\|^warning=Other programs' >keys
+    "$mplace" cpu --json >json
+    /usr/bin/python3 - json >back <<'END'
+import json
+import sys
+facts = json.load(open(sys.argv[1]))
+warnings = facts.pop("warnings")
+assert all(isinstance(facts[key], int) for key in ("cpus", "cpus_allowed"))
+for key, value in facts.items():
+    print(f"{key}={'unknown' if value is None else value}")
+for warning in warnings:
+    print(f"warning={warning}")
+END
+    diff keys <(grep -v '^load=\|^warning=Other programs' back) >&2 || fail "other facts"
+}
+
+every_program_tells_its_version_and_knows_no_other_option()
+{
+    local version name
+
+    version=$(sed -n 's/^project(mplace VERSION \([0-9.]*\) .*/\1/p' "$source_folder/CMakeLists.txt")
+    for name in ring avltree malloc_bench lockpair calibrate mplace-probe mplace-check mplace-gather mplace-measure; do
+        run "$build_folder/bin/$name" --version
+        expect "exit status of $name" 0 "$status"
+        expect "$name" "$name (mplace) $version" "$(cat "$scratch/out")"
+        run "$build_folder/bin/$name" --no-such-option
+        expect_refusal "--no-such-option"
+    done
+}
+
 cpu_names_the_processor_as_the_rows_do()
 {
     expect "processor" "$("$build_folder/bin/ring" --size 64 --traversals 1 --csv | cut -d, -f22)" \
