@@ -3,7 +3,7 @@
  *
  * mplace-stats-reader: what "mplace stats" runs. Its options are checked there; these are for it.
  *
- *     mplace-stats-reader [--json] [--watch SECONDS] [--locks N] PID
+ *     mplace-stats-reader [--json] [--watch SECONDS [--top N]] [--locks N] PID
  *     mplace-stats-reader --prometheus [--locks N] [PID]
  *     mplace-stats-reader --list
  *
@@ -14,15 +14,14 @@
 #include "stats_reader/look.h"
 #include "stats_reader/prometheus.h"
 #include "stats_reader/refuse.h"
+#include "stats_reader/watch.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- writing it ---- */
@@ -50,37 +49,6 @@ static void write_text(struct report *report, const struct look *look)
         statistics_write_text(report, &look->locks.facts);
 }
 
-static void write_rate(struct report *report, const char *what, uint64_t now, uint64_t before,
-                       double seconds)
-{
-    double rate = now > before ? (double)(now - before) / seconds : 0;
-
-    report_format(report, "  %lu %s", (uint64_t)(rate + 0.5), what);
-}
-
-/* What happened since the look before, a second. */
-static void write_rates(struct report *report, const struct look *now, const struct look *before)
-{
-    double seconds = now->time - before->time;
-
-    report_format(report, "a second:");
-    if (now->has_cia && before->has_cia)
-        write_rate(report, "allocations", now->cia.totals.allocations,
-                   before->cia.totals.allocations, seconds);
-    if (now->has_locks && before->has_locks) {
-        const struct lock_row *total = &now->locks.ranking.total;
-        const struct lock_row *total_before = &before->locks.ranking.total;
-
-        write_rate(report, "lock acquisitions", lock_row_acquisitions(total),
-                   lock_row_acquisitions(total_before), seconds);
-        write_rate(report, "waits", total->counts[COUNT_WAITS], total_before->counts[COUNT_WAITS],
-                   seconds);
-        write_rate(report, "aborts", lock_row_aborts(total), lock_row_aborts(total_before),
-                   seconds);
-    }
-    report_format(report, "\n");
-}
-
 /* ---- once, again and again, and who can be looked at ---- */
 
 static void open_or_refuse(struct target *target, int process)
@@ -103,62 +71,53 @@ static void open_or_refuse(struct target *target, int process)
     refuse("there is no process %d", process);
 }
 
-/* Whoever read standard output has gone: nothing is written to find out by. */
-static bool nobody_reads(void)
+static void show_once(struct target *target, int most, bool json)
 {
-    struct pollfd output = {.fd = STDOUT_FILENO};
+    static struct look look;
+    struct report report;
 
-    return poll(&output, 1, 0) > 0 && (output.revents & (POLLERR | POLLNVAL)) != 0;
+    if (!look_or_refuse(target, most, &look))
+        refuse("process %d ended meanwhile", (int)target->process);
+    report_open(&report, STDOUT_FILENO);
+    if (json)
+        write_json(&report, target, &look);
+    else
+        write_text(&report, &look);
+    report_close(&report);
 }
 
-static void pause_for(double seconds)
+/* One object a look, until the process ends. */
+static void watch_json(struct target *target, int most, double seconds)
 {
-    struct timespec left = {.tv_sec = (time_t)seconds};
+    static struct look look;
 
-    left.tv_nsec = (long)((seconds - (double)left.tv_sec) * 1e9);
-    while (nanosleep(&left, &left) != 0 && errno == EINTR)
-        ;
+    while (look_or_refuse(target, most, &look)) {
+        struct report report;
+
+        report_open(&report, STDOUT_FILENO);
+        write_json(&report, target, &look);
+        report_close(&report);
+        watch_pause(seconds);
+        if (watch_nobody_reads())
+            return;
+        if (target_open(target, target->process) != TARGET_READABLE)
+            break;
+    }
+    (void)fprintf(stderr, "mplace stats: process %d has ended\n", (int)target->process);
 }
 
-static void show(int process, int most, bool json, double seconds)
+static void show(int process, const struct watch_options *options, bool json)
 {
-    static struct look looks[2];
     static struct target target;
-    bool terminal = isatty(STDOUT_FILENO) != 0;
 
     open_or_refuse(&target, process);
     code_location_use_process(target.folder);
-    for (unsigned turn = 0;; turn++) {
-        struct look *now = &looks[turn % 2];
-        struct report report;
-
-        /* It may have become another program. */
-        if ((turn > 0 && target_open(&target, process) != TARGET_READABLE) ||
-            !look_or_refuse(&target, most, now)) {
-            if (turn == 0)
-                refuse("process %d ended meanwhile", process);
-            (void)fprintf(stderr, "mplace stats: process %d has ended\n", process);
-            return;
-        }
-        report_open(&report, STDOUT_FILENO);
-        if (seconds > 0 && terminal && !json)
-            report_format(&report, "\033[H\033[2J");
-        if (json) {
-            write_json(&report, &target, now);
-        } else {
-            if (turn > 0)
-                write_rates(&report, now, &looks[(turn + 1) % 2]);
-            write_text(&report, now);
-            if (seconds > 0 && !terminal)
-                report_format(&report, "\n");
-        }
-        report_close(&report);
-        if (seconds <= 0)
-            return;
-        pause_for(seconds);
-        if (nobody_reads())
-            return;
-    }
+    if (options->seconds <= 0)
+        show_once(&target, options->most_locks, json);
+    else if (json)
+        watch_json(&target, options->most_locks, options->seconds);
+    else
+        watch(&target, options);
 }
 
 /* The next process that can be shown; false: there is none. */
@@ -285,8 +244,8 @@ static void show_prometheus(int process, int most)
 
 int main(int count, char **arguments)
 {
-    int process = 0, most = -1;
-    double seconds = 0;
+    struct watch_options options = {.seconds = 0, .most = -1, .most_locks = -1};
+    int process = 0;
     bool json = false, prometheus = false;
 
     for (int i = 1; i < count; i++) {
@@ -301,18 +260,20 @@ int main(int count, char **arguments)
         else if (strcmp(arguments[i], "--prometheus") == 0)
             prometheus = true;
         else if (strcmp(arguments[i], "--watch") == 0 && more)
-            seconds = strtod(arguments[++i], NULL);
+            options.seconds = strtod(arguments[++i], NULL);
         else if (strcmp(arguments[i], "--locks") == 0 && more)
-            most = atoi(arguments[++i]);
+            options.most_locks = atoi(arguments[++i]);
+        else if (strcmp(arguments[i], "--top") == 0 && more)
+            options.most = atoi(arguments[++i]);
         else
             process = atoi(arguments[i]);
     }
     if (prometheus) {
-        show_prometheus(process, most);
+        show_prometheus(process, options.most_locks);
         return 0;
     }
     if (process <= 0)
         refuse("which process?");
-    show(process, most, json, seconds);
+    show(process, &options, json);
     return 0;
 }

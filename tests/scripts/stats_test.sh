@@ -174,13 +174,55 @@ watching_shows_it_again_and_ends_with_the_process()
     start_server "$(preload cia_malloc tts_lock)" MPLACE_STATS_LIVE=1 -- wait
     "$mplace" stats --watch 0.1 "$server_id" >"$scratch/looks" 2>"$scratch/err" {input}>&- &
     looks=$!
-    until [[ $(grep -c '^a second: .* allocations .* lock acquisitions .* waits ' "$scratch/looks") -ge 2 ]]; do
+    until [[ $(grep -c '^malloc  [^-].*/s allocations ' "$scratch/looks") -ge 2 &&
+        $(grep -c '^locks   [^-].*/s locked .*/s waits ' "$scratch/looks") -ge 2 ]]; do
         kill -0 "$looks" || fail "it ended before the process"
         sleep 0.1
     done
     end_server
     wait "$looks" || fail "it ended with $?"
     expect "its last words" "mplace stats: process $server_id has ended" "$(cat "$scratch/err")"
+    grep -qE '^mplace stats  [0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}  process ' "$scratch/looks" || fail "no time stamp"
+    ! grep -q $'[\033\r]' "$scratch/looks" || fail "a file gets what a terminal obeys"
+}
+
+# On a pseudo-terminal: what stats/watch_terminal.py says of a server that does nothing.
+on_a_terminal()
+{
+    start_server "$(preload cia_malloc tts_lock)" MPLACE_STATS_LIVE=1 --
+    /usr/bin/python3 -B "$here/stats/watch_terminal.py" "$mplace" "$server_id" "$build_folder/lib/libcia_malloc.so" "$1" ||
+        fail "on a terminal"
+    end_server
+}
+
+on_a_terminal_it_fits_and_follows_the_size()
+{
+    on_a_terminal it_fits_and_follows_the_size
+}
+
+on_a_terminal_keys_are_those_of_top()
+{
+    on_a_terminal keys_are_those_of_top
+}
+
+on_a_terminal_top_limits_both_tables_and_locks_its_own()
+{
+    on_a_terminal top_limits_both_tables_and_locks_its_own
+}
+
+on_a_terminal_the_terminal_is_restored_on_every_way_out()
+{
+    on_a_terminal the_terminal_is_restored_on_every_way_out
+}
+
+on_a_terminal_while_it_is_stopped_the_terminal_is_as_before()
+{
+    on_a_terminal while_it_is_stopped_the_terminal_is_as_before
+}
+
+on_a_terminal_the_end_of_the_process_is_said_on_the_terminal_as_it_was()
+{
+    on_a_terminal the_end_of_the_process_is_said_on_the_terminal_as_it_was
 }
 
 for_prometheus_it_is_well_formed_and_says_what_the_json_says()
@@ -288,6 +330,12 @@ every_bad_option_is_one_line_and_exit_2()
     expect_refusal "--watch 'soon' is not a number of seconds"
     run "$mplace" stats --locks 101 1
     expect_refusal "--locks '101' is not a whole number from 0 to 100"
+    run "$mplace" stats --top 5 1
+    expect_refusal "--top belongs to --watch"
+    run "$mplace" stats --watch --top 5 --json 1
+    expect_refusal "--top belongs to --watch"
+    run "$mplace" stats --watch 1 --top many 1
+    expect_refusal "--top 'many' is not a whole number from 0 to 100"
     run "$mplace" stats --json
     expect_refusal "which process?"
     run "$mplace" stats --json --prometheus 1
