@@ -44,8 +44,10 @@ set_tests_properties(${doctor_claims} PROPERTIES LABELS emulated TIMEOUT 240)
 
 # The pages in a real browser: by scripts/test.sh --browser only.
 set(browser_claims
-    a_sweeps_page_fits_a_phone_and_a_desk_and_shows_its_points
-    the_doctors_page_fits_a_phone_and_a_desk_and_shows_its_bars)
+    a_sweeps_page_fits_a_phone_a_desk_and_paper_and_shows_its_points
+    the_page_of_the_claims_fits_a_phone_a_desk_and_paper
+    the_comparisons_page_fits_a_phone_a_desk_and_paper
+    the_doctors_page_fits_a_phone_a_desk_and_paper_and_shows_its_bars)
 mplace_script_tests(browser ${browser_claims})
 list(TRANSFORM browser_claims PREPEND scripts.browser.)
 set_tests_properties(${browser_claims} PROPERTIES LABELS browser TIMEOUT 600)

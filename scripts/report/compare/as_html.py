@@ -1,28 +1,41 @@
 # SPDX-License-Identifier: MIT
 """A document of mplace compare as one HTML file that needs nothing else."""
 
+import math
+
 import spread
+import style
 from compare.document import Table, cell_text
 from markup import escaped
 
-STYLE = (
-    "body{margin:0 auto;max-width:80rem;padding:1.2rem 1rem 3rem;color:#1b1f24;background:#fff;"
-    "font:1rem/1.5 system-ui,'DejaVu Sans',Helvetica,Arial,sans-serif}\n"
-    "h1{font-size:1.5rem}h2{font-size:1.1rem;margin:2rem 0 .3rem}p{max-width:46rem}\n"
-    ".wide{overflow-x:auto}table{border-collapse:collapse;font-size:.92rem}"
-    "th,td{padding:.25rem .9rem .25rem 0;text-align:right;border-bottom:1px solid #d8dee4;"
-    "font-variant-numeric:tabular-nums;white-space:nowrap}.left{text-align:left}\n"
-    "/* What the rounds cannot tell. */.open{color:#57606a}"
+MORE = """\
+body { max-width: 80rem; }
+h2 { font-size: 1.1rem; }
+th, td { text-align: right; white-space: nowrap; }
+.left { text-align: left; }
+th:first-child, td:first-child { position: sticky; left: 0; background: #fff; }
+/* What the rounds cannot tell. */
+.open { color: var(--soft); }
+td svg { display: inline-block; width: 60px; height: 12px; margin-left: .5rem; vertical-align: -1px; }
+"""
+KEY = (
+    "Beside a ratio its interval is drawn, from half (left) to twice (right); the line in the middle is 1, and an"
+    " interval that reaches it tells no difference."
 )
+# A ratio's drawing, in its own units.
+WIDTH, HEIGHT = 60, 12
 
 
 def lines(document):
-    """The lines of the page."""
+    """The lines of the page. The first block of the document says how to read it."""
     yield "<!DOCTYPE html>"
     yield '<html lang="en"><head><meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>mplace compare</title><style>\n{STYLE}\n</style></head><body>"
+    yield f"<title>mplace compare</title>{style.sheet(MORE)}</head><body>"
     yield "<h1>mplace compare</h1>"
+    tables = [block for block in document if isinstance(block, Table)]
+    if any(has_interval(cell) for table in tables for row in table.rows for cell in row):
+        document = [*document[:1], KEY, *document[1:]]
     for block in document:
         if isinstance(block, Table):
             yield from table_lines(block)
@@ -33,18 +46,41 @@ def lines(document):
 
 def table_lines(table):
     """A table under its title."""
-    yield f"<h2>{escaped(table.title)}</h2>"
-    yield '<div class="wide"><table><thead><tr>'
-    for column in table.columns:
-        yield f"<th{classes(column)}>{escaped(column.heading)}</th>"
-    yield "</tr></thead><tbody>"
+    heads = "".join(f"<th{classes(column)}>{escaped(column.heading)}</th>" for column in table.columns)
+    rows = []
     for row in table.rows:
         cells = (
-            f"<td{classes(column, cell)}>{escaped(cell_text(cell))}</td>"
+            f"<td{classes(column, cell)}>{escaped(cell_text(cell))}{interval(cell)}</td>"
             for column, cell in zip(table.columns, row)
         )
-        yield "<tr>" + "".join(cells) + "</tr>"
-    yield "</tbody></table></div>"
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    yield f"<h2>{escaped(table.title)}</h2>"
+    yield from style.scrolled(
+        [f"<table><thead><tr>{heads}</tr></thead><tbody>", *rows, "</tbody></table>"], table.title
+    )
+
+
+def has_interval(cell):
+    """Whether a cell is a ratio with an interval."""
+    return isinstance(cell, spread.Ratio) and cell.low is not None
+
+
+def interval(cell):
+    """The drawing of a ratio's interval: a bar and a dot, the line of 1 between; empty without one."""
+    if not has_interval(cell):
+        return ""
+    low, value, high = map(place, (cell.low, cell.value, cell.high))
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true">'
+        f'<path d="M{WIDTH / 2:g} 0V{HEIGHT}" stroke="#8c959f"/>'
+        f'<path d="M{low:.1f} {HEIGHT / 2:g}H{high:.1f}" stroke="currentColor" stroke-width="2.5"/>'
+        f'<circle cx="{value:.1f}" cy="{HEIGHT / 2:g}" r="3.5" fill="currentColor"/></svg>'
+    )
+
+
+def place(ratio):
+    """Where a ratio lies in the drawing: a half at the left, 2 at the right, what is beyond at the edge."""
+    return WIDTH * min(max((math.log2(ratio) + 1) / 2, 0.05), 0.95)
 
 
 def classes(column, cell=None):

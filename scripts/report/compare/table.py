@@ -45,7 +45,7 @@ class Report:
         """All tables."""
         subject = self.comparison.subject
         others, memory_peers = self.comparison.others, self.comparison.memory_peers
-        peers = " ".join(memory_peers)
+        peers = ", ".join(memory_peers)
         yield figures.reading(self.comparison, f"{subject}'s median over the other allocator's")
         yield self.table(
             f"Time of an operation; ratio of {subject} to the fastest other",

@@ -5,10 +5,11 @@ from doctor import figures, picture, wording
 from doctor.markup import escaped, paragraph
 from doctor.style import STYLE
 from doctor.wording import grouped, percent, plural
+from style import scrolled
 
 # What the pictures fill the part of a bar with that is above the ways.
 HATCH = (
-    '<svg width="0" height="0" style="position:absolute" aria-hidden="true"><defs>'
+    '<svg style="position:absolute;width:0;height:0" aria-hidden="true"><defs>'
     '<pattern id="hatch" width="3" height="3" patternUnits="userSpaceOnUse"'
     ' patternTransform="rotate(45)"><path d="M0 0V3" stroke="#fff" stroke-width="1.1"/></pattern>'
     "</defs></svg>"
@@ -26,8 +27,7 @@ def _head(findings):
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
     )
     yield f"<title>mplace doctor: {title}</title>"
-    yield f"<style>\n{STYLE}\n</style>"
-    yield "</head><body>"
+    yield f"{STYLE}</head><body>"
     yield HATCH
     yield f"<h1>{title}</h1>"
     yield f'<p class="soft">{escaped(wording.modelled(own, "×"))}</p>'
@@ -89,9 +89,15 @@ def _sites(findings):
             yield from _pictures(findings, place)
 
 
-def _size_cells(run, size):
+def _row_cells(tag, cells, is_other):
+    """Cells of a run; the first one of the other run has a line before it."""
+    starts = [f'<{tag} class="other">' if is_other and not at else f"<{tag}>" for at in range(len(cells))]
+    return "".join(f"{start}{cell}</{tag}>" for start, cell in zip(starts, cells))
+
+
+def _size_cells(run, size, is_other):
     if size not in run.sizes:
-        return "<td></td>" * len(SIZE_COLUMNS)
+        return _row_cells("td", [""] * len(SIZE_COLUMNS), is_other)
     tally = run.sizes[size]
     lie = tally.spread
     cells = (
@@ -101,7 +107,7 @@ def _size_cells(run, size):
         lie.sets_used,
         lie.most_in_one_set,
     )
-    return "".join(f"<td>{cell}</td>" for cell in cells)
+    return _row_cells("td", cells, is_other)
 
 
 def _sizes(findings):
@@ -109,21 +115,27 @@ def _sizes(findings):
     runs = [run for run in (own, other) if run]
     if not findings.sizes:
         return
+    yield "<h2>By size</h2>"
+    yield from scrolled(_size_table(findings, runs), "By size")
+
+
+def _size_table(findings, runs):
+    own, other = findings.own, findings.other
     yield (
-        '<h2>By size</h2><div class="wide"><table><caption>Requested bytes. Hot blocks, and the'
+        "<table><caption>Requested bytes. Hot blocks, and the"
         " sets that their first lines are in, of the worst stretch of the run.</caption><thead>"
     )
     if other:
         yield (
             f'<tr><th></th><th colspan="{len(SIZE_COLUMNS)}">{escaped(own.allocator)}</th>'
-            f'<th colspan="{len(SIZE_COLUMNS)}">{escaped(other.allocator)} (modelled)</th></tr>'
+            f'<th class="other" colspan="{len(SIZE_COLUMNS)}">{escaped(other.allocator)} (modelled)</th></tr>'
         )
-    heads = "".join(f"<th>{column}</th>" for column in SIZE_COLUMNS) * len(runs)
+    heads = "".join(_row_cells("th", SIZE_COLUMNS, run is other) for run in runs)
     yield f"<tr><th>bytes</th>{heads}</tr></thead><tbody>"
     for size in findings.sizes:
-        cells = "".join(_size_cells(run, size) for run in runs)
+        cells = "".join(_size_cells(run, size, run is other) for run in runs)
         yield f"<tr><td>{wording.size_range(own.sizes[size])}</td>{cells}</tr>"
-    yield "</tbody></table></div>"
+    yield "</tbody></table>"
 
 
 def _section(findings, number, place):

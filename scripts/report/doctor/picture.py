@@ -48,7 +48,7 @@ def bars(spread, geometry, high, allocator, label):
     sets, ways = len(spread.hot_by_set), geometry.ways
     line = FULL_HEIGHT * ways / high
     lines = [
-        f'<svg viewBox="0 0 400 132" role="img" aria-label="{escaped(label)}">',
+        f'<svg viewBox="0 0 400 137" role="img" aria-label="{escaped(label)}">',
         f'<text x="30" y="11">hot blocks in each set, under {escaped(allocator)}</text>',
     ]
     lines += [
@@ -66,7 +66,7 @@ def bars(spread, geometry, high, allocator, label):
     lines += [
         '<text x="32" y="119">set 0</text>'
         f'<text x="394" y="119" text-anchor="end">set {sets - 1}</text>',
-        f'<text x="213" y="129" text-anchor="middle">dashed: the {ways} ways of a set;'
+        f'<text x="213" y="133" text-anchor="middle">dashed: the {ways} ways of a set;'
         " what is above evicts what is below</text></svg>",
     ]
     return "\n".join(lines)

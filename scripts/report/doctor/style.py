@@ -1,46 +1,27 @@
 # SPDX-License-Identifier: MIT
-"""The style of the page as HTML: for a phone, a desk, and paper.
+"""The style of the page as HTML, beyond what all pages share.
 
-The colours are of Okabe and Ito's palette, which most people can tell apart. Nothing is fetched.
+The colours are of Okabe and Ito's palette, which most people can tell apart.
 """
 
-STYLE = (
-    ":root{color-scheme:light;--ink:#1b1f24;--soft:#57606a;--line:#d8dee4;--fits:#0072b2;"
-    "--over:#d55e00}\n"
-    "*{box-sizing:border-box}"
-    "body{margin:0 auto;max-width:60rem;padding:1.2rem 1rem 3rem;color:var(--ink);"
-    "background:#fff;font:1rem/1.5 system-ui,'DejaVu Sans',Helvetica,Arial,sans-serif}\n"
-    "h1{font-size:1.5rem;line-height:1.2;margin:0 0 .3rem;overflow-wrap:anywhere}"
-    "h2{font-size:1.2rem;margin:2.2rem 0 .4rem;padding-top:.5rem;"
-    "border-top:1px solid var(--line)}"
-    "h3{font-size:1rem;margin:1.6rem 0 .2rem;overflow-wrap:anywhere}\n"
-    "p,ul{max-width:46rem;margin:.4rem 0}"
-    ".soft,figcaption,caption{color:var(--soft)}"
-    ".verdict{font-size:1.1rem;border-left:5px solid var(--fits);padding:.4rem .9rem;"
-    "background:#eef5fa}"
-    ".verdict.hurts{border-color:var(--over);background:#fdf1e8}\n"
-    "figure{margin:.9rem 0;max-width:44rem;break-inside:avoid}"
-    "svg{display:block;width:100%;height:auto}"
-    "svg text{font:10px system-ui,'DejaVu Sans',Helvetica,Arial,sans-serif;"
-    "fill:var(--soft)}"
-    "figcaption{font-size:.9rem}\n"
-    ".fits{fill:var(--fits)}"
-    ".over{fill:var(--over)}"
-    ".axis{stroke:var(--soft);fill:none}"
-    ".ways{stroke:var(--ink);stroke-dasharray:4 3;fill:none}\n"
-    ".wide{overflow-x:auto}"
-    "table{border-collapse:collapse;font-size:.92rem;margin:.6rem 0}"
-    "caption{text-align:left;padding-bottom:.3rem}"
-    "th,td{padding:.25rem .9rem .25rem 0;text-align:right;"
-    "border-bottom:1px solid var(--line);font-variant-numeric:tabular-nums;"
-    "white-space:nowrap}"
-    "th:first-child,td:first-child{text-align:left}\n"
-    "@media print{"
-    "body{max-width:none;padding:0;font-size:10pt}"
-    "*{print-color-adjust:exact;-webkit-print-color-adjust:exact}"
-    "h2,h3{break-after:avoid}"
-    "figure{max-width:13cm}"
-    ".wide{overflow:visible}"
-    "th,td{padding-right:.4rem;white-space:normal}"
-    "}"
-)
+import style
+
+MORE = """\
+body { max-width: 60rem; }
+p, ul { margin: .4rem 0; }
+.verdict { font-size: 1.1rem; border-left: 5px solid var(--fits); padding: .4rem .9rem; background: #eef5fa; }
+.verdict.hurts { border-color: var(--over); background: #fdf1e8; }
+figure { margin: .9rem 0; max-width: 44rem; }
+svg text { font: 11px system-ui, "DejaVu Sans", Helvetica, Arial, sans-serif; fill: var(--soft); }
+.fits { fill: var(--fits); }
+.over { fill: var(--over); }
+.axis { stroke: var(--soft); fill: none; }
+.ways { stroke: var(--ink); stroke-dasharray: 4 3; fill: none; }
+th, td { text-align: right; white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: #fff; }
+/* Where the figures of the other allocator begin. */
+.other { border-left: 1px solid var(--line); padding-left: .7rem; }
+@media print { figure { max-width: 13cm; } }
+"""
+
+STYLE = style.sheet(MORE)

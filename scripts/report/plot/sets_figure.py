@@ -68,5 +68,5 @@ def _commands(size, mallocs, geometry, more):
 {more}    plot $cells using 1:2:($1 - 0.46):($1 + 0.46):($2 - 0.42):($2 + 0.42):3 \\
             with boxxyerror fillstyle solid 1 noborder linecolor palette notitle, \\
         $cells using 1:($3 > {ways} ? $2 : NaN):(sprintf('%d', $3)) \\
-            with labels rotate by 90 textcolor rgb 'white' font ',10' notitle
+            with labels rotate by 90 textcolor rgb 'white' font ',11' notitle
 """

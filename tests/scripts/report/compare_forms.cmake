@@ -6,4 +6,6 @@ mplace_report_tests(compare_forms
     a_bar_in_markdown_does_not_end_a_cell
     html_escapes_every_text
     html_shows_what_the_rounds_cannot_tell_in_another_colour
+    html_draws_the_interval_of_a_ratio_and_says_so
+    html_has_a_shadow_where_a_table_goes_on_beside_the_page
     json_has_the_numbers_as_they_are_with_their_units)

@@ -75,8 +75,22 @@ class Tests(unittest.TestCase):
 
     def test_html_shows_what_the_rounds_cannot_tell_in_another_colour(self):
         page = "\n".join(as_html.lines([TABLE]))
-        self.assertIn('<td class="open">1.00 [0.50, 2.00] ~</td>', page)
-        self.assertIn("<td>1.25 [1.12, 1.50]</td>", page)
+        self.assertIn('<td class="open">1.00 [0.50, 2.00] ~<', page)
+        self.assertIn("<td>1.25 [1.12, 1.50]<", page)
+
+    def test_html_draws_the_interval_of_a_ratio_and_says_so(self):
+        page = "\n".join(as_html.lines(["How to read it.", TABLE]))
+        # From half to twice: 1.125 is 0.585 of the way, 1.5 is 0.792, the ratio 1.25 is 0.661.
+        self.assertIn('<path d="M35.1 6H47.5"', page)
+        self.assertIn('<circle cx="39.7"', page)
+        self.assertIn("<p>How to read it.</p>\n<p>Beside a ratio its interval is drawn", page)
+        table = Table("t", (Column("ratio"),), [[Ratio(1.5, None, None)]])
+        self.assertNotIn("drawn", "\n".join(as_html.lines(["few rounds", table])))
+
+    def test_html_has_a_shadow_where_a_table_goes_on_beside_the_page(self):
+        page = "\n".join(as_html.lines([TABLE]))
+        self.assertIn(f'<div class="wide" tabindex="0" role="region" aria-label="{TABLE.title}">', page)
+        self.assertIn("no-repeat local", page)
 
     def test_json_has_the_numbers_as_they_are_with_their_units(self):
         content = json.loads("\n".join(as_json.lines(["text", TABLE])))

@@ -117,10 +117,11 @@ class Tests(unittest.TestCase):
         text = page(records.run(line), records.run(allocator="cia"))
         self.assertIn(
             "<tr><td>8</td><td>400</td><td>400</td><td>3</td><td>1</td><td>3</td>"
-            "<td></td><td></td><td></td><td></td><td></td></tr>",
+            '<td class="other"></td><td></td><td></td><td></td><td></td></tr>',
             text,
         )
-        self.assertEqual(11, text.count("<th>") - 1)  # one is the empty head above the sizes
+        # One more is the empty head above the sizes; the other run's first is told from those before it.
+        self.assertEqual((10, 1), (text.count("<th>") - 1, text.count('<th class="other">')))
 
     def test_a_section_that_the_other_run_lacks_is_not_seen(self):
         own = records.run(records.section("f", entered=1, overflowed=1))
