@@ -124,7 +124,7 @@ run_program()
     if [[ $1 == redis ]]; then
         run_redis "$2" "$4" "${5:-libc.so.6}" "$6"
     else
-        "$measure" "$4" "$5" "$6" "${command[@]}"
+        "${measure[@]}" "$4" "$5" "$6" "${command[@]}"
     fi
 }
 
@@ -134,7 +134,7 @@ run_redis()
     local server status=0 tries
 
     rm -f -- socket server.pid
-    "$measure" "$2" "$3" "$4" "${command[@]}" &
+    "${measure[@]}" "$2" "$3" "$4" "${command[@]}" &
     server=$!
     # However this ends, the server does not stay.
     trap 'stop_redis' EXIT

@@ -30,7 +30,7 @@ the_installed_files_are_the_expected_ones_and_no_others()
     wanted='./bin/mplace ./bin/ring ./bin/avltree ./include/mplace.h ./LIB/pkgconfig/mplace.pc
         ./LIB/cmake/mplace/mplaceConfig.cmake ./LIB/cmake/mplace/mplaceConfigVersion.cmake
         ./LIB/libcia_malloc.so ./LIB/librand_malloc.so ./LIB/libtts_lock.so ./LIB/libttstle_lock.so
-        ./LIB/mplace/ring ./LIB/mplace/avltree ./LIB/mplace/malloc_bench ./LIB/mplace/mplace-probe
+        ./LIB/mplace/ring ./LIB/mplace/avltree ./LIB/mplace/malloc_bench ./LIB/mplace/mplace-probe ./LIB/mplace/mplace-count
         ./share/bash-completion/completions/mplace ./share/doc/mplace/README.md
         ./share/doc/mplace/copyright ./share/doc/mplace/changelog.gz'
     for name in mplace.1 rtmgrind.1 ring.1 avltree.1 libcia_malloc.7 librand_malloc.7 libtts_lock.7 libttstle_lock.7; do

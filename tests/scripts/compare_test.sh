@@ -510,6 +510,52 @@ END
     expect "a line for a few seconds" "" "$(grep 'idle' err || true)"
 }
 
+events_that_this_machine_counts_have_a_column_and_a_table_in_each_form()
+{
+    [[ -n $("$build_folder/bin/mplace-count" --check page-faults 2>why) ]] || skip "$(cat why)"
+    run "$mplace" compare --malloc cia,glibc --workload batch --size 500 --threads 1,2 --rounds 2 --shorten 2000 \
+        --counters page-faults --csv rows.csv --html page.html --json page.json --markdown page.md
+    expect "exit status" 0 "$status"
+    expect "complaints" "" "$(cat err)"
+    expect "header" "$columns,counters" "$(head -n 1 rows.csv)"
+    expect "rows that were not counted" "" "$(tail -n +2 rows.csv | grep -vE ',page-faults=[1-9][0-9]*$' || true)"
+    expect "heads" "workload size, B threads cia, events glibc, events ratio to" "$(sed -n '/^page-faults of a run/{n;p}' out | sed 's/  */ /g')"
+    expect "rows of the table" 2 "$(sed -n '/^page-faults of a run/,$p' out | grep -cE '^batch +500 +[12] +[0-9,]+ ')"
+    expect "in HTML" 1 "$(grep -c '<h2>page-faults of a run' page.html)"
+    expect "in Markdown" 1 "$(grep -c '^## page-faults of a run' page.md)"
+    expect "units in JSON" events \
+        "$(python3 -c 'import json; print(json.load(open("page.json"))["tables"][-1]["columns"][3]["unit"])')"
+    run "$mplace" compare --malloc cia,glibc --rounds 2 --counters page-faults --csv command.csv -- \
+        sh -c 'head -c 60000000 /dev/zero | tail -c 60000000 >/dev/null'
+    # tail's 57 MiB: of the command's processes and not of its shell alone, whatever the size of a page.
+    expect "faults of a command's processes" "" \
+        "$(tail -n +2 command.csv | awk -F, '{split($12, count, "="); if (!(count[2] > 500)) print}')"
+    run "$mplace" compare --malloc cia,glibc --rounds 2 --csv command.csv --resume -- \
+        sh -c 'head -c 60000000 /dev/zero | tail -c 60000000 >/dev/null'
+    expect_refusal "was begun with other options"
+}
+
+where_nothing_can_be_counted_one_line_says_so_and_the_rest_is_measured()
+{
+    private_build
+    rm build/bin/mplace-count
+    cat >build/bin/mplace-count <<'END'
+#!/bin/sh
+echo "mplace: counter cycles is not counted: this machine has no such counter" >&2
+echo "mplace: not counted, for libpfm4 knows no such event here: rtm-started" >&2
+[ "$*" != "--check cycles,rtm-started,page-faults" ] || echo page-faults
+END
+    chmod +x build/bin/mplace-count
+    run "$mplace" compare --malloc glibc,cia --rounds 1 --counters cycles,rtm-started --csv rows.csv -- true
+    expect "exit status" 0 "$status"
+    expect "lines" "mplace compare: this machine counts none of cycles,rtm-started (mplace cpu tells more): measured without them" \
+        "$(cat err)"
+    expect "header" "$columns" "$(head -n 1 rows.csv)"
+    expect "tables of events" "" "$(grep 'of a run; ratio' out || true)"
+    run "$mplace" compare --malloc glibc,cia --rounds 1 --counters cycles,rtm-started,page-faults -- true
+    expect "what is left out" "mplace compare: this machine does not count cycles, rtm-started: left out" "$(head -n 1 err)"
+}
+
 an_existing_result_is_never_overwritten()
 {
     echo mine >result.csv
@@ -545,6 +591,8 @@ every_bad_option_is_one_line_and_exit_2()
 --malloc glibc,cia --threads 0|--threads '0'
 --malloc glibc,cia --threads 1,,2|empty entry
 --malloc glibc,cia --rounds 0|--rounds '0'
+--malloc glibc,cia --counters no-such-event|--counters no-such-event
+--malloc glibc,cia --counters ,|--counters ,
 --malloc glibc,cia --shorten x|--shorten 'x'
 --malloc glibc,cia --seed -1|--seed '-1'
 --malloc glibc,cia --programs nothing|unknown program 'nothing'

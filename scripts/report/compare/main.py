@@ -4,7 +4,7 @@
 import argparse
 
 import spread
-from compare import as_html, as_json, as_markdown, as_text, figures, memory, programs, table
+from compare import as_html, as_json, as_markdown, as_text, counters, figures, memory, programs, table
 
 FORMS = {"text": as_text, "markdown": as_markdown, "html": as_html, "json": as_json}
 
@@ -30,12 +30,15 @@ def document(options):
     comparison = figures.Comparison(options.subject, names, options.rounds, options.seed)
     bootstrap = spread.Bootstrap(options.rounds, options.seed)
     records = list(figures.read_records(options.rows))
+    jobs = list(table.read_jobs(options.jobs))
+    counted = counters.Report(comparison, bootstrap, jobs, records)
     if options.programs:
         works = list(programs.read_works(options.jobs))
         yield from programs.Report(comparison, bootstrap, works, records).document()
+        yield from counted.document()
         return
-    jobs = list(table.read_jobs(options.jobs))
     yield from table.Report(comparison, bootstrap, jobs, records).document()
+    yield from counted.document()
     samples = list(memory.read_samples(options.memory))
     if samples:
         yield from memory.Report(comparison, bootstrap, samples).document()
