@@ -9,6 +9,7 @@
  */
 #include "mutex/front.h"
 #include "mutex/next_mutex.h"
+#include "mutex/second_name.h"
 
 #include <string.h>
 
@@ -92,12 +93,6 @@ EXPORT int pthread_mutex_setprioceiling(pthread_mutex_t *restrict mutex, int cei
 
 /* ---- libc's second names: for its own callers, and from before POSIX took a function over ---- */
 
-#define TEXT(name)    #name
-#define TEXT_OF(name) TEXT(name)
-#define ALSO_AS(second, first)                                                                     \
-    extern __typeof__(first) second                                                                \
-        __attribute__((visibility("default"), alias(TEXT_OF(first)), copy(first)))
-
 ALSO_AS(__pthread_mutex_init, pthread_mutex_init);
 ALSO_AS(__pthread_mutex_destroy, pthread_mutex_destroy);
 ALSO_AS(__pthread_mutex_lock, pthread_mutex_lock);
@@ -107,5 +102,4 @@ ALSO_AS(__pthread_mutex_unlock, pthread_mutex_unlock);
 /* <pthread.h> makes the old name mean the new one, so only the assembler can still be told it. */
 extern __typeof__(pthread_mutex_consistent)
     consistent_as_of_2006 __asm__("pthread_mutex_consistent_np")
-        __attribute__((visibility("default"), alias(TEXT_OF(pthread_mutex_consistent)),
-                       copy(pthread_mutex_consistent)));
+        SECOND_NAME_OF(pthread_mutex_consistent);

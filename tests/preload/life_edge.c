@@ -112,7 +112,7 @@ static int one(void)
 }
 
 /* Runs when the program first calls the function: relocation is over, constructors may not be. */
-static int (*choose(void))(void)
+__attribute__((used)) static int (*choose(void))(void)
 {
     HOLD(pthread_mutex_lock(&mutex) == 0);
     of_the_resolver = malloc(5000);

@@ -16,7 +16,13 @@ static _Alignas(64) char arena[ARENA_BYTES];
 static size_t used, freed;
 
 /* Not looked through by the compiler, which would find that these are no blocks. */
-__attribute__((noipa)) void *malloc(size_t bytes)
+#if __has_attribute(noipa)
+#define OPAQUE __attribute__((noipa))
+#else
+#define OPAQUE __attribute__((noinline, optnone))
+#endif
+
+OPAQUE void *malloc(size_t bytes)
 {
     size_t *block = (size_t *)(void *)(arena + used);
 
@@ -41,7 +47,7 @@ void *calloc(size_t count, size_t size)
     return malloc(count * size); /* never used twice */
 }
 
-__attribute__((noipa)) void *realloc(void *block, size_t bytes)
+OPAQUE void *realloc(void *block, size_t bytes)
 {
     char *moved = malloc(bytes);
 

@@ -225,10 +225,6 @@ START_TEST(blocks_taken_from_a_used_heap_spread_as_new_ones_do)
         }
         for (uint32_t n = 0; n < 2 * sets; n++)
             blocks[BLOCKS + n] = cia_allocate(bytes);
-        /* New and old together: some 300 + 128 blocks. */
-        uint32_t live = 0;
-        for (uint32_t n = 0; n < BLOCKS + 2 * sets; n++)
-            live += blocks[n] != NULL;
         ck_assert_uint_le(fullest_set(blocks + BLOCKS, 2 * sets), 8);
         for (uint32_t n = 0; n < BLOCKS + 2 * sets; n++) {
             if (blocks[n] != NULL)

@@ -99,4 +99,7 @@ extern Bool VG_(in_generated_code);
 /* Moves a file descriptor to where the program does not see it. */
 Int VG_(safe_fd)(Int descriptor);
 
+/* 0 where the file is there and may be used so. */
+Int VG_(access)(const HChar *path, Bool to_read, Bool to_write, Bool to_execute);
+
 #endif

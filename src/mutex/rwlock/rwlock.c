@@ -14,6 +14,7 @@
 #include "base/probes.h"
 #include "mutex/lock_core.h"
 #include "mutex/rwlock/next_rwlock.h"
+#include "mutex/second_name.h"
 #include "mutex/statistics/statistics.h"
 #include "mutex/thread_id.h"
 
@@ -254,12 +255,6 @@ EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *rwlock)
 }
 
 /* ---- libc's second names, for its own callers ---- */
-
-#define TEXT(name)    #name
-#define TEXT_OF(name) TEXT(name)
-#define ALSO_AS(second, first)                                                                     \
-    extern __typeof__(first) second                                                                \
-        __attribute__((visibility("default"), alias(TEXT_OF(first)), copy(first)))
 
 ALSO_AS(__pthread_rwlock_rdlock, pthread_rwlock_rdlock);
 ALSO_AS(__pthread_rwlock_wrlock, pthread_rwlock_wrlock);
