@@ -207,7 +207,7 @@ void page_source_bind(void *address, size_t bytes, uint8_t node)
     if (syscall(SYS_get_mempolicy, &policy, NULL, 0, NULL, 0) == 0 && policy == MPOL_DEFAULT) {
         mask[node / WORD_BITS] = 1ul << node % WORD_BITS;
         /* The kernel takes one bit less than it is told. */
-        (void)syscall(SYS_mbind, address, bytes, MPOL_PREFERRED, mask, MASK_BITS + 1, 0);
+        (void)syscall(SYS_mbind, address, bytes, MPOL_PREFERRED, mask, MASK_BITS + 1, 0ul);
     }
     errno = saved_errno;
 }
