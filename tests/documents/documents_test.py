@@ -97,8 +97,8 @@ def every_setting_in_the_code_is_in_settings_md_and_the_reverse(place):
     documented = settings_of_the_document(place)
     if len(documented) < 15:
         raise Failure(f"only {len(documented)} settings found in docs/settings.md: has its form changed?")
-    # PATH and TMPDIR belong to all programs; only what the second is used for is told.
-    same("settings", "the code", settings_of_the_code(place) - {"PATH"}, "docs/settings.md", documented - {"TMPDIR"})
+    # PATH, TERM and TMPDIR belong to all programs; only what the last is used for is told.
+    same("settings", "the code", settings_of_the_code(place) - {"PATH", "TERM"}, "docs/settings.md", documented - {"TMPDIR"})
 
 
 def every_setting_is_known_to_the_search_for_mistyped_ones(place):
