@@ -613,7 +613,8 @@ END
     run "$mplace" compare --malloc glibc,cia --programs -- true
     expect_refusal "cannot be measured in one call"
     run "$mplace" compare --malloc glibc,cia -- no-such-program
-    expect_refusal "no such program"
+    expect "exit status" 127 "$status"
+    expect "what is said" "mplace compare: no such program: no-such-program" "$(cat "$scratch/err")"
 }
 
 run_claim

@@ -287,6 +287,25 @@ the_processes_that_can_be_shown_are_listed()
     end_server
 }
 
+# Other processes of this machine may keep statistics: a reader that finds none stands for it.
+without_a_process_it_says_how_to_get_one()
+{
+    local arguments
+
+    private_build
+    rm "$scratch/build/bin/mplace-stats-reader"
+    printf '#!/bin/sh\n' >"$scratch/build/bin/mplace-stats-reader"
+    chmod +x "$scratch/build/bin/mplace-stats-reader"
+    for arguments in '' --json '--watch'; do
+        # shellcheck disable=SC2086 # none, or one
+        run "$mplace" stats $arguments
+        expect_refusal "no process keeps statistics for others; start one with: mplace run --malloc cia --lock tts --live -- PROGRAM"
+    done
+    printf '#!/bin/sh\necho "   4711  redis-server     libcia_malloc"\n' >"$scratch/build/bin/mplace-stats-reader"
+    run "$mplace" stats --json
+    expect_refusal "which process? mplace stats lists those that can be shown; start one with: mplace run"
+}
+
 another_users_process_is_refused_in_one_line()
 {
     [[ $(id -u) -eq 0 ]] || skip "needs root to be another user"
