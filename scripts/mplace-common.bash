@@ -22,6 +22,17 @@ note()
     printf '%s: %s\n' "$mplace_program" "$*" >&2
 }
 
+# Each subcommand says what it does on the third line of its file: "# mplace NAME: what it does".
+list_subcommands()
+{
+    local file
+    for file in "$mplace_parts"/mplace-*; do
+        if [[ -x $file && ! -d $file ]]; then
+            sed -n 's/^# mplace \([a-z]*\): \(.*\)/  \1\t\2/p;10q' "$file"
+        fi
+    done | expand -t 12
+}
+
 # report NAME ARGUMENT...: what scripts/report computes and writes, on standard output.
 report()
 {
@@ -304,6 +315,21 @@ own_program()
 
     [[ -x $file ]] || die "$file is missing; $(how_to_build)"
     printf '%s' "$file"
+}
+
+# find_program NAME: sets program to its path as the shell finds it, or ends as the shell does: 127 if it is not there, 126
+# if it cannot be executed.
+find_program()
+{
+    if ! program=$(type -P -- "$1") && [[ ! -e $1 || $1 != */* ]]; then
+        note "no such program: $1"
+        exit 127
+    fi
+    program=${program:-$1}
+    if [[ -d $program || ! -x $program ]]; then
+        note "not an executable program: $program"
+        exit 126
+    fi
 }
 
 # Sets preload_list (for LD_PRELOAD) and preload_path (for LD_LIBRARY_PATH, mostly empty) for

@@ -104,6 +104,106 @@ sqlite3 compare --malloc glibc,cia --programs sqlite
 END
 }
 
+# ended STATUS COMMAND...: mplace must end so; noted as seen.
+ended()
+{
+    run "$mplace" "${@:2}"
+    expect "exit status of ${*:2}" "$1" "$status"
+    seen+=" $1"
+}
+
+the_exit_status_means_the_same_in_every_subcommand()
+{
+    local name seen=
+
+    for name in $(subcommands); do
+        ended 0 "$name" --help
+        ended 2 "$name" --no-such-option
+    done
+    touch nothing
+    mkdir folder
+    for name in run "compare --malloc glibc,cia" doctor; do
+        [[ $name != doctor || -x $build_folder/lib/mplace/valgrind/setgrind-amd64-linux ]] || continue
+        # shellcheck disable=SC2086 # words
+        {
+            ended 127 $name -- no-such-program
+            ended 127 $name -- ./no-such-program
+            ended 126 $name -- ./nothing
+            ended 126 $name -- ./folder
+        }
+    done
+    ended 1 compare --malloc glibc,cia --rounds 1 -- false
+    if ! transactions_commit; then
+        private_build
+        ended 77 smoke
+        ended 77 calibrate --out new.csv
+    else
+        seen+=" 77"
+    fi
+    expect "statuses of the manual page" "$(sed -n '/^.Sh EXIT STATUS/,/^.El/s/^.It //p' "$source_folder/docs/man/mplace.1" | grep -v n | xargs)" \
+        "$(tr ' ' '\n' <<<"$seen" | grep . | sort -nu | xargs)"
+}
+
+# offered WORD...: what "mplace complete" offers for the last word, without the remarks.
+offered()
+{
+    "$mplace" complete "$@" | cut -f1 | paste -sd' '
+}
+
+completion_knows_what_each_place_takes()
+{
+    local reader
+
+    expect "a subcommand" "smoke stats sweep" "$(offered s)"
+    expect "its options" "--malloc" "$(offered run --mal)"
+    expect "its values" "tts ttstle" "$(offered run --lock tt)"
+    expect "workloads" ":nospace larson,sh6 larson,sh8" "$(offered compare --workload larson,sh)"
+    expect "workloads of memory over time" ":nospace peak-and-free" "$(offered compare --workload peak)"
+    expect "a file" ":files" "$(offered sweep ring --out a)"
+    expect "a benchmark" "avltree" "$(offered sweep a)"
+    expect "another's command" ":command 2" "$(offered run l)"
+    expect "another's command behind options" ":command 4" "$(offered run --malloc cia l)"
+    expect "another's command behind two dashes" ":command 3" "$(offered compare -- ls -)"
+    expect "nothing for what is no subcommand" "" "$(offered frobnicate '')"
+    private_build
+    reader=$scratch/build/bin/mplace-stats-reader
+    rm "$reader"
+    printf '#!/bin/sh\necho "   4711  redis-server     libcia_malloc"\necho "     12  postgres         libtts_lock"\n' >"$reader"
+    chmod +x "$reader"
+    expect "processes" $'4711\tredis-server 12\tpostgres' "$("$mplace" complete stats '' | paste -sd' ')"
+    expect "a process" 4711 "$(offered stats --watch 4)"
+}
+
+completion_works_in_zsh()
+{
+    type -P zsh >/dev/null || skip "zsh is not installed"
+    # The functions of the completion system that the file calls tell how they were called.
+    cat >ask.zsh <<'END'
+compadd() { print -r -- ${@[-1]}: ${(P)@[-1]} }
+_files() { print files }
+_normal() { print normal $CURRENT $words }
+ask() { words=("$@"); CURRENT=$#; source $source }
+source=$1
+ask $2 s
+ask $2 compare --workload larson,sh
+ask $2 plot ''
+ask $2 run -- ls -l
+END
+    expect "answers" "values: smoke stats sweep;values: larson,sh6 larson,sh8;files;normal 2 ls -l" \
+        "$(zsh -f ask.zsh "$source_folder/scripts/mplace.zsh" "$mplace" | paste -sd';')"
+}
+
+completion_works_in_fish()
+{
+    type -P fish >/dev/null || skip "fish is not installed"
+    mkdir -p home bin
+    ln -s "$mplace" bin/mplace
+    expect "answers" "smoke stats sweep;larson,sh6 larson,sh8" \
+        "$(HOME=$scratch/home PATH=$scratch/bin:$PATH fish --no-config -c "source '$source_folder/scripts/mplace.fish'
+            complete -C 'mplace s' | cut -f1 | paste -sd' '
+            complete -C 'mplace compare --workload larson,sh' | cut -f1 | paste -sd' '" | paste -sd';')"
+}
+
 it_works_through_a_link_and_from_any_folder()
 {
     mkdir "$scratch/some bin"
