@@ -132,9 +132,7 @@ a_size_may_have_a_suffix_and_a_bad_one_shows_the_form()
 # Under another name than its own, so that two builds of one allocator can be told apart.
 any_library_takes_part_under_the_name_that_it_is_given()
 {
-    local library
-
-    # Without a blank in its name, which the dynamic linker would not take.
+    # Without a blank in its name, which the dynamic linker would not take; global for the trap.
     library=$(mktemp /tmp/mplace-test.XXXXXX)
     trap 'rm -rf -- "$scratch" "$library"' EXIT
     cp "$build_folder/lib/libcia_malloc.so" "$library"
