@@ -118,7 +118,7 @@ def aborts_panels(group):
         for row, (column, cause) in enumerate(reversed(CAUSES)):
             scale = gnuplot.quoted(f"{cause}, full height {most[column]:.3g} %")
             text += f"    set arrow from graph 0, first {row} to graph 1, first {row} nohead linecolor rgb '#b4bac1'\n"
-            text += f"    set label {row + 10} {scale} at graph 0.015, first {row} + 0.86 noenhanced font ',13' front\n"
+            text += f"    set label {row + 10} {scale} at graph 0.015, first {row} + 0.83 noenhanced font ',13' front\n"
             plots += gnuplot.bars(curve, row, 0.7 / most[column], column + 1, cause)
         return f"""\
 {text}    unset ytics

@@ -12,7 +12,7 @@ tbody + tbody tr:first-child td { border-top: 2px solid #8c959f; }
 .panels { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: .6rem 1rem; }
 .panels > div { break-inside: avoid; } .panels h3 { margin: .2rem 0 0 .5rem; }
 .overview { display: none; break-inside: avoid; }
-ul.key { display: flex; flex-wrap: wrap; gap: .1rem 1.1rem; list-style: none; margin: .3rem 0;
+ul.key { break-after: avoid; display: flex; flex-wrap: wrap; gap: .1rem 1.1rem; list-style: none; margin: .3rem 0;
   padding: 0; color: #444c56; font-size: .88rem; max-width: none; }
 ul.key svg { display: inline-block; width: 16px; height: 12px; }
 .warn { border-left: 4px solid #bf6a02; background: #fff6e9; padding: .6rem 1rem; margin: 1.2rem 0; max-width: 50rem; }
