@@ -6,6 +6,8 @@
  */
 #include "base/code_location.h"
 
+#include "base/process_maps.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,100 +30,18 @@ void code_location_use_process(const char *folder)
     strcat(strcpy(root_folder, folder), "/root");
 }
 
-/* ---- /proc/PID/maps ---- */
-
-enum { PATH_ROOM = 4096 };
-
-struct mapping {
-    uint64_t start, end, file_offset, inode;
-    bool executable;
-    char path[PATH_ROOM]; /* empty: no file; "[vdso]" and the like */
-};
-
-struct text_reader {
-    int fd;
-    size_t length, at;
-    char buffer[4096];
-};
-
-/* The next character, or -1 at the end. */
-static int next_character(struct text_reader *reader)
+static enum code_location_kind find_mapping(uint64_t address, struct process_mapping *mapping)
 {
-    if (reader->at == reader->length) {
-        ssize_t n;
-
-        do
-            n = read(reader->fd, reader->buffer, sizeof reader->buffer);
-        while (n < 0 && errno == EINTR);
-        if (n <= 0)
-            return -1;
-        reader->length = (size_t)n;
-        reader->at = 0;
-    }
-    return (unsigned char)reader->buffer[reader->at++];
-}
-
-/* Digits of the base up to the character after them, which is consumed and returned in *stop. */
-static uint64_t read_number(struct text_reader *reader, unsigned base, int *stop)
-{
-    uint64_t value = 0;
-
-    for (;;) {
-        int c = next_character(reader);
-        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
-                                                : base;
-        if (digit >= base) {
-            *stop = c;
-            return value;
-        }
-        value = value * base + digit;
-    }
-}
-
-/* "start-end rwxp offset major:minor inode      path\n"; false at the end of the file. */
-static bool read_mapping(struct text_reader *reader, struct mapping *mapping)
-{
-    size_t length = 0;
-    int c;
-
-    mapping->start = read_number(reader, 16, &c);
-    if (c != '-')
-        return false;
-    mapping->end = read_number(reader, 16, &c);
-    (void)next_character(reader);
-    (void)next_character(reader);
-    mapping->executable = next_character(reader) == 'x';
-    (void)next_character(reader);
-    (void)next_character(reader);
-    mapping->file_offset = read_number(reader, 16, &c);
-    (void)read_number(reader, 16, &c);
-    (void)read_number(reader, 16, &c);
-    mapping->inode = read_number(reader, 10, &c);
-    while (c == ' ')
-        c = next_character(reader);
-    for (; c != '\n' && c != -1; c = next_character(reader)) {
-        if (length < sizeof mapping->path - 1)
-            mapping->path[length++] = (char)c;
-    }
-    mapping->path[length] = '\0';
-    return true;
-}
-
-static enum code_location_kind find_mapping(uint64_t address, struct mapping *mapping)
-{
-    static struct text_reader reader;
+    static struct process_maps maps;
     enum code_location_kind kind = CODE_UNMAPPED;
 
-    reader.length = reader.at = 0;
-    reader.fd = open(maps_file, O_RDONLY | O_CLOEXEC);
-    if (reader.fd < 0)
+    if (!process_maps_open(&maps, maps_file))
         return CODE_UNKNOWN;
-    while (kind == CODE_UNMAPPED && read_mapping(&reader, mapping)) {
+    while (kind == CODE_UNMAPPED && process_maps_next(&maps, mapping)) {
         if (address >= mapping->start && address < mapping->end && mapping->executable)
             kind = mapping->path[0] == '/' ? CODE_IN_FILE : CODE_WITHOUT_FILE;
     }
-    (void)close(reader.fd);
+    process_maps_close(&maps);
     return kind;
 }
 
@@ -147,9 +67,9 @@ static bool read_at(int fd, void *buffer, size_t size, uint64_t offset)
 
 /* -1 if the file is not the one that is mapped. O_NONBLOCK: whatever has this name now, opening it
  * does not wait. */
-static int open_mapped(const struct mapping *mapping)
+static int open_mapped(const struct process_mapping *mapping)
 {
-    static char path[sizeof root_folder + PATH_ROOM];
+    static char path[sizeof root_folder + PROCESS_PATH_ROOM];
     size_t root_length = strlen(root_folder);
     struct stat status;
     int fd;
@@ -291,7 +211,7 @@ static void look_into_file(int fd, uint64_t file_offset, struct code_location *l
 
 void code_location_of_call(const void *return_address, struct code_location *location)
 {
-    static struct mapping mapping;
+    static struct process_mapping mapping;
     uint64_t address = (uint64_t)(uintptr_t)return_address - 1;
     int saved_errno = errno;
 
