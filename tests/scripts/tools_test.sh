@@ -327,7 +327,7 @@ cpu_warns_of_what_spoils_a_measurement()
 include_order()
 {
     run python3 "$source_folder/tests/scripts/include_order.py" "$1" \
-        --folder src/cia_malloc=api,statistics,hardened,cpu_cache,large,heap,pages \
+        --folder src/cia_malloc=api,statistics,hardened,profile,cpu_cache,large,heap,pages \
         --folder sim/rtmgrind=.,report,translation,processors,transactions,counts,common
 }
 

@@ -13,7 +13,8 @@
 #include "cia_malloc/cpu_cache/refill.h"
 #include "cia_malloc/hardened/hardened.h"
 #include "cia_malloc/large/large.h"
-#include "cia_malloc/pages/harden_mode.h"
+#include "cia_malloc/pages/allocator_mode.h"
+#include "cia_malloc/profile/profile.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -207,22 +208,17 @@ static void *reallocate_hardened(void *block, size_t bytes)
 static inline void look_at_the_clock(void)
 {
     /* Not the child of a vfork, whose work would be half done if it were killed. */
-    if (magazines_use_sequences() && !magazine_has_announced(magazine_area) &&
+    if (magazines_use_sequences() && !magazine_has_announced(magazine_areas.all) &&
         magazine_thread_area != MAGAZINE_AREA_OFF)
         flush_housekeeping();
 }
 
-void *cia_allocate_slow(size_t bytes)
+/* What the fast path leaves, in any mode. */
+static void *allocate_slow(size_t bytes)
 {
     bool zeroed;
     void *block;
 
-    if (harden_is_on()) {
-        block = allocate_hardened(LINE_BYTES, bytes, false);
-        if (block == NULL)
-            errno = ENOMEM;
-        return block;
-    }
     PROBE1(malloc_slow_path, bytes);
     look_at_the_clock();
     if (bytes <= MAGAZINE_LARGEST && !magazines_use_sequences()) {
@@ -253,40 +249,136 @@ static void *allocate_quietly(size_t alignment, size_t bytes, bool *zeroed)
 {
     uintptr_t popped = 0;
 
-    if (bytes <= MAGAZINE_LARGEST && magazine_has_announced(magazine_area))
-        popped = magazine_pop(magazine_area, magazine_offset(class_for(alignment, bytes), 0));
+    if (bytes <= MAGAZINE_LARGEST && magazine_has_announced(magazine_areas.all))
+        popped = magazine_pop(magazine_areas.all, magazine_offset(class_for(alignment, bytes), 0));
     if (__builtin_expect(popped == 0, 0))
         return allocate(alignment, bytes, zeroed);
     *zeroed = (popped & MAGAZINE_UNTOUCHED) != 0;
     return magazine_block(popped);
 }
 
+static void *allocate_aligned(size_t alignment, size_t bytes, bool *zeroed)
+{
+    void *block;
+
+    if (alignment <= LINE_BYTES)
+        return allocate_quietly(alignment, bytes < alignment ? alignment : bytes, zeroed);
+    if (bytes == 0)
+        bytes = 1;
+    block = allocate_aligned_once(alignment, bytes, zeroed);
+    if (__builtin_expect(block == NULL, 0))
+        block = allocate_at_the_limit(alignment, bytes, zeroed);
+    return block;
+}
+
+/*
+ * In profiled mode, for calls that are not malloc. A sampled block is of an exclusive class:
+ * whether one of a packed class begins somewhere is not asked of its page.
+ */
+static __attribute__((noinline)) void *allocate_profiled(size_t alignment, size_t bytes,
+                                                         bool *zeroed)
+{
+    void *block;
+
+    if (!profile_is_on() || !profile_count(bytes))
+        return allocate_aligned(alignment, bytes, zeroed);
+    block = allocate_aligned(alignment < LINE_BYTES ? LINE_BYTES : alignment, bytes, zeroed);
+    profile_record(block, bytes, __builtin_frame_address(0));
+    return block;
+}
+
+/* malloc's sample. All ways here from malloc are jumps: the frame above this one's is the
+   program's. */
+static __attribute__((noinline)) void *allocate_sampled(size_t bytes)
+{
+    bool zeroed;
+    void *block = bytes <= PTRDIFF_MAX ? allocate_aligned(LINE_BYTES, bytes, &zeroed) : NULL;
+
+    profile_record(block, bytes, __builtin_frame_address(0));
+    if (block == NULL)
+        errno = ENOMEM;
+    return block;
+}
+
+static __attribute__((noinline)) void *allocate_when_due(size_t bytes)
+{
+    return profile_is_due(bytes) ? allocate_sampled(bytes) : allocate_slow(bytes);
+}
+
+/* malloc in profiled mode: its fast path is here. */
+static inline __attribute__((always_inline)) void *allocate_counted(size_t bytes)
+{
+    ptrdiff_t area = magazine_areas.all;
+
+    if (__builtin_expect(profile_count_down(bytes), 0))
+        return allocate_when_due(bytes);
+    if (__builtin_expect(magazine_has_announced(area), 1) && bytes <= MAGAZINE_LARGEST) {
+        uintptr_t block = magazine_pop(area, magazine_offset_of(bytes));
+
+        if (__builtin_expect(block != 0, 1))
+            return magazine_block(block);
+    }
+    return allocate_slow(bytes);
+}
+
+/* malloc in hardened mode; and the first call of the process, whatever its mode is to be. */
+static __attribute__((noinline)) void *allocate_hardened_or_first(size_t bytes)
+{
+    void *block;
+
+    if (!harden_is_on())
+        return allocate_slow(bytes);
+    block = allocate_hardened(LINE_BYTES, bytes, false);
+    if (block == NULL)
+        errno = ENOMEM;
+    return block;
+}
+
+void *cia_allocate_slow(size_t bytes)
+{
+    uint8_t mode = atomic_load_explicit(&allocator_mode, memory_order_relaxed);
+
+    if (__builtin_expect(mode == MODE_PLAIN, 1))
+        return allocate_slow(bytes);
+    return mode == MODE_PROFILED ? allocate_counted(bytes) : allocate_hardened_or_first(bytes);
+}
+
+static __attribute__((noinline)) void *allocate_zeroed_by_mode(size_t bytes)
+{
+    bool zeroed = false;
+    void *block;
+
+    if (harden_is_on())
+        return allocate_hardened(LINE_BYTES, bytes, true);
+    block = allocate_profiled(GRANULE_BYTES, bytes, &zeroed);
+    return block != NULL && !zeroed ? memset(block, 0, bytes) : block;
+}
+
 void *cia_allocate_zeroed(size_t bytes)
 {
     bool zeroed = false;
 
-    if (harden_is_on())
-        return allocate_hardened(LINE_BYTES, bytes, true);
+    if (!mode_is_plain())
+        return allocate_zeroed_by_mode(bytes);
     void *block = allocate_quietly(GRANULE_BYTES, bytes, &zeroed);
 
     return block != NULL && !zeroed ? memset(block, 0, bytes) : block;
 }
 
+static __attribute__((noinline)) void *allocate_aligned_by_mode(size_t alignment, size_t bytes)
+{
+    bool zeroed;
+
+    return harden_is_on() ? allocate_hardened(alignment, bytes, false)
+                          : allocate_profiled(alignment, bytes, &zeroed);
+}
+
 void *cia_allocate_aligned(size_t alignment, size_t bytes)
 {
     bool zeroed;
-    void *block;
 
-    if (harden_is_on())
-        return allocate_hardened(alignment, bytes, false);
-    if (alignment <= LINE_BYTES)
-        return allocate_quietly(alignment, bytes < alignment ? alignment : bytes, &zeroed);
-    if (bytes == 0)
-        bytes = 1;
-    block = allocate_aligned_once(alignment, bytes, &zeroed);
-    if (__builtin_expect(block == NULL, 0))
-        block = allocate_at_the_limit(alignment, bytes, &zeroed);
-    return block;
+    return mode_is_plain() ? allocate_aligned(alignment, bytes, &zeroed)
+                           : allocate_aligned_by_mode(alignment, bytes);
 }
 
 /*
@@ -297,6 +389,8 @@ static __attribute__((noinline)) void give_back(void *address)
 {
     void *found = block_owner(address);
 
+    if (profile_is_on())
+        profile_forget(address);
     if (owner_kind_of(found) == OWNER_HUGE) {
         huge_free(huge_at(found, address));
         flush_housekeeping();
@@ -386,16 +480,32 @@ size_t cia_usable_class(size_t bytes)
  */
 enum { GROWTH_PART = 4 };
 
-void *cia_reallocate(void *block, size_t bytes)
+/* As huge_resize; what is known of a sampled block goes with it as of a new one. */
+static void *resize_huge(struct huge *huge, void *block, size_t bytes, bool is_profiled)
 {
-    if (harden_is_on())
-        return reallocate_hardened(block, bytes);
+    struct sample sample;
+    bool was_sampled = is_profiled && profile_take(block, &sample);
+    void *resized = huge_resize(huge, bytes);
+
+    if (resized == NULL && was_sampled)
+        profile_put_back(block, &sample);
+    else if (was_sampled)
+        profile_drop(&sample);
+    if (resized != NULL && is_profiled && profile_count(bytes))
+        profile_record(resized, bytes, __builtin_frame_address(0));
+    return resized;
+}
+
+/* In plain and profiled mode. */
+static inline __attribute__((always_inline)) void *reallocate(void *block, size_t bytes,
+                                                              bool is_profiled)
+{
     size_t usable = cia_usable(block);
 
     if (usable > SIZE_CLASS_LARGEST && bytes > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES) {
         struct huge *huge = page_map_huge(block);
         /* A mapping follows its block's length to the page. */
-        void *resized = huge != NULL ? huge_resize(huge, bytes) : NULL;
+        void *resized = huge != NULL ? resize_huge(huge, block, bytes, is_profiled) : NULL;
 
         if (resized != NULL)
             return resized;
@@ -405,15 +515,32 @@ void *cia_reallocate(void *block, size_t bytes)
         return block;
     bool zeroed;
     void *moved = NULL;
+    bool is_sampled = is_profiled && profile_count(bytes);
+    size_t alignment = is_sampled ? LINE_BYTES : GRANULE_BYTES;
     if (usable > SIZE_CLASS_LARGEST && bytes > usable)
-        moved = allocate_quietly(GRANULE_BYTES, bytes + bytes / GROWTH_PART, &zeroed);
+        moved = allocate_quietly(alignment, bytes + bytes / GROWTH_PART, &zeroed);
     if (moved == NULL)
-        moved = allocate_quietly(GRANULE_BYTES, bytes, &zeroed);
+        moved = allocate_quietly(alignment, bytes, &zeroed);
+    if (is_sampled)
+        profile_record(moved, bytes, __builtin_frame_address(0));
     if (moved == NULL)
         return bytes <= usable ? block : NULL; /* shrinking never fails */
     memcpy(moved, block, bytes < usable ? bytes : usable);
     cia_free(block);
     return moved;
+}
+
+/* realloc in a mode that is not plain. */
+static __attribute__((noinline)) void *reallocate_by_mode(void *block, size_t bytes)
+{
+    if (harden_is_on())
+        return reallocate_hardened(block, bytes);
+    return reallocate(block, bytes, profile_is_on());
+}
+
+void *cia_reallocate(void *block, size_t bytes)
+{
+    return mode_is_plain() ? reallocate(block, bytes, false) : reallocate_by_mode(block, bytes);
 }
 
 bool cia_trim(void)

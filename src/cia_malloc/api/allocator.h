@@ -28,7 +28,7 @@ void cia_free_refused(ptrdiff_t area, const struct page_info *info, void *block)
  */
 static inline void *cia_allocate(size_t bytes)
 {
-    ptrdiff_t area = magazine_area;
+    ptrdiff_t area = magazine_areas.take;
 
     if (__builtin_expect(!magazine_has_announced(area), 0))
         return cia_allocate_slow(bytes);
@@ -58,7 +58,7 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes);
  */
 static inline __attribute__((always_inline)) void cia_free(void *block)
 {
-    ptrdiff_t area = magazine_area;
+    ptrdiff_t area = magazine_areas.all;
 
     if (__builtin_expect(!magazine_has_announced(area), 0)) {
         cia_free_slow(block);

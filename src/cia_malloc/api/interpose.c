@@ -13,6 +13,7 @@
 #include "cia_malloc/cpu_cache/heap_table.h"
 #include "cia_malloc/heap/size_class.h"
 #include "cia_malloc/large/large.h"
+#include "cia_malloc/profile/profile.h"
 #include "cia_malloc/statistics/statistics.h"
 
 #include "base/mistyped_settings.h"
@@ -308,4 +309,5 @@ __attribute__((constructor(101))) static void start(void)
     mistyped_settings_report("libcia_malloc.so", SETTINGS_CIA | SETTINGS_ALL);
     heap_table_register_fork();
     cia_statistics_start();
+    profile_start();
 }

@@ -29,7 +29,7 @@ pid_t vfork(void)
             /* MAGAZINE_AREA_OFF, before a signal can come in the child; and nothing announced, so
                that the fast paths look there. */
             "movq $1, %fs:(%rdx)\n\t"
-            "movq magazine_area(%rip), %rax\n\t"
+            "movq magazine_areas(%rip), %rax\n\t"
             "movq $0, %fs:8(%rax)\n\t"
             "movl $58, %eax\n\t" /* SYS_vfork */
             "syscall\n\t"

@@ -10,7 +10,7 @@
 #include "base/memory_nodes.h"
 #include "base/settings.h"
 #include "base/spin.h"
-#include "cia_malloc/pages/harden_mode.h"
+#include "cia_malloc/pages/allocator_mode.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -5,6 +5,7 @@
  */
 #include "cia_malloc/cpu_cache/magazine.h"
 
+#include "cia_malloc/pages/allocator_mode.h"
 #include "cia_malloc/pages/page_source.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@ _Thread_local ptrdiff_t magazine_thread_area;
  * two.
  */
 enum { UNUSED_WORD = 96 };
-_Alignas(LINE_BYTES) ptrdiff_t magazine_area = UNUSED_WORD - 8;
+_Alignas(LINE_BYTES) struct magazine_areas magazine_areas = {UNUSED_WORD - 8, UNUSED_WORD - 8};
 
 /* Announced here: nothing, ever. */
 static __attribute__((tls_model("initial-exec"))) _Thread_local uint64_t no_area[2];
@@ -110,10 +111,10 @@ void magazines_choose(bool sequences, unsigned nodes)
     }
     /* Release: a thread that finds this finds the tables. */
     atomic_store_explicit(&magazine_sequences, sequences, memory_order_release);
-    __atomic_store_n(&magazine_area,
-                     sequences ? __rseq_offset
-                               : (const char *)no_area - (const char *)__builtin_thread_pointer(),
-                     __ATOMIC_RELEASE);
+    ptrdiff_t none = (const char *)no_area - (const char *)__builtin_thread_pointer();
+    ptrdiff_t all = sequences ? __rseq_offset : none;
+    __atomic_store_n(&magazine_areas.all, all, __ATOMIC_RELEASE);
+    __atomic_store_n(&magazine_areas.take, profile_is_on() ? none : all, __ATOMIC_RELEASE);
 }
 
 struct magazines *magazines_create(unsigned node)

@@ -232,7 +232,12 @@ static inline bool magazine_area_is_usable(ptrdiff_t area)
  * slow path tells them apart, and looks at the clock for housekeeping in the last case. That costs
  * the fast paths what the look at a variable of the thread's own would.
  */
-extern ptrdiff_t magazine_area;
+struct magazine_areas {
+    ptrdiff_t all; /* for free, and off malloc's fast path */
+    ptrdiff_t
+        take; /* for malloc's fast path: in profiled mode that finds nothing announced, ever */
+};
+extern struct magazine_areas magazine_areas;
 
 static inline __attribute__((always_inline)) bool magazine_has_announced(ptrdiff_t area)
 {

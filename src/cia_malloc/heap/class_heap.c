@@ -37,13 +37,9 @@ static void mark_starts(struct page_info *pages, const struct class_layout *layo
     }
 }
 
-/* Says whether free() takes the line for the beginning of a block. Relaxed: it reads other bits. */
 static void mark_start(struct chunk *chunk, const char *start, bool begins)
 {
-    uint64_t *starts = &chunk->pages[(size_t)(start - chunk->base) >> PAGE_SHIFT].starts;
-    uint64_t bit = (uint64_t)1 << ((uintptr_t)start >> LINE_SHIFT) % LINES_PER_PAGE;
-
-    __atomic_store_n(starts, begins ? *starts | bit : *starts & ~bit, __ATOMIC_RELAXED);
+    page_info_mark_start(&chunk->pages[(size_t)(start - chunk->base) >> PAGE_SHIFT], start, begins);
 }
 
 void class_heap_hand_out_inside(struct span *span, uint32_t bit, char *start, size_t alignment)

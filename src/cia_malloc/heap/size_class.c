@@ -29,7 +29,7 @@
 
 #include "base/report.h"
 #include "base/settings.h"
-#include "cia_malloc/pages/harden_mode.h"
+#include "cia_malloc/pages/allocator_mode.h"
 
 #include <assert.h>
 

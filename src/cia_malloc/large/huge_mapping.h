@@ -8,7 +8,7 @@
 #define MPLACE_CIA_HUGE_MAPPING_H
 
 #include "cia_malloc/heap/subheap.h"
-#include "cia_malloc/pages/harden_mode.h"
+#include "cia_malloc/pages/allocator_mode.h"
 
 /*
  * What page_map_huge finds for a mapping that is one block. While it has a block it is changed only

@@ -7,7 +7,7 @@
 #include "cia_malloc/pages/chunk.h"
 
 #include "base/probes.h"
-#include "cia_malloc/pages/harden_mode.h"
+#include "cia_malloc/pages/allocator_mode.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "base/memory_nodes.h"
 #include "base/settings.h"
 #include "cia_malloc/pages/chunk_circle.h"
-#include "cia_malloc/pages/harden_mode.h"
+#include "cia_malloc/pages/allocator_mode.h"
 #include "cia_malloc/pages/page_work.h"
 #include "cia_malloc/pages/purge.h"
 

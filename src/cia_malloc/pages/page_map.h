@@ -25,8 +25,8 @@ enum {
  * Written when a run is carved, before its first block is handed out, under the lock of the
  * sub-heap that owns the chunk; only read while any block of the run lives. So a reader with a
  * valid block needs no more order than its own hand-over gave. But starts: the bit of a block that
- * is handed out from an address inside it is cleared meanwhile, under that lock; only a thread that
- * has that block may ask for it.
+ * is handed out from an address inside it, or is sampled for a profile, is cleared meanwhile; only
+ * a thread that has that block may ask for it.
  */
 struct page_info {
     /* Bit l: line l of the page begins a block of an exclusive class that may wait in a magazine.
@@ -82,10 +82,24 @@ static inline __attribute__((always_inline)) struct page_info *page_map_find(con
 static inline __attribute__((always_inline)) bool
 page_info_starts_line(const struct page_info *info, const void *address)
 {
-    /* Relaxed, not plain: the owner may change other bits. */
+    /* Relaxed, not plain: others may change other bits. */
     return (__atomic_load_n(&info->starts, __ATOMIC_RELAXED) >>
                 ((uintptr_t)address >> LINE_SHIFT) % LINES_PER_PAGE &
             1) != 0;
+}
+
+/*
+ * Says whether free() takes the address's line for the beginning of a block. For a thread that has
+ * the block there; atomic, because others may have other blocks of the page.
+ */
+static inline void page_info_mark_start(struct page_info *info, const void *address, bool begins)
+{
+    uint64_t bit = (uint64_t)1 << ((uintptr_t)address >> LINE_SHIFT) % LINES_PER_PAGE;
+
+    if (begins)
+        __atomic_fetch_or(&info->starts, bit, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_and(&info->starts, ~bit, __ATOMIC_RELAXED);
 }
 
 /*

@@ -1,0 +1,261 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Which allocations are sampled, what is kept of them, and when the file is written; see profile.h.
+ */
+#include "cia_malloc/profile/profile.h"
+
+#include "base/exit_report.h"
+#include "base/random.h"
+#include "base/settings.h"
+#include "base/system_call.h"
+#include "cia_malloc/cpu_cache/magazine.h"
+#include "cia_malloc/heap/block.h"
+#include "cia_malloc/pages/allocator_mode.h"
+#include "cia_malloc/profile/dump.h"
+#include "cia_malloc/profile/sites.h"
+#include "cia_malloc/profile/stacks.h"
+#include "cia_malloc/profile/weight.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+_Thread_local struct profile_thread profile_thread;
+
+static uint64_t interval, seed;
+static atomic_bool started; /* released after the settings */
+static _Atomic uint64_t threads, lost;
+
+/* ---- samples ---- */
+
+/* While a sample is taken nothing else of the thread is: a signal handler does not allocate so many
+   bytes. */
+static const uint64_t NEVER = (uint64_t)1 << 40;
+
+static void draw(void)
+{
+    profile_thread.countdown = weight_draw(&profile_thread.random, interval);
+}
+
+static void begin_thread(void)
+{
+    uint64_t state = seed + atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
+
+    profile_thread.random = random_next(&state) | 1;
+    draw();
+}
+
+bool profile_is_due(size_t bytes)
+{
+    if (!atomic_load_explicit(&started, memory_order_acquire)) {
+        profile_thread.countdown = 0;
+        return false;
+    }
+    if (profile_thread.random == 0) {
+        begin_thread();
+        if (profile_thread.countdown > bytes) {
+            profile_thread.countdown -= bytes + 1;
+            return false;
+        }
+    }
+    /* The child of a vfork may be killed at any moment, in the parent's memory. */
+    if (magazine_thread_area == MAGAZINE_AREA_OFF) {
+        draw();
+        return false;
+    }
+    profile_thread.countdown = NEVER;
+    return true;
+}
+
+/* What a block of the program's takes: its class, or whole pages. */
+static size_t class_bytes_of(const void *block, size_t bytes)
+{
+    const struct page_info *info = page_map_find(block);
+
+    if (info->size_class < CLASS_LARGE)
+        return size_class_bytes(info->size_class);
+    return (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+}
+
+static bool record(void *block, size_t bytes, const void *frame)
+{
+    const struct stack *stack = stack_of_call(frame);
+    uint32_t colour = (uint32_t)((uintptr_t)block >> LINE_SHIFT) & (colours - 1);
+    struct page_info *info = page_map_find(block);
+    struct sample sample = {.bytes = bytes};
+
+    if (stack == NULL)
+        return false;
+    sample.site = site_of(stack, class_bytes_of(block, bytes), colour);
+    if (sample.site == NULL)
+        return false;
+    sample.hidden = page_info_starts_line(info, block);
+    if (!sampled_add(block, &sample))
+        return false;
+    site_add(&sample.site->allocated, bytes, interval);
+    if (sample.hidden)
+        page_info_mark_start(info, block, false);
+    return true;
+}
+
+void profile_record(void *block, size_t bytes, const void *frame)
+{
+    int saved_errno = errno;
+
+    if (block != NULL && !record(block, bytes, frame))
+        atomic_fetch_add_explicit(&lost, 1, memory_order_relaxed);
+    draw();
+    errno = saved_errno;
+}
+
+bool profile_take(void *block, struct sample *sample)
+{
+    if (!sampled_take(block, sample))
+        return false;
+    if (sample->hidden)
+        page_info_mark_start(page_map_find(block), block, true);
+    return true;
+}
+
+void profile_put_back(void *block, const struct sample *sample)
+{
+    if (!sampled_add(block, sample)) {
+        profile_drop(sample);
+        return;
+    }
+    if (sample->hidden)
+        page_info_mark_start(page_map_find(block), block, false);
+}
+
+void profile_drop(const struct sample *sample)
+{
+    site_add(&sample->site->freed, sample->bytes, interval);
+}
+
+void profile_forget(void *block)
+{
+    struct sample sample;
+
+    if (profile_take(block, &sample))
+        profile_drop(&sample);
+}
+
+/* ---- files ---- */
+
+static struct exit_report plan;
+static atomic_bool is_writing; /* whose dump_write it is: claimed by exchange (acquire), released */
+static bool is_child;          /* of a fork */
+
+/* Appends a full stop and the number. */
+static void append_number(char *name, size_t room, uint64_t number)
+{
+    char digits[24];
+    char *at = digits + sizeof digits;
+
+    *--at = '\0';
+    do
+        *--at = (char)('0' + number % 10);
+    while ((number /= 10) != 0);
+    *--at = '.';
+    if (strlen(name) + strlen(at) < room)
+        strcat(name, at);
+}
+
+/* serial: 0: the file that was asked for; else a number behind its name. */
+static void write_file(uint64_t serial)
+{
+    static struct exit_report named;
+    struct dump_facts facts = {interval, seed, atomic_load_explicit(&lost, memory_order_relaxed)};
+    struct report report;
+
+    named = plan;
+    if (is_child && strstr(plan.value, "%p") == NULL)
+        append_number(named.value, sizeof named.value, (uint64_t)getpid());
+    if (serial > 0)
+        append_number(named.value, sizeof named.value, serial);
+    if (!exit_report_open(&named, &report))
+        return;
+    bool written = dump_write(report.fd, &facts);
+    report_close(&report);
+    if (!written)
+        report_line("mplace: %s=%s: the profile could not be written in full", plan.setting,
+                    named.value);
+}
+
+/* errno is preserved. */
+static void write_if_free(uint64_t serial, int tries)
+{
+    int saved_errno = errno;
+    static const struct timespec pause = {.tv_nsec = 1000 * 1000};
+
+    for (; tries > 0; tries--) {
+        if (!atomic_exchange_explicit(&is_writing, true, memory_order_acquire)) {
+            write_file(serial);
+            atomic_store_explicit(&is_writing, false, memory_order_release);
+            break;
+        }
+        if (tries > 1)
+            (void)system_call(SYS_nanosleep, (long)&pause, NULL, 0);
+    }
+    errno = saved_errno;
+}
+
+/* One that comes while a file is written is not another one. */
+static void on_signal(int number)
+{
+    static _Atomic uint64_t serial;
+
+    (void)number;
+    write_if_free(atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed) + 1, 1);
+}
+
+static void install_handler(void)
+{
+    static const char *const names[] = {"none", "HUP", "USR1", "USR2"};
+    static const int numbers[] = {0, SIGHUP, SIGUSR1, SIGUSR2};
+    int number = numbers[setting_choice("CIA_PROFILE_SIGNAL", names, 4, 0)];
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK};
+
+    if (number == 0)
+        return;
+    sigfillset(&action.sa_mask);
+    (void)sigaction(number, &action, NULL);
+}
+
+static void after_fork_in_child(void)
+{
+    is_child = true;
+    atomic_store_explicit(&is_writing, false, memory_order_relaxed);
+}
+
+void profile_start(void)
+{
+    const char *value = setting_text("CIA_PROFILE");
+
+    if (!profile_is_on()) {
+        if (value != NULL && profile_setting() == NULL && strcmp(value, "1") == 0)
+            setting_complain("CIA_PROFILE", value, "the name of a file; 0: none");
+        else if (profile_setting() != NULL)
+            report_line("mplace: CIA_PROFILE=%s has no effect with CIA_HARDEN=1", value);
+        return;
+    }
+    exit_report_plan(&plan, "CIA_PROFILE");
+    if (!exit_report_wanted(&plan))
+        return;
+    interval = setting_number("CIA_PROFILE_INTERVAL", 1, (uint64_t)1 << 40, 512 << 10);
+    seed = setting_number("CIA_PROFILE_SEED", 0, INT64_MAX, (uint64_t)getpid());
+    stacks_start();
+    install_handler();
+    (void)pthread_atfork(NULL, NULL, after_fork_in_child);
+    atomic_store_explicit(&started, true, memory_order_release);
+}
+
+__attribute__((destructor)) static void write_at_exit(void)
+{
+    enum { TRIES = 1000 };
+
+    if (atomic_load_explicit(&started, memory_order_acquire))
+        write_if_free(0, TRIES);
+}

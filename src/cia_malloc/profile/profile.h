@@ -1,0 +1,64 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * CIA_PROFILE: samples of what the program allocates, with stacks; see docs/profiles.md. A sampled
+ * block is an ordinary block where it would have been anyway. Its page does not say that a block
+ * begins there, so free() leaves its fast path for it and for no other.
+ */
+#ifndef MPLACE_CIA_PROFILE_H
+#define MPLACE_CIA_PROFILE_H
+
+#include "cia_malloc/profile/sampled.h"
+
+/*
+ * countdown: bytes to allocate until the next sample. random: 0 until the thread's first call.
+ * Nobody else's.
+ */
+struct profile_thread {
+    uint64_t countdown, random;
+};
+extern
+    __attribute__((tls_model("initial-exec"))) _Thread_local struct profile_thread profile_thread;
+
+/* Counts an allocation of this thread, in profiled mode. True: profile_is_due must be asked. */
+static inline bool profile_count_down(size_t bytes)
+{
+    uint64_t left = profile_thread.countdown - (bytes + 1);
+
+    profile_thread.countdown = left;
+    return (int64_t)left < 0;
+}
+
+/* True: the allocation is to be sampled, by profile_record, which must follow. */
+bool profile_is_due(size_t bytes);
+
+/* Both. */
+static inline bool profile_count(size_t bytes)
+{
+    return __builtin_expect(profile_count_down(bytes), 0) && profile_is_due(bytes);
+}
+
+/*
+ * Samples the block that a call of the program for so many bytes got: of an exclusive class or of
+ * pages; NULL if it got none. frame: __builtin_frame_address(0) of the caller. errno stays.
+ */
+void profile_record(void *block, size_t bytes, const void *frame);
+
+/*
+ * The block, which the program has, is to be freed; nothing happens if it is not sampled. Off
+ * free's fast paths, before it goes anywhere.
+ */
+void profile_forget(void *block);
+
+/* For a block that may be moved: as profile_forget, but what is known of it is kept if it is
+   sampled; and the way back. */
+bool profile_take(void *block, struct sample *sample);
+void profile_put_back(void *block, const struct sample *sample);
+
+/* The same of a sample that was taken and is not put back. */
+void profile_drop(const struct sample *sample);
+
+/* Reads the settings; from then on there are samples. For the constructor. */
+void profile_start(void);
+
+#endif
