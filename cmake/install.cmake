@@ -14,7 +14,8 @@ set(mplace_install_folders
     ${CMAKE_INSTALL_LIBDIR}/cmake ${CMAKE_INSTALL_LIBDIR}/cmake/mplace
     ${CMAKE_INSTALL_LIBDIR}/mplace/report ${CMAKE_INSTALL_LIBDIR}/mplace/report/claims
     ${CMAKE_INSTALL_LIBDIR}/mplace/report/compare ${CMAKE_INSTALL_LIBDIR}/mplace/report/doctor
-    ${CMAKE_INSTALL_LIBDIR}/mplace/report/plot ${CMAKE_INSTALL_LIBDIR}/mplace/programs
+    ${CMAKE_INSTALL_LIBDIR}/mplace/report/plot ${CMAKE_INSTALL_LIBDIR}/mplace/report/profiles
+    ${CMAKE_INSTALL_LIBDIR}/mplace/programs
     ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions
     ${CMAKE_INSTALL_DATADIR}/zsh/site-functions
     ${CMAKE_INSTALL_INCLUDEDIR} ${CMAKE_INSTALL_MANDIR} ${CMAKE_INSTALL_MANDIR}/man1

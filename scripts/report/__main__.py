@@ -17,6 +17,7 @@ REPORTS = {
     "compare-order": "compare.order",
     "doctor": "doctor.main",
     "plot": "plot.main",
+    "profile": "profiles.main",
 }
 
 

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""mplace profile: who allocated, from a heap profile: the first sites, folded stacks, or placement."""
+
+import sys
+
+from profiles import placement, pprof, stacks
+
+SITES_SHOWN = 20
+
+
+def top(profile, value):
+    """The first sites by the value: its share, and the function that called malloc."""
+    index, names, sums = profile.types.index(value), stacks.Stacks(profile), {}
+    for sample in profile.samples:
+        site = names.of(sample)[0]
+        sums[site] = sums.get(site, 0) + sample.values[index]
+    whole = sum(sums.values())
+    lines = [f"{value} {whole}; a sample each {profile.interval} B on average", ""]
+    for site, total in sorted(sums.items(), key=lambda item: (-item[1], item[0]))[:SITES_SHOWN]:
+        if total > 0:
+            lines.append(f"{total:>14} {100 * total / whole:5.1f} %  {site}")
+    return lines
+
+
+def main(arguments):
+    """arguments: top, folded or placement; the value; the file."""
+    form, value, path = arguments
+    try:
+        profile = pprof.read(path)
+    except OSError as error:
+        print(f"mplace profile: {path}: {error.strerror}", file=sys.stderr)
+        return 2
+    except pprof.Malformed as error:
+        print(f"mplace profile: {path} is no profile: {error}", file=sys.stderr)
+        return 2
+    wanted = ("inuse_objects", "inuse_space") if form == "placement" else (value,)
+    missing = [name for name in wanted if name not in profile.types]
+    if missing:
+        print(f"mplace profile: {path} has no {missing[0]}; it has {', '.join(profile.types)}", file=sys.stderr)
+        return 2
+    lines = (placement.table(profile) if form == "placement"
+             else {"top": top, "folded": stacks.folded}[form](profile, value))
+    print("\n".join(lines)) if lines else None
+    return 0

@@ -1,0 +1,19 @@
+# CIA_PROFILE: one entry a claim of profile_test.py.
+add_executable(profile_sites profile_sites.c)
+target_compile_options(profile_sites PRIVATE -fno-builtin)
+set_target_properties(profile_sites PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+foreach(claim with_every_allocation_sampled_the_sums_are_exact sampled_sums_are_within_five_standard_deviations
+              nothing_is_in_use_after_all_is_freed every_function_of_the_family_is_counted_and_freed
+              the_same_seed_gives_the_same_samples each_sample_says_the_class_and_the_set
+              the_file_is_a_gzip_stream_with_its_checksum the_child_of_a_fork_has_a_file_of_its_own
+              with_the_process_id_in_the_name_so_has_every_process
+              a_signal_writes_a_file_with_a_number_and_the_program_goes_on
+              a_signal_that_was_not_asked_for_ends_the_process_as_ever
+              a_process_that_ends_by_underscore_exit_writes_nothing a_file_that_cannot_be_written_is_one_line
+              bad_settings_are_one_line_each it_samples_packed_blocks_and_without_sequences pprof_names_the_sites
+              mplace_profile_names_sites_stacks_and_crowded_sets)
+    set(name preload.profile.${claim})
+    add_test(NAME ${name} COMMAND python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/profile_test.py ${CMAKE_SOURCE_DIR}
+                                  $<TARGET_FILE:cia_malloc> $<TARGET_FILE:profile_sites> ${claim})
+    set_tests_properties(${name} PROPERTIES LABELS preload TIMEOUT 60 SKIP_RETURN_CODE 77)
+endforeach()

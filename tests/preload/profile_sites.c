@@ -1,0 +1,125 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Allocates from three functions that a profile must name, and ends as the argument says:
+ *   kept       half of what first_site and all of what second_site and third_site got is live
+ *   freed      nothing is
+ *   every      as freed, by every function of the malloc family
+ *   fork       the same as kept, and a child frees what first_site got before it ends
+ *   signal     as kept, after it sent itself the signal of the second argument
+ *   quick      as kept, but by _exit
+ *   same-set   blocks of which one in 64 is kept, all in one L1 set
+ */
+#include <malloc.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { FIRST = 4000, SECOND = 2000, THIRD = 100, MANY = 8192 };
+
+static char *first[FIRST], *second[SECOND], *third[THIRD], *many[MANY];
+
+__attribute__((noinline)) static void first_site(void)
+{
+    for (int i = 0; i < FIRST; i++)
+        first[i] = malloc(1000);
+}
+
+__attribute__((noinline)) static void second_site(void)
+{
+    for (int i = 0; i < SECOND; i++)
+        second[i] = calloc(3, 500);
+}
+
+__attribute__((noinline)) static void third_site(void)
+{
+    for (int i = 0; i < THIRD; i++)
+        third[i] = realloc(malloc(10), 100000);
+}
+
+static void free_all(char **blocks, int count, int step)
+{
+    for (int i = 0; i < count; i += step) {
+        free(blocks[i]);
+        blocks[i] = NULL;
+    }
+}
+
+static void free_the_rest(void)
+{
+    free_all(first, FIRST, 1);
+    free_all(second, SECOND, 1);
+    free_all(third, THIRD, 1);
+}
+
+/* Blocks of each kind, aligned and long ones, grown and shrunk. */
+__attribute__((noinline)) static void call_every_function(void)
+{
+    for (size_t bytes = 0; bytes < 4000000; bytes = bytes * 3 / 2 + 1) {
+        void *aligned = NULL;
+        char *block = malloc(bytes);
+
+        if (posix_memalign(&aligned, 256, bytes) == 0)
+            free(aligned);
+        free(memalign(64, bytes));
+        free(aligned_alloc(4096, bytes));
+        free(valloc(bytes));
+        free(pvalloc(bytes));
+        free(calloc(bytes, 1));
+        block = realloc(block, bytes + 1);
+        block = realloc(block, 2 * bytes + 1000000);
+        block = reallocarray(block, 3, bytes + 1000000);
+        memset(block, 1, malloc_usable_size(block));
+        block = realloc(block, bytes / 2 + 1);
+        free(block);
+    }
+}
+
+__attribute__((noinline)) static void same_set(void)
+{
+    uintptr_t set = 0;
+
+    for (int i = 0; i < MANY; i++)
+        many[i] = malloc(512);
+    set = (uintptr_t)many[0] / 64 % 64;
+    for (int i = 0; i < MANY; i++) {
+        if ((uintptr_t)many[i] / 64 % 64 != set)
+            free(many[i]);
+    }
+}
+
+int main(int count, char **arguments)
+{
+    const char *how = count > 1 ? arguments[1] : "";
+
+    if (strcmp(how, "same-set") == 0) {
+        same_set();
+        return 0;
+    }
+    first_site();
+    second_site();
+    third_site();
+    free_all(first, FIRST, 2);
+    if (strcmp(how, "freed") == 0 || strcmp(how, "every") == 0)
+        free_the_rest();
+    if (strcmp(how, "every") == 0)
+        call_every_function();
+    if (strcmp(how, "signal") == 0 && count > 2)
+        raise(atoi(arguments[2]));
+    if (strcmp(how, "quick") == 0)
+        _exit(0);
+    if (strcmp(how, "fork") == 0) {
+        pid_t child = fork();
+
+        if (child == 0) {
+            free_all(first, FIRST, 1);
+            exit(0);
+        }
+        (void)waitpid(child, NULL, 0);
+    }
+    return 0;
+}
