@@ -10,7 +10,8 @@ foreach(claim with_every_allocation_sampled_the_sums_are_exact sampled_sums_are_
               a_signal_writes_a_file_with_a_number_and_the_program_goes_on
               a_signal_that_was_not_asked_for_ends_the_process_as_ever
               a_process_that_ends_by_underscore_exit_writes_nothing a_file_that_cannot_be_written_is_one_line
-              bad_settings_are_one_line_each it_samples_packed_blocks_and_without_sequences pprof_names_the_sites
+              bad_settings_are_one_line_each it_samples_packed_blocks_and_without_sequences
+              the_fast_paths_know_nothing_of_profiles pprof_names_the_sites
               mplace_profile_names_sites_stacks_and_crowded_sets)
     set(name preload.profile.${claim})
     add_test(NAME ${name} COMMAND python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/profile_test.py ${CMAKE_SOURCE_DIR}

@@ -4,7 +4,7 @@
  * Allocates from three functions that a profile must name, and ends as the argument says:
  *   kept       half of what first_site and all of what second_site and third_site got is live
  *   freed      nothing is
- *   every      as freed, by every function of the malloc family
+ *   every      as freed, by every function of the malloc family, and from deep stacks
  *   fork       the same as kept, and a child frees what first_site got before it ends
  *   signal     as kept, after it sent itself the signal of the second argument
  *   quick      as kept, but by _exit
@@ -79,6 +79,16 @@ __attribute__((noinline)) static void call_every_function(void)
     }
 }
 
+/* A stack for each depth, more of them than a file's first block has room for, some cut. */
+__attribute__((noinline)) static void call_at_depth(int depth)
+{
+    if (depth > 0)
+        call_at_depth(depth - 1);
+    else
+        free(malloc(100));
+    __asm__ volatile(""); /* no tail call */
+}
+
 __attribute__((noinline)) static void same_set(void)
 {
     uintptr_t set = 0;
@@ -106,8 +116,11 @@ int main(int count, char **arguments)
     free_all(first, FIRST, 2);
     if (strcmp(how, "freed") == 0 || strcmp(how, "every") == 0)
         free_the_rest();
-    if (strcmp(how, "every") == 0)
+    if (strcmp(how, "every") == 0) {
         call_every_function();
+        for (int depth = 0; depth < 200; depth++)
+            call_at_depth(depth);
+    }
     if (strcmp(how, "signal") == 0 && count > 2)
         raise(atoi(arguments[2]));
     if (strcmp(how, "quick") == 0)

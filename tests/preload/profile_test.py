@@ -189,6 +189,19 @@ def it_samples_packed_blocks_and_without_sequences():
         check(sums(written()) == expected, settings, sums(written()))
 
 
+def the_fast_paths_know_nothing_of_profiles():
+    """Whether there is a profile is asked by what they leave, and by nothing in them."""
+    code = subprocess.run(["objdump", "-d", "--no-show-raw-insn", library], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout
+    for name, slow in (("malloc", "cia_allocate_slow"), ("free", "cia_free_slow")):
+        body = re.search(rf"<(?:__libc_)?{name}>:\n(.*?)\n\n", code, re.DOTALL).group(1)
+        known = set(re.findall(r"<(\w+)", body))
+        check(slow in known and not re.search("profile|mode|sampl|stack", " ".join(known)), name, known)
+    # The same pattern finds what asks.
+    body = re.search(r"<cia_allocate_slow>:\n(.*?)\n\n", code, re.DOTALL).group(1)
+    check("<allocator_mode" in body, body)
+
+
 def pprof_names_the_sites():
     if shutil.which("go") is None:
         print("go is not installed: on Debian: apt-get install golang-go")
