@@ -42,7 +42,8 @@ struct reader {
 };
 
 /* The word there, or 0. The kernel reads the mask before it refuses to know what to do with it. */
-static uintptr_t read_word(struct reader *reader, uintptr_t at)
+static __attribute__((no_sanitize("address", "thread"))) uintptr_t read_word(struct reader *reader,
+                                                                             uintptr_t at)
 {
     enum { NO_SUCH_HOW = 99 };
     uintptr_t page = at / PAGE_BYTES;
