@@ -19,6 +19,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,34 +247,46 @@ int main(int count, char **arguments)
 {
     struct watch_options options = {.seconds = 0, .most = -1, .most_locks = -1};
     int process = 0;
-    bool json = false, prometheus = false;
+    int json = 0, prometheus = 0;
+    const struct option known[] = {
+        {"json", no_argument, &json, 1},         {"prometheus", no_argument, &prometheus, 1},
+        {"list", no_argument, NULL, 'l'},        {"watch", required_argument, NULL, 'w'},
+        {"locks", required_argument, NULL, 'k'}, {"top", required_argument, NULL, 't'},
+        {"version", no_argument, NULL, 'v'},     {NULL, 0, NULL, 0},
+    };
+    int option;
 
-    for (int i = 1; i < count; i++) {
-        bool more = i + 1 < count;
-
-        if (strcmp(arguments[i], "--list") == 0) {
+    while ((option = getopt_long(count, arguments, "", known, NULL)) != -1) {
+        switch (option) {
+        case 0: /* a flag */
+            break;
+        case 'l':
             list();
             return 0;
+        case 'w':
+            options.seconds = strtod(optarg, NULL);
+            break;
+        case 'k':
+            options.most_locks = atoi(optarg);
+            break;
+        case 't':
+            options.most = atoi(optarg);
+            break;
+        case 'v':
+            (void)printf("mplace-stats-reader (mplace) %s\n", MPLACE_VERSION);
+            return 0;
+        default:
+            return 2;
         }
-        if (strcmp(arguments[i], "--json") == 0)
-            json = true;
-        else if (strcmp(arguments[i], "--prometheus") == 0)
-            prometheus = true;
-        else if (strcmp(arguments[i], "--watch") == 0 && more)
-            options.seconds = strtod(arguments[++i], NULL);
-        else if (strcmp(arguments[i], "--locks") == 0 && more)
-            options.most_locks = atoi(arguments[++i]);
-        else if (strcmp(arguments[i], "--top") == 0 && more)
-            options.most = atoi(arguments[++i]);
-        else
-            process = atoi(arguments[i]);
     }
+    if (optind < count)
+        process = atoi(arguments[optind]);
     if (prometheus) {
         show_prometheus(process, options.most_locks);
         return 0;
     }
     if (process <= 0)
         refuse("which process?");
-    show(process, &options, json);
+    show(process, &options, json != 0);
     return 0;
 }

@@ -273,7 +273,8 @@ every_program_tells_its_version_and_knows_no_other_option()
     local version name
 
     version=$(sed -n 's/^project(mplace VERSION \([0-9.]*\) .*/\1/p' "$source_folder/CMakeLists.txt")
-    for name in ring avltree malloc_bench lockpair calibrate mplace-probe mplace-check mplace-gather mplace-measure; do
+    for name in ring avltree malloc_bench lockpair calibrate mplace-probe mplace-check mplace-gather mplace-measure mplace-count \
+        mplace-stats-reader; do
         run "$build_folder/bin/$name" --version
         expect "exit status of $name" 0 "$status"
         expect "$name" "$name (mplace) $version" "$(cat "$scratch/out")"
