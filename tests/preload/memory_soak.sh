@@ -91,6 +91,7 @@ two_cpus()
 }
 
 command=("$build/bin/malloc_bench" --seed 1)
+start=()
 case $load in
 huge-resize)
     command+=(--workload huge-resize --seconds "$seconds")
@@ -101,7 +102,8 @@ huge-resize)
     ;;
 many-threads)
     size=${size:-1000}
-    command=(taskset -c "$(two_cpus)" "${command[@]}" --workload many-threads --size "$size" --seconds "$seconds")
+    start=(taskset -c "$(two_cpus)")
+    command+=(--workload many-threads --size "$size" --seconds "$seconds")
     # 0.2 MiB live in each thread, and its stack of 8 MiB in two mappings.
     limit[resident]=$((size * 4 / 5 + 50)) limit[space]=$((size * 10 + 1024)) limit[mappings]=$((size * 3 + 1000))
     ;;
@@ -195,7 +197,8 @@ preload=$library
 [[ $library != none ]] || preload=
 echo "$program: $load for $seconds s under $(basename -- "$library")"
 SECONDS=0
-MPLACE_STATS_LIVE=1 LD_PRELOAD=$preload "${command[@]}" >"$scratch/out" 2>&1 </dev/null &
+# The library is the load's alone: taskset may not stand one that is to fail.
+MPLACE_STATS_LIVE=1 "${start[@]}" env LD_PRELOAD="$preload" "${command[@]}" >"$scratch/out" 2>&1 </dev/null &
 process=$!
 # The window that sets the standard is the first one behind the warm-up in which a sample could be taken.
 # A window with peaks ends when one is over, however long the load takes for that here: a peak is in each.

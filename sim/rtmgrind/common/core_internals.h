@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the tool uses of Valgrind 3.19 beyond its public tool interface: functions of the core and
+ * What the tool uses of Valgrind beyond its public tool interface: functions of the core and
  * of VEX that the linker wraps (--wrap=SYMBOL), and a few that it calls. No installed header
  * declares them; CMakeLists.txt checks with nm that the static libraries have every one of them.
  *
