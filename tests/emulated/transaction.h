@@ -148,8 +148,9 @@ static inline void need_transactions(void)
 /* Keeps a thread busy inside a transaction: no system call, no PAUSE. */
 static inline void linger(unsigned steps)
 {
+    /* A step each: GCC 13 makes one of two unless it cannot know i. */
     for (unsigned i = 0; i < steps; i++)
-        __asm__ volatile("" : : : "memory");
+        __asm__ volatile("" : "+r"(i) : : "memory");
 }
 
 static inline pthread_t start_thread(void *(*function)(void *), void *argument)
