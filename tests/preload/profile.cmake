@@ -18,3 +18,17 @@ foreach(claim with_every_allocation_sampled_the_sums_are_exact sampled_sums_are_
                                   $<TARGET_FILE:cia_malloc> $<TARGET_FILE:profile_sites> ${claim})
     set_tests_properties(${name} PROPERTIES LABELS preload TIMEOUT 60 SKIP_RETURN_CODE 77)
 endforeach()
+
+# The same of a program that the library is linked into, whose frames are as much "here" as the library's.
+if(TARGET cia_malloc_archive)
+    add_executable(profile_linked profile_sites.c)
+    target_compile_options(profile_linked PRIVATE -fno-builtin)
+    add_dependencies(profile_linked cia_malloc_archive)
+    target_link_options(profile_linked PRIVATE -Wl,-u,malloc)
+    target_link_libraries(profile_linked PRIVATE $<TARGET_FILE_DIR:cia_malloc>/libcia_malloc.a ${CMAKE_DL_LIBS})
+    set_target_properties(profile_linked PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    set(name preload.profile.a_program_that_the_library_is_linked_into_is_named_too)
+    add_test(NAME ${name} COMMAND python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/profile_test.py ${CMAKE_SOURCE_DIR} ""
+                                  $<TARGET_FILE:profile_linked> with_every_allocation_sampled_the_sums_are_exact)
+    set_tests_properties(${name} PROPERTIES LABELS preload TIMEOUT 60 SKIP_RETURN_CODE 77)
+endif()

@@ -11,20 +11,25 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 enum { HASH_BUCKETS = 1 << 12 };
 
 /* Pushed by compare-and-swap (release), read with acquire; never taken away. */
 static struct stack *_Atomic table[HASH_BUCKETS];
 
-/* Before and behind this library's code. */
+/* Before and behind the code of this library, or of the program that it was linked into. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char _DYNAMIC[] __attribute__((visibility("hidden")));
+extern const char _DYNAMIC[] __attribute__((visibility("hidden"), weak));
 
-static bool is_ours(uintptr_t address)
+static bool is_here(uintptr_t address)
 {
     return address >= (uintptr_t)__ehdr_start && address < (uintptr_t)_DYNAMIC;
 }
+
+/* False in a program that this library is linked into: its frames stay, or the program's went, too.
+   Written before there are samples. */
+static bool is_apart;
 
 static uint64_t hash_of(const uintptr_t *address, uint32_t depth)
 {
@@ -69,6 +74,7 @@ static const struct stack *keep(const uintptr_t *address, uint32_t depth)
 
 void stacks_start(void)
 {
+    is_apart = !is_here(getauxval(AT_ENTRY)) && _DYNAMIC != NULL;
     stack_walk_start();
 }
 
@@ -78,7 +84,7 @@ const struct stack *stack_of_call(const void *frame)
     uint32_t first = 0;
 
     stack_walk(frame, &walk);
-    while (first + 1 < walk.depth && is_ours(walk.address[first]))
+    while (is_apart && first + 1 < walk.depth && is_here(walk.address[first]))
         first++;
     return keep(walk.address + first, walk.depth - first);
 }
