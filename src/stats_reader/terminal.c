@@ -112,7 +112,7 @@ bool terminal_open(void)
 {
     static const int ends[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGPIPE, SIGALRM, SIGUSR1,
                                SIGUSR2, SIGABRT, SIGBUS,  SIGFPE,  SIGILL,  SIGSEGV};
-    const char *kind = getenv("TERM");
+    const char *kind = secure_getenv("TERM");
     sigset_t blocked;
 
     if (kind == NULL || strcmp(kind, "dumb") == 0 || !isatty(STDOUT_FILENO) ||
