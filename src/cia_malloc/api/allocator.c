@@ -338,9 +338,10 @@ void *cia_allocate_slow(size_t bytes)
 {
     uint8_t mode = atomic_load_explicit(&allocator_mode, memory_order_relaxed);
 
-    if (__builtin_expect(mode == MODE_PLAIN, 1))
-        return allocate_slow(bytes);
-    return mode == MODE_PROFILED ? allocate_counted(bytes) : allocate_hardened_or_first(bytes);
+    /* First the mode in which every malloc comes here. */
+    if (mode == MODE_PROFILED)
+        return allocate_counted(bytes);
+    return mode == MODE_PLAIN ? allocate_slow(bytes) : allocate_hardened_or_first(bytes);
 }
 
 static __attribute__((noinline)) void *allocate_zeroed_by_mode(size_t bytes)
