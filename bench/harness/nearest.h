@@ -9,8 +9,6 @@
 
 #include <stddef.h>
 
-enum { NEAREST_LENGTH_MOST = 63 }; /* longer words and names are like nothing */
-
 struct nearest {
     const char *word;
     size_t word_length;
@@ -22,7 +20,8 @@ struct nearest {
 
 void nearest_begin(struct nearest *nearest, const char *word, size_t length);
 
-/* An edit puts a letter in, leaves one out, changes one, or swaps one with the next. */
+/* Edits: see base/text/edit_distance.h. Words and names of more than EDIT_LENGTH_MOST letters are
+   like nothing. */
 void nearest_offer(struct nearest *nearest, const char *name, size_t length);
 
 #endif

@@ -12,7 +12,7 @@
  * - No lock, no shared line that is written, nothing to do at fork; in a signal handler it is as
  *   safe as the next allocator is.
  */
-#include "base/mistyped_settings.h"
+#include "base/text/mistyped_settings.h"
 #include "mplace.h"
 #include "rand_malloc/bootstrap.h"
 #include "rand_malloc/jitter.h"

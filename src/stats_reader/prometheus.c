@@ -5,7 +5,7 @@
  */
 #include "stats_reader/prometheus.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <inttypes.h>
 

@@ -6,7 +6,7 @@
  * Other libraries' constructors may lock before ours runs. They find a working lock: each setting
  * has its default from the first instruction on.
  */
-#include "base/mistyped_settings.h"
+#include "base/text/mistyped_settings.h"
 #include "mplace.h"
 #include "mutex/next_mutex.h"
 #include "mutex/rwlock/next_rwlock.h"

@@ -7,7 +7,7 @@
  * nothing is elided, and each other setting has its default from the first instruction on. A mutex
  * that is held over that moment is held physically, and is unlocked so.
  */
-#include "base/mistyped_settings.h"
+#include "base/text/mistyped_settings.h"
 #include "mplace.h"
 #include "mutex/next_mutex.h"
 #include "mutex/rwlock/next_rwlock.h"

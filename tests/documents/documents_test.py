@@ -102,7 +102,7 @@ def every_setting_in_the_code_is_in_settings_md_and_the_reverse(place):
 
 
 def every_setting_is_known_to_the_search_for_mistyped_ones(place):
-    text = (place.source / "src/base/mistyped_settings.c").read_text()
+    text = (place.source / "src/base/text/mistyped_settings.c").read_text()
     known = {prefix + name for prefix, names in re.findall(r'\{SETTINGS_\w+, "([A-Z]+_)",((?:\s*"[A-Z0-9_ ]+")+)\}', text)
              for name in names.replace('"', "").split()}
     same("settings", "mistyped_settings.c", known, "docs/settings.md", settings_of_the_document(place) - {"TMPDIR"})

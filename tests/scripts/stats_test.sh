@@ -355,8 +355,8 @@ every_bad_option_is_one_line_and_exit_2()
     expect_refusal "--top belongs to --watch"
     run "$mplace" stats --watch 1 --top many 1
     expect_refusal "--top 'many' is not a whole number from 0 to 100"
-    run "$mplace" stats --json
-    expect_refusal "which process?"
+    run "$mplace" stats --json # whether or not others' processes can be shown
+    expect_refusal "start one with: mplace run"
     run "$mplace" stats --json --prometheus 1
     expect_refusal "--json or --prometheus?"
     run "$mplace" stats --prometheus --watch 1 1

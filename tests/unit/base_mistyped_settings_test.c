@@ -3,7 +3,7 @@
  *
  * Which variables nearly are a setting, and which one.
  */
-#include "base/mistyped_settings.h"
+#include "base/text/mistyped_settings.h"
 
 #include "run_suite.h"
 

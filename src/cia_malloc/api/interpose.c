@@ -16,7 +16,7 @@
 #include "cia_malloc/profile/profile.h"
 #include "cia_malloc/statistics/statistics.h"
 
-#include "base/mistyped_settings.h"
+#include "base/text/mistyped_settings.h"
 #include "base/report.h"
 #include "mplace.h"
 

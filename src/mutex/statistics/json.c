@@ -6,7 +6,7 @@
  * run that ends: readers that keep numbers as doubles lose nothing.
  */
 #include "base/code_location.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "mutex/statistics/output.h"
 
 enum { VERSION = 1 };

@@ -5,8 +5,8 @@
  * that the program is hardened. Each gets one line on standard error; what is like none of ours
  * passes, for others have variables that begin with RAND_ or TTS_.
  */
-#ifndef MPLACE_BASE_MISTYPED_SETTINGS_H
-#define MPLACE_BASE_MISTYPED_SETTINGS_H
+#ifndef MPLACE_BASE_TEXT_MISTYPED_SETTINGS_H
+#define MPLACE_BASE_TEXT_MISTYPED_SETTINGS_H
 
 #include <stdbool.h>
 

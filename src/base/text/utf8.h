@@ -3,8 +3,8 @@
  *
  * Names of files and functions are bytes; what is written for other programs is UTF-8.
  */
-#ifndef MPLACE_BASE_UTF8_H
-#define MPLACE_BASE_UTF8_H
+#ifndef MPLACE_BASE_TEXT_UTF8_H
+#define MPLACE_BASE_TEXT_UTF8_H
 
 /*
  * The length of the well-formed UTF-8 sequence that text begins with, 0 if it is none (RFC 3629:

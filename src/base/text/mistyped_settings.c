@@ -3,8 +3,9 @@
  *
  * Looks for variables that nearly are settings; see mistyped_settings.h.
  */
-#include "base/mistyped_settings.h"
+#include "base/text/mistyped_settings.h"
 
+#include "base/text/edit_distance.h"
 #include "base/report.h"
 
 #include <errno.h>
@@ -30,37 +31,7 @@ static const struct known {
     {SETTINGS_LOCKS, "TTSTLE_", "HTM POLICY SKIP STATS"},
     {SETTINGS_ALL, "MPLACE_", "BUILD HTM L1D L2 LOCK_STATS_TOP NUMA STATS_LIVE"},
 };
-enum { PREFIXES = sizeof settings / sizeof *settings, LENGTH_MOST = 31, BEGINNING_LEAST = 5 };
-
-static size_t least(size_t one, size_t other)
-{
-    return one < other ? one : other;
-}
-
-/* How many letters must be put in, left out, changed, or swapped with the next one. Both have up to
- * LENGTH_MOST. */
-static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
-{
-    /* rows[i % 3][j]: from the first i letters of a to the first j of b. */
-    size_t rows[3][LENGTH_MOST + 1];
-
-    for (size_t j = 0; j <= b_length; j++)
-        rows[0][j] = j;
-    for (size_t i = 1; i <= a_length; i++) {
-        size_t *now = rows[i % 3];
-        const size_t *last = rows[(i + 2) % 3];
-
-        now[0] = i;
-        for (size_t j = 1; j <= b_length; j++) {
-            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-
-            now[j] = least(last[j - 1] + (a[i - 1] != b[j - 1]), least(last[j], now[j - 1]) + 1);
-            if (swapped)
-                now[j] = least(now[j], rows[(i + 1) % 3][j - 2] + 1);
-        }
-    }
-    return rows[a_length % 3][b_length];
-}
+enum { PREFIXES = sizeof settings / sizeof *settings, BEGINNING_LEAST = 5 };
 
 enum { SAME = 0, FAR = 99 };
 
@@ -71,9 +42,9 @@ enum { SAME = 0, FAR = 99 };
  */
 static size_t distance(const char *name, size_t length, const char *known, size_t known_length)
 {
-    size_t shorter = least(length, known_length);
+    size_t shorter = edit_least(length, known_length);
 
-    if (length > LENGTH_MOST)
+    if (length > EDIT_LENGTH_MOST)
         return FAR;
     size_t edits = edit_distance(name, length, known, known_length);
     if (edits <= 1 ||
@@ -159,7 +130,7 @@ static bool parent_has(const char *library)
         text[filled] = '\0';
         found = strstr(text, library) != NULL;
         /* The name may go on in the next piece. */
-        kept = least(filled, length);
+        kept = edit_least(filled, length);
         memmove(text, text + filled - kept, kept);
     }
     (void)close(fd);
