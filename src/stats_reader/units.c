@@ -19,16 +19,22 @@ static struct units three_digits(const char *sign, double value, const char *uni
     return units;
 }
 
+/* Divides by the step until fewer than that many are left; how often, at most so. */
+static unsigned scale(double *value, double step, unsigned most)
+{
+    unsigned times = 0;
+
+    for (; *value >= step - 0.5 && times < most; times++)
+        *value /= step;
+    return times;
+}
+
 static struct units bytes_with_sign(const char *sign, double bytes)
 {
     static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    unsigned unit = 0;
+    unsigned unit = scale(&bytes, 1024, sizeof names / sizeof names[0] - 1);
     struct units units;
 
-    while (bytes >= 1023.5 && unit < sizeof names / sizeof names[0] - 1) {
-        bytes /= 1024;
-        unit++;
-    }
     if (unit > 0)
         return three_digits(sign, bytes, names[unit]);
     (void)snprintf(units.text, sizeof units.text, "%s%.0f B", bytes < 0.5 ? "" : sign, bytes);
@@ -48,13 +54,9 @@ struct units units_change(double bytes)
 struct units units_count(double count)
 {
     static const char *const names[] = {"", "k", "M", "G", "T", "P", "E"};
-    unsigned unit = 0;
+    unsigned unit = scale(&count, 1000, sizeof names / sizeof names[0] - 1);
     struct units units;
 
-    while (count >= 999.5 && unit < sizeof names / sizeof names[0] - 1) {
-        count /= 1000;
-        unit++;
-    }
     if (unit > 0)
         return three_digits("", count, names[unit]);
     (void)snprintf(units.text, sizeof units.text, "%.*f",
