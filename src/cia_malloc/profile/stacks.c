@@ -74,7 +74,7 @@ static const struct stack *keep(const uintptr_t *address, uint32_t depth)
 
 void stacks_start(void)
 {
-    is_apart = !is_here(getauxval(AT_ENTRY)) && _DYNAMIC != NULL;
+    is_apart = !is_here(getauxval(AT_ENTRY));
     stack_walk_start();
 }
 
