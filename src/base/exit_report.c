@@ -6,6 +6,7 @@
 #include "base/exit_report.h"
 
 #include "base/settings.h"
+#include "base/text/decimal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,17 +70,13 @@ static bool expand(const char *value, char *path, size_t size)
     size_t length = 0;
 
     for (const char *at = value; *at != '\0'; at++) {
-        char digits[24];
+        char digits[DECIMAL_DIGITS];
         const char *piece = at;
         size_t piece_length = 1;
 
         if (at[0] == '%' && at[1] == 'p') {
-            char *digit = digits + sizeof digits;
-
-            for (long pid = getpid(); pid > 0; pid /= 10)
-                *--digit = (char)('0' + pid % 10);
-            piece = digit;
-            piece_length = (size_t)(digits + sizeof digits - digit);
+            piece = decimal_before(digits + sizeof digits, (uint64_t)getpid());
+            piece_length = (size_t)(digits + sizeof digits - piece);
             at++;
         }
         if (length + piece_length >= size)

@@ -5,11 +5,12 @@
  */
 #include "base/text/mistyped_settings.h"
 
-#include "base/text/edit_distance.h"
+#include "base/process_maps.h"
 #include "base/report.h"
+#include "base/text/decimal.h"
+#include "base/text/edit_distance.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -98,42 +99,24 @@ bool mistyped_setting(const char *variable, unsigned families, char name[SETTING
     return nearest < FAR;
 }
 
-/* /proc/PID/maps. */
-static void write_path(char path[32], pid_t process)
-{
-    char digits[16];
-    char *digit = digits + sizeof digits - 1;
-
-    *digit = '\0';
-    for (; process > 0; process /= 10)
-        *--digit = (char)('0' + process % 10);
-    strcpy(path, "/proc/");
-    strcat(path, digit);
-    strcat(path, "/maps");
-}
-
 /* Whether the parent has a file of that name mapped. */
 static bool parent_has(const char *library)
 {
-    char path[32], text[4096 + 1];
-    size_t kept = 0, length = strlen(library);
-    ssize_t got;
+    static const char folder[] = "/proc/", file[] = "/maps";
+    static struct process_maps maps;
+    static struct process_mapping mapping;
+    char path[sizeof folder + DECIMAL_DIGITS + sizeof file];
+    char *at = path + sizeof path - sizeof file;
     bool found = false;
 
-    write_path(path, getppid());
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    memcpy(at, file, sizeof file);
+    at = decimal_before(at, (uint64_t)getppid()) - strlen(folder);
+    memcpy(at, folder, strlen(folder));
+    if (!process_maps_open(&maps, at))
         return false;
-    while (!found && (got = read(fd, text + kept, sizeof text - 1 - kept)) > 0) {
-        size_t filled = kept + (size_t)got;
-
-        text[filled] = '\0';
-        found = strstr(text, library) != NULL;
-        /* The name may go on in the next piece. */
-        kept = edit_least(filled, length);
-        memmove(text, text + filled - kept, kept);
-    }
-    (void)close(fd);
+    while (!found && process_maps_next(&maps, &mapping))
+        found = strstr(mapping.path, library) != NULL;
+    process_maps_close(&maps);
     return found;
 }
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/pages.h"
 #include "base/process_maps.h"
+#include "base/text/decimal.h"
 #include "cia_malloc/profile/gzip.h"
 #include "cia_malloc/profile/protobuf.h"
 #include "cia_malloc/profile/sites.h"
@@ -96,7 +97,7 @@ struct scratch {
 };
 
 static struct gzip stream;
-static struct protobuf message, inner;
+static struct protobuf head, message, inner;
 static struct process_maps maps;
 static struct process_mapping mapping;
 
@@ -104,17 +105,8 @@ static struct process_mapping mapping;
 
 static void put_bytes(uint32_t field, const void *bytes, size_t count)
 {
-    struct {
-        unsigned char bytes[16];
-        size_t length;
-    } head = {.length = 0};
-
-    head.bytes[head.length++] = (unsigned char)(field << 3 | PROTOBUF_BYTES);
-    for (size_t rest = count;; rest >>= 7) {
-        head.bytes[head.length++] = (unsigned char)(rest >= 0x80 ? rest | 0x80 : rest);
-        if (rest < 0x80)
-            break;
-    }
+    protobuf_begin(&head);
+    protobuf_bytes_head(&head, field, count);
     gzip_write(&stream, head.bytes, head.length);
     gzip_write(&stream, bytes, count);
 }
@@ -142,13 +134,10 @@ static void put_type(uint32_t field, uint64_t name, uint64_t unit)
 /* "name=value", as the string of that number. */
 static void put_comment(uint64_t string, const char *name, uint64_t value)
 {
-    enum { DIGITS = 20, NAME_MOST = 32 };
-    char text[NAME_MOST + 1 + DIGITS];
-    char *end = text + sizeof text, *at = end;
+    enum { NAME_MOST = 32 };
+    char text[NAME_MOST + 1 + DECIMAL_DIGITS];
+    char *end = text + sizeof text, *at = decimal_before(end, value);
 
-    do
-        *--at = (char)('0' + value % 10);
-    while ((value /= 10) != 0);
     *--at = '=';
     at -= strlen(name);
     memcpy(at, name, strlen(name));

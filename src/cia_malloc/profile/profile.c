@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "base/settings.h"
 #include "base/system_call.h"
+#include "base/text/decimal.h"
 #include "cia_malloc/cpu_cache/magazine.h"
 #include "cia_malloc/heap/block.h"
 #include "cia_malloc/pages/allocator_mode.h"
@@ -151,13 +152,11 @@ static bool is_child;          /* of a fork */
 /* Appends a full stop and the number. */
 static void append_number(char *name, size_t room, uint64_t number)
 {
-    char digits[24];
+    char digits[1 + DECIMAL_DIGITS + 1];
     char *at = digits + sizeof digits;
 
     *--at = '\0';
-    do
-        *--at = (char)('0' + number % 10);
-    while ((number /= 10) != 0);
+    at = decimal_before(at, number);
     *--at = '.';
     if (strlen(name) + strlen(at) < room)
         strcat(name, at);

@@ -45,11 +45,17 @@ static inline void protobuf_number(struct protobuf *message, uint32_t field, uin
     protobuf_varint(message, value);
 }
 
-static inline void protobuf_bytes(struct protobuf *message, uint32_t field, const void *bytes,
-                                  size_t count)
+/* Of a field of so many bytes, what comes before them. */
+static inline void protobuf_bytes_head(struct protobuf *message, uint32_t field, size_t count)
 {
     protobuf_varint(message, field << 3 | PROTOBUF_BYTES);
     protobuf_varint(message, count);
+}
+
+static inline void protobuf_bytes(struct protobuf *message, uint32_t field, const void *bytes,
+                                  size_t count)
+{
+    protobuf_bytes_head(message, field, count);
     if (count > PROTOBUF_ROOM - message->length) {
         message->is_cut = true;
         return;
