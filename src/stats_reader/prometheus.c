@@ -170,11 +170,6 @@ static const struct lock_metric {
      committed_of},
 };
 
-static const char *const causes[ABORT_CAUSES] = {
-    [ABORT_CONFLICT] = "conflict", [ABORT_CAPACITY] = "capacity", [ABORT_EXPLICIT] = "explicit",
-    [ABORT_NESTED] = "nested",     [ABORT_DEBUG] = "debug",       [ABORT_OTHER] = "other",
-};
-
 /* number: of a lock in top; below 0 the sum of all. */
 static void begin_lock(FILE *out, const char *prefix, const char *name,
                        const struct shown_process *shown, int number)
@@ -203,7 +198,7 @@ static void write_aborts(FILE *out, const char *prefix, const struct shown_proce
 {
     for (int cause = 0; cause < ABORT_CAUSES; cause++) {
         begin_lock(out, prefix, "aborts_total", shown, number);
-        write_label(out, ',', "cause", causes[cause]);
+        write_label(out, ',', "cause", abort_cause_name(cause));
         write_value(out, row->counts[COUNT_FIRST_ABORT + cause]);
     }
 }

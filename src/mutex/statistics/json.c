@@ -11,11 +11,6 @@
 
 enum { VERSION = 1 };
 
-static const char *const abort_names[ABORT_CAUSES] = {
-    [ABORT_CONFLICT] = "conflict", [ABORT_CAPACITY] = "capacity", [ABORT_EXPLICIT] = "explicit",
-    [ABORT_NESTED] = "nested",     [ABORT_DEBUG] = "debug",       [ABORT_OTHER] = "other",
-};
-
 /* File and function names are bytes. What is no UTF-8 becomes U+FFFD, a byte each. */
 static void write_string(struct report *report, const char *string)
 {
@@ -63,7 +58,7 @@ static void write_counts(struct report *report, const struct lock_row *row, cons
     report_format(report, "%s\"tx_committed\": %lu,\n", indent, row->counts[COUNT_COMMITTED]);
     report_format(report, "%s\"aborts\": {", indent);
     for (int cause = 0; cause < ABORT_CAUSES; cause++)
-        report_format(report, "%s\"%s\": %lu", cause == 0 ? "" : ", ", abort_names[cause],
+        report_format(report, "%s\"%s\": %lu", cause == 0 ? "" : ", ", abort_cause_name(cause),
                       row->counts[COUNT_FIRST_ABORT + cause]);
     report_format(report, "}");
 }

@@ -27,6 +27,16 @@ const char *lock_kind_name(enum lock_kind kind)
     return kind < LOCK_KINDS ? names[kind] : "unknown"; /* read from another process */
 }
 
+const char *abort_cause_name(enum statistics_abort cause)
+{
+    static const char *const names[ABORT_CAUSES] = {
+        [ABORT_CONFLICT] = "conflict", [ABORT_CAPACITY] = "capacity", [ABORT_EXPLICIT] = "explicit",
+        [ABORT_NESTED] = "nested",     [ABORT_DEBUG] = "debug",       [ABORT_OTHER] = "other",
+    };
+
+    return names[cause];
+}
+
 /* Release, for drop_one: see lock_table_read_row. */
 static void store(uint64_t *count, uint64_t value)
 {

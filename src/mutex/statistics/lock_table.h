@@ -73,6 +73,9 @@ static inline const void *lock_key_address(const void *key)
 /* "mutex", "rwlock", "spin". */
 const char *lock_kind_name(enum lock_kind kind);
 
+/* "conflict" and so on, as JSON has them; below ABORT_CAUSES. */
+const char *abort_cause_name(enum statistics_abort cause);
+
 /* One lock, by its key. In row 0, lock is NULL. The first line has what an acquisition without
  * trouble needs.
  */
