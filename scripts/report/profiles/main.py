@@ -40,5 +40,6 @@ def main(arguments):
         return 2
     lines = (placement.table(profile) if form == "placement"
              else {"top": top, "folded": stacks.folded}[form](profile, value))
-    print("\n".join(lines)) if lines else None
+    if lines:
+        print("\n".join(lines))
     return 0
