@@ -22,8 +22,8 @@ struct sample {
 /* False when out of memory. */
 bool sampled_add(const void *block, const struct sample *sample);
 
-/* Takes the block out; false if it is not sampled. A look at a line for each doubling of the most
-   that there were. */
+/* Takes the block out; false if it is not sampled. Looks at one line in each level of the table; a
+   level is four times as large as the one before. */
 bool sampled_take(const void *block, struct sample *sample);
 
 #endif
