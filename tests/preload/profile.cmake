@@ -1,6 +1,8 @@
 # CIA_PROFILE: one entry a claim of profile_test.py.
 add_executable(profile_sites profile_sites.c)
 target_compile_options(profile_sites PRIVATE -fno-builtin)
+# So that offsets in the file are not its addresses.
+target_link_options(profile_sites PRIVATE -no-pie)
 set_target_properties(profile_sites PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 foreach(claim with_every_allocation_sampled_the_sums_are_exact sampled_sums_are_within_five_standard_deviations
               nothing_is_in_use_after_all_is_freed every_function_of_the_family_is_counted_and_freed
@@ -11,8 +13,10 @@ foreach(claim with_every_allocation_sampled_the_sums_are_exact sampled_sums_are_
               a_signal_that_was_not_asked_for_ends_the_process_as_ever
               a_process_that_ends_by_underscore_exit_writes_nothing a_file_that_cannot_be_written_is_one_line
               bad_settings_are_one_line_each it_samples_packed_blocks_and_without_sequences
-              the_fast_paths_know_nothing_of_profiles pprof_names_the_sites
-              mplace_profile_names_sites_stacks_and_crowded_sets)
+              the_fast_paths_know_nothing_of_profiles the_file_itself_names_the_sites
+              a_place_without_a_symbol_is_the_file_and_what_addr2line_takes pprof_names_the_sites
+              mplace_profile_names_sites_stacks_and_crowded_sets
+              a_profile_of_which_nothing_is_left_says_what_to_ask_for)
     set(name preload.profile.${claim})
     add_test(NAME ${name} COMMAND python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/profile_test.py ${CMAKE_SOURCE_DIR}
                                   $<TARGET_FILE:cia_malloc> $<TARGET_FILE:profile_sites> ${claim})

@@ -21,6 +21,7 @@ source, library, program, claim = sys.argv[1:]
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(source, "scripts", "report"))
 from profiles import pprof, stacks  # noqa: E402 (found by the path above)
+from profiles.main import top  # noqa: E402
 
 EVERY = {"CIA_PROFILE_INTERVAL": "1"}
 # What profile_sites allocates and keeps: blocks and bytes of each.
@@ -36,7 +37,7 @@ def check(holds, *words):
         sys.exit(1)
 
 
-def run(how, *arguments, name="profile", **settings):
+def run(how, *arguments, name="profile", program=program, **settings):
     """Standard error and exit status of the program."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("CIA_")}
     environment.update(settings, LD_PRELOAD=library, CIA_PROFILE=os.path.join(scratch, name))
@@ -202,12 +203,38 @@ def the_fast_paths_know_nothing_of_profiles():
     check("<allocator_mode" in body, body)
 
 
+def copy_without(what):
+    """A copy of the program, without its debugging information, or without symbols."""
+    copy = os.path.join(scratch, "copy")
+    subprocess.run(["strip", what, "-o", copy, program], check=True)
+    return copy
+
+
+def the_file_itself_names_the_sites():
+    """The program is gone when the profile is read."""
+    copy = copy_without("--strip-debug")
+    silent(run("kept", program=copy, **EVERY))
+    os.remove(copy)
+    expected = {name: ALLOCATED[name] + KEPT[name] for name in KEPT}
+    check(sums(written()) == expected, sums(written()))
+
+
+def a_place_without_a_symbol_is_the_file_and_what_addr2line_takes():
+    silent(run("kept", program=copy_without("--strip-all"), **EVERY))
+    sites = {names[0] for names in map(stacks.Stacks(written()).of, written().samples)}
+    own = [site.removeprefix("copy+") for site in sites if site.startswith("copy+0x")]
+    check(len(own) == len(sites) and len(own) >= 3, sites)
+    named = subprocess.run(["addr2line", "-fse", program, *own], stdout=subprocess.PIPE, text=True, check=True).stdout
+    check(set(KEPT) <= set(named.split()), own, named)
+
+
 def pprof_names_the_sites():
     if shutil.which("go") is None:
         print("go is not installed: on Debian: apt-get install golang-go")
         shutil.rmtree(scratch)
         sys.exit(77)
-    silent(run("kept", **EVERY))
+    # By itself go's pprof names what has debugging information, and nothing else.
+    silent(run("kept", program=copy_without("--strip-debug"), **EVERY))
     environment = dict(os.environ, PPROF_TMPDIR=scratch, HOME=scratch)
     done = subprocess.run(["go", "tool", "pprof", "-top", "-sample_index=inuse_space", os.path.join(scratch, "profile")],
                           env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
@@ -232,6 +259,18 @@ def mplace_profile_names_sites_stacks_and_crowded_sets():
     silent(run("same-set", **EVERY))
     said = say("--placement")
     check(re.match("1 of [0-9]+ sites crowd", said) and re.search(r"^ +128 +128 +576 +1 +55 +128  same_set < main", said, re.MULTILINE), said)
+
+
+def a_profile_of_which_nothing_is_left_says_what_to_ask_for():
+    for settings, expected in ((EVERY, "--value alloc_space"),
+                              ({"CIA_PROFILE_INTERVAL": str(1 << 40)}, "CIA_PROFILE_INTERVAL=1")):
+        silent(run("freed", **settings))
+        profile = written()
+        index = profile.types.index("inuse_space")
+        profile.samples = [one for one in profile.samples if "main" in one.frames]
+        check(all(one.values[index] == 0 for one in profile.samples), profile.samples)
+        said = " ".join(top(profile, "inuse_space"))
+        check(expected in said and "%" not in said, said)
 
 
 globals()[claim]()

@@ -1,4 +1,5 @@
 mplace_unit_test(base_test base_test.c)
 mplace_unit_test(base_code_location_test base_code_location_test.c)
+mplace_unit_test(base_elf_functions_test base_elf_functions_test.c)
 mplace_unit_test(base_mistyped_settings_test base_mistyped_settings_test.c)
 mplace_unit_test(base_memory_nodes_test base_memory_nodes_test.c)

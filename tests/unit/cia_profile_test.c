@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: MIT
  *
  * The parts of CIA_PROFILE by themselves: weights, the table of sampled blocks, the walk of a
- * stack.
+ * stack, the set of calls.
  */
 #include "base/random.h"
+#include "cia_malloc/profile/calls.h"
 #include "cia_malloc/profile/sampled.h"
 #include "cia_malloc/profile/stack_walk.h"
 #include "cia_malloc/profile/stacks.h"
@@ -149,6 +150,24 @@ START_TEST(a_broken_chain_of_frames_is_no_crash)
 }
 END_TEST
 
+START_TEST(calls_are_each_there_once_and_ascend)
+{
+    enum { MOST = 3000 };
+    struct calls calls;
+
+    for (uint64_t count = 0; count <= MOST; count += count < 10 ? 1 : 997) {
+        ck_assert(calls_make(&calls, count));
+        for (uint64_t i = 0; i < 3 * count; i++)
+            calls_add(&calls, 16 * (1 + i * 7919 % count));
+        ck_assert_uint_eq(calls.count, count);
+        calls_sort(&calls);
+        for (uint64_t i = 0; i < count; i++)
+            ck_assert_uint_eq(calls.address[i], 16 * (i + 1));
+        calls_drop(&calls);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cia_profile");
@@ -160,6 +179,7 @@ int main(void)
     tcase_add_test(parts, a_stack_is_the_same_by_tables_and_by_known_lengths);
     tcase_add_test(parts, a_stack_deeper_than_is_kept_loses_its_outer_end);
     tcase_add_test(parts, a_broken_chain_of_frames_is_no_crash);
+    tcase_add_test(parts, calls_are_each_there_once_and_ascend);
     suite_add_tcase(suite, parts);
     return run_suite(suite);
 }

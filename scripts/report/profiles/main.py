@@ -15,6 +15,10 @@ def top(profile, value):
         site = names.of(sample)[0]
         sums[site] = sums.get(site, 0) + sample.values[index]
     whole = sum(sums.values())
+    if not profile.samples:
+        return [f"no allocation was sampled: one each {profile.interval} B on average is; CIA_PROFILE_INTERVAL=1 samples all"]
+    if whole == 0:
+        return [f"{value} 0: all that was sampled has been freed; --value alloc_space says who allocated it"]
     lines = [f"{value} {whole}; a sample each {profile.interval} B on average", ""]
     for site, total in sorted(sums.items(), key=lambda item: (-item[1], item[0]))[:SITES_SHOWN]:
         if total > 0:

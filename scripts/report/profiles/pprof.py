@@ -3,6 +3,7 @@
 
 import dataclasses
 import gzip
+import os
 
 
 class Malformed(Exception):
@@ -10,16 +11,8 @@ class Malformed(Exception):
 
 
 @dataclasses.dataclass
-class Mapping:
-    start: int
-    limit: int
-    offset: int
-    file: str
-
-
-@dataclasses.dataclass
 class Sample:
-    addresses: tuple  # innermost first
+    frames: tuple  # names of functions, innermost first
     values: tuple
     labels: dict  # name: number
 
@@ -28,7 +21,6 @@ class Sample:
 class Profile:
     types: list  # names of the values of a sample
     samples: list
-    mappings: list
     interval: int
     drop_frames: str
     comments: list
@@ -98,26 +90,39 @@ def decode(data):
             raise Malformed("it names a text that is not there")
         return strings[number]
 
+    mappings = {one.get(1, 0): one for one in map(numbers, parts.get(3, []))}
+    functions = {one.get(1, 0): text(one.get(2, 0)) for one in map(numbers, parts.get(5, []))}
+
+    def frame(message):
+        """Of a location: the function; without one the file and the place in it; else the address."""
+        place = numbers(message)
+        for field, value in fields(message):
+            if field == 4:
+                return functions.get(numbers(value).get(1, 0), "?")
+        address = place.get(3, 0)
+        mapping = mappings.get(place.get(2, 0))
+        if mapping is None:
+            return f"{address:#x}"
+        return f"{os.path.basename(text(mapping.get(5, 0)))}+{address - mapping.get(2, 0) + mapping.get(4, 0):#x}"
+
     def sample(message):
         inner = {}
         for field, value in fields(message):
             inner.setdefault(field, []).append(value)
         labels = (numbers(label) for label in inner.get(3, []))
         try:
-            places = tuple(addresses[place] for place in repeated(inner.get(1, [])))
+            places = tuple(frames[place] for place in repeated(inner.get(1, [])))
         except KeyError:
             raise Malformed("it names a location that is not there") from None
         return Sample(places, tuple(repeated(inner.get(2, []))),
                       {text(label.get(1, 0)): label.get(3, 0) for label in labels})
 
-    mappings = [Mapping(m.get(2, 0), m.get(3, 0), m.get(4, 0), text(m.get(5, 0)))
-                for m in map(numbers, parts.get(3, []))]
-    addresses = {place.get(1, 0): place.get(3, 0) for place in map(numbers, parts.get(4, []))}
+    frames = {numbers(place).get(1, 0): frame(place) for place in parts.get(4, [])}
     types = [text(numbers(kind).get(1, 0)) for kind in parts.get(1, [])]
     samples = [sample(message) for message in parts.get(2, [])]
     if not types or any(len(one.values) != len(types) for one in samples):
         raise Malformed("its samples have not as many values as it says")
-    return Profile(types, samples, mappings, parts.get(12, [0])[-1], text(parts.get(7, [0])[-1]),
+    return Profile(types, samples, parts.get(12, [0])[-1], text(parts.get(7, [0])[-1]),
                    [text(number) for number in repeated(parts.get(13, []))])
 
 

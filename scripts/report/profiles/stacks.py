@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""The samples of a profile with names: who allocated."""
+"""The stacks of a profile's samples: who allocated."""
 
 import re
 
-from profiles.symbols import Names
-
 
 class Stacks:
-    """Names the stacks of a profile's samples."""
+    """The stacks of a profile's samples without what allocates for others."""
 
     def __init__(self, profile):
-        self.names = Names(profile.mappings)
         self.dropped = re.compile(profile.drop_frames) if profile.drop_frames else None
 
     def of(self, sample):
-        """Functions, innermost first, without what allocates for others."""
-        frames = [self.names.of(address) for address in sample.addresses]
+        """Functions, innermost first."""
+        frames = list(sample.frames)
         while len(frames) > 1 and self.dropped and self.dropped.fullmatch(frames[0]):
             frames.pop(0)
         return tuple(frames)

@@ -3,7 +3,8 @@
  *
  * Writes what was sampled as pprof's profile.proto, in gzip: a sample for each site, with four
  * values (objects and bytes allocated, objects and bytes in use) and two labels (the class and the
- * L1 set). Calls only what a signal handler may call.
+ * L1 set), and for each call in a file that can be read the function it is in. Calls only what a
+ * signal handler may call.
  */
 #ifndef MPLACE_CIA_PROFILE_DUMP_H
 #define MPLACE_CIA_PROFILE_DUMP_H
