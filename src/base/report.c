@@ -68,6 +68,16 @@ static void flush(struct report *report)
     errno = saved_errno;
 }
 
+void report_json_text(struct report *report, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        bool is_plain = *text >= ' ' && *text < 0x7f;
+
+        report_format(report, *text == '"' || *text == '\\' ? "\\%c" : "%c",
+                      is_plain ? *text : '?');
+    }
+}
+
 void report_close(struct report *report)
 {
     flush(report);

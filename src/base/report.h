@@ -28,6 +28,10 @@ void report_open(struct report *report, int fd);
 void report_format(struct report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* A text as the inside of a JSON string: what would need more than a backslash in front of it
+ * becomes '?'. */
+void report_json_text(struct report *report, const char *text);
+
 /* Writes what is buffered and closes a file that it owns. */
 void report_close(struct report *report);
 

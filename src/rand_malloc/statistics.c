@@ -37,16 +37,6 @@ void statistics_reset(void)
     atomic_store_explicit(&bytes_added, 0, memory_order_relaxed);
 }
 
-/* A file name as JSON: what would need more than a backslash in front of it becomes '?'. */
-static void write_string(struct report *report, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        bool plain = *text >= ' ' && *text < 0x7f;
-
-        report_format(report, *text == '"' || *text == '\\' ? "\\%c" : "%c", plain ? *text : '?');
-    }
-}
-
 static void write_json(struct report *report, const struct jitter *jitter, const char *next_object)
 {
     report_format(report,
@@ -59,7 +49,7 @@ static void write_json(struct report *report, const struct jitter *jitter, const
                   "  \"probability\": %lu,\n  \"max_extra\": %u,\n  \"seed\": %lu,\n"
                   "  \"next\": \"",
                   jitter->probability, jitter->max_extra, jitter->seed);
-    write_string(report, next_object);
+    report_json_text(report, next_object);
     report_format(report, "\"\n}\n");
 }
 

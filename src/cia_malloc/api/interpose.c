@@ -1,11 +1,10 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * The malloc family as programs know it: arguments and errno, nothing else. What glibc promises
- * holds:
+ * The malloc family as programs know it, with malloc_family/family.c: arguments and errno, nothing
+ * else. What glibc promises holds:
  *   - a success leaves errno alone, a failure sets ENOMEM or EINVAL; free preserves errno;
  *   - malloc(0) is a block of its own; realloc(p, 0) frees p and returns NULL;
- *   - memalign rounds an odd alignment up to a power of two; aligned_alloc takes any size;
  *   - no size above PTRDIFF_MAX is served.
  * Exported without symbol versions: one definition serves references to any version.
  */
@@ -18,21 +17,15 @@
 
 #include "base/text/mistyped_settings.h"
 #include "base/report.h"
+#include "malloc_family/family.h"
 #include "mplace.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define EXPORT __attribute__((visibility("default")))
-
-/* C23, not yet in the headers of glibc 2.36. */
-void free_sized(void *block, size_t bytes);
-void free_aligned_sized(void *block, size_t alignment, size_t bytes);
 
 static void *out_of_memory(void)
 {
@@ -43,11 +36,6 @@ static void *out_of_memory(void)
 static bool too_long(size_t bytes)
 {
     return __builtin_expect(bytes > PTRDIFF_MAX, 0);
-}
-
-static bool is_power_of_two(size_t value)
-{
-    return value != 0 && (value & (value - 1)) == 0;
 }
 
 /* A line of code begun is a line to be fetched. */
@@ -61,23 +49,6 @@ EXPORT HOT void *malloc(size_t bytes)
 EXPORT HOT void free(void *block)
 {
     cia_free(block);
-}
-
-/*
- * This and the next one, and reallocarray, call by the name that the process has for it, as glibc's
- * reallocarray does: a program that brings malloc, free and realloc of its own may not bring these.
- */
-EXPORT void free_sized(void *block, size_t bytes)
-{
-    (void)bytes;
-    free(block);
-}
-
-EXPORT void free_aligned_sized(void *block, size_t alignment, size_t bytes)
-{
-    (void)alignment;
-    (void)bytes;
-    free(block);
 }
 
 EXPORT void *calloc(size_t count, size_t size)
@@ -102,69 +73,9 @@ EXPORT void *realloc(void *block, size_t bytes)
     return moved != NULL ? moved : out_of_memory();
 }
 
-EXPORT void *reallocarray(void *block, size_t count, size_t size)
+void *family_allocate_aligned(size_t alignment, size_t bytes)
 {
-    size_t bytes;
-
-    if (__builtin_mul_overflow(count, size, &bytes))
-        return out_of_memory();
-    return realloc(block, bytes);
-}
-
-static void *allocate_aligned(size_t alignment, size_t bytes)
-{
-    /* The sum must not overflow where pages are rounded and alignment is reserved. */
-    if (too_long(bytes) || alignment > PTRDIFF_MAX - bytes)
-        return NULL;
     return cia_allocate_aligned(alignment, bytes);
-}
-
-static void *allocate_rounded(size_t alignment, size_t bytes)
-{
-    /* As glibc: an alignment beyond half of the address space cannot be rounded up. */
-    if (alignment > SIZE_MAX / 2 + 1) {
-        errno = EINVAL;
-        return NULL;
-    }
-    if (!is_power_of_two(alignment))
-        alignment = alignment <= 1 ? 1 : (size_t)1 << (64 - __builtin_clzl(alignment - 1));
-    void *block = allocate_aligned(alignment, bytes);
-    return block != NULL ? block : out_of_memory();
-}
-
-EXPORT void *memalign(size_t alignment, size_t bytes)
-{
-    return allocate_rounded(alignment, bytes);
-}
-
-EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
-{
-    return allocate_rounded(alignment, bytes);
-}
-
-EXPORT int posix_memalign(void **result, size_t alignment, size_t bytes)
-{
-    if (alignment % sizeof(void *) != 0 || !is_power_of_two(alignment))
-        return EINVAL;
-    void *block = allocate_aligned(alignment, bytes);
-    if (block == NULL) {
-        errno = ENOMEM; /* as glibc, and as programs look for; *result stays as it was */
-        return ENOMEM;
-    }
-    *result = block;
-    return 0;
-}
-
-EXPORT void *valloc(size_t bytes)
-{
-    return allocate_rounded(PAGE_BYTES, bytes);
-}
-
-EXPORT void *pvalloc(size_t bytes)
-{
-    if (too_long(bytes))
-        return out_of_memory();
-    return allocate_rounded(PAGE_BYTES, (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1));
 }
 
 EXPORT size_t malloc_usable_size(void *block)
@@ -199,28 +110,6 @@ EXPORT struct mallinfo2 mallinfo2(void)
         .uordblks = totals.live_bytes - totals.huge_bytes,
         .fordblks = totals.chunk_bytes - (totals.live_bytes - totals.huge_bytes),
         .keepcost = totals.dirty_bytes,
-    };
-}
-
-static int saturate(size_t value)
-{
-    return value > INT_MAX ? INT_MAX : (int)value;
-}
-
-EXPORT struct mallinfo mallinfo(void)
-{
-    struct mallinfo2 wide = mallinfo2();
-
-    return (struct mallinfo){
-        .arena = saturate(wide.arena),
-        .ordblks = saturate(wide.ordblks),
-        .smblks = saturate(wide.smblks),
-        .fsmblks = saturate(wide.fsmblks),
-        .hblks = saturate(wide.hblks),
-        .hblkhd = saturate(wide.hblkhd),
-        .uordblks = saturate(wide.uordblks),
-        .fordblks = saturate(wide.fordblks),
-        .keepcost = saturate(wide.keepcost),
     };
 }
 
@@ -266,14 +155,6 @@ EXPORT void malloc_stats(void)
     report_close(&report);
 }
 
-/* Every parameter is taken and none has an effect, as glibc does with those it does not know. */
-EXPORT int mallopt(int parameter, int value)
-{
-    (void)parameter;
-    (void)value;
-    return 1;
-}
-
 EXPORT const char *mplace_malloc_name(void)
 {
     return "cia";
@@ -293,15 +174,10 @@ EXPORT size_t mplace_malloc_usable_class(size_t bytes)
  * glibc's internal names, which some programs call to reach "the real" malloc: a block from there
  * would come back to our free.
  */
-#define ALIAS(name) __attribute__((visibility("default"), alias(name)))
 void *__libc_malloc(size_t bytes) ALIAS("malloc");
 void __libc_free(void *block) ALIAS("free");
 void *__libc_calloc(size_t count, size_t size) ALIAS("calloc");
 void *__libc_realloc(void *block, size_t bytes) ALIAS("realloc");
-void *__libc_memalign(size_t alignment, size_t bytes) ALIAS("memalign");
-void *__libc_valloc(size_t bytes) ALIAS("valloc");
-void *__libc_pvalloc(size_t bytes) ALIAS("pvalloc");
-int __posix_memalign(void **result, size_t alignment, size_t bytes) ALIAS("posix_memalign");
 
 /* Early among constructors: our fork handlers then run last before fork and first after it. */
 __attribute__((constructor(101))) static void start(void)
