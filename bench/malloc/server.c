@@ -17,9 +17,12 @@
  * with the spare one, so with several lanes an array goes on in another lane.
  */
 enum { LARSON_SLOTS = 5000, LARSON_LIFE = 100000, LARSON_LEAST = 8, LARSON_MOST = 1000 };
+/* A short run has shorter arrays and lives, so that it replaces blocks and passes them on, too. */
+enum { LARSON_LIVES_LEAST = 4, LARSON_TURNS_LEAST = 8 };
 
 static _Atomic(struct slot *) larson_spare;
 static struct slot *larson_slots[THREADS_MOST]; /* each touched by its own lane alone */
+static uint64_t larson_length;                  /* of each array */
 
 struct life {
     struct slot *slots;
@@ -28,11 +31,14 @@ struct life {
 
 void larson_prepare(const struct job *job)
 {
-    struct slot *slots = workload_pages((size_t)(job->threads + 1) * LARSON_SLOTS, sizeof *slots);
+    uint64_t length = job->operations / LARSON_TURNS_LEAST;
+    struct slot *slots;
 
+    larson_length = length > 0 && length < LARSON_SLOTS ? length : LARSON_SLOTS;
+    slots = workload_pages((job->threads + 1) * larson_length, sizeof *slots);
     for (unsigned t = 0; t < job->threads; t++)
-        larson_slots[t] = slots + (size_t)t * LARSON_SLOTS;
-    atomic_store(&larson_spare, slots + (size_t)job->threads * LARSON_SLOTS);
+        larson_slots[t] = slots + t * larson_length;
+    atomic_store(&larson_spare, slots + job->threads * larson_length);
 }
 
 static void *larson_live(void *argument)
@@ -40,7 +46,7 @@ static void *larson_live(void *argument)
     struct life *life = argument;
 
     for (uint64_t i = 0; i < life->operations; i++) {
-        struct slot *slot = &life->slots[random_below(&life->random, LARSON_SLOTS)];
+        struct slot *slot = &life->slots[random_below(&life->random, larson_length)];
 
         slot_replace(slot,
                      LARSON_LEAST + random_below(&life->random, LARSON_MOST - LARSON_LEAST + 1));
@@ -51,9 +57,12 @@ static void *larson_live(void *argument)
 void larson_run(const struct job *job, unsigned thread)
 {
     struct life life = {.slots = larson_slots[thread], .random = workload_random(job, thread)};
+    uint64_t whole = job->operations / LARSON_LIVES_LEAST;
 
+    if (whole > LARSON_LIFE || whole == 0)
+        whole = LARSON_LIFE;
     for (uint64_t left = job->operations; left > 0; left -= life.operations) {
-        life.operations = left < LARSON_LIFE ? left : LARSON_LIFE;
+        life.operations = left < whole ? left : whole;
         workload_follow(larson_live, &life);
         /* Hands over what the thread wrote to the array and takes what another lane's wrote. */
         life.slots = atomic_exchange_explicit(&larson_spare, life.slots, memory_order_acq_rel);
@@ -64,9 +73,9 @@ void larson_run(const struct job *job, unsigned thread)
 void larson_end(const struct job *job, unsigned thread)
 {
     (void)job;
-    slots_empty(larson_slots[thread], LARSON_SLOTS);
+    slots_empty(larson_slots[thread], larson_length);
     if (thread == 0) /* the lanes have all stopped swapping: run is over */
-        slots_empty(atomic_load(&larson_spare), LARSON_SLOTS);
+        slots_empty(atomic_load(&larson_spare), larson_length);
 }
 
 /*

@@ -31,7 +31,8 @@ BUILD is the build folder. LOAD is one of
 
 Prints a line a minute, and the verdict. A later window may reach 1.1 of the most in the first one and a little
 more: 16 MiB resident, 64 MiB of address space, 50 mappings, 2 sub-heaps (huge-resize, where chance decides
-how long the blocks are: 150 MiB, 200 MiB, 150; phases: 64 and 128 MiB; server: its size and twice that).
+how long the blocks are: 150 MiB, 200 MiB, 150; many-threads: 100 KiB a thread and 16 MiB resident; phases: its
+size and 16 MiB, twice its size and 64 MiB; server: its size and twice that).
 Exit status: 0 all limits held, 1 one was violated or the load failed, 2 bad arguments.
 END
 }
@@ -106,6 +107,9 @@ many-threads)
     command+=(--workload many-threads --size "$size" --seconds "$seconds")
     # 0.2 MiB live in each thread, and its stack of 8 MiB in two mappings.
     limit[resident]=$((size * 4 / 5 + 50)) limit[space]=$((size * 10 + 1024)) limit[mappings]=$((size * 3 + 1000))
+    # Which sub-heap serves a thread depends on whom the kernel preempts: beside other work the runs of
+    # each are emptier, and memory swings by half of what is live.
+    spare[resident]=$((size / 10 + 16))
     ;;
 phases)
     size=${size:-300}
@@ -113,7 +117,9 @@ phases)
     # The benchmark's own table takes 0.4 of what is live; each of four sub-heaps, two of them spare,
     # may keep 32 MiB of free pages, whatever is live.
     limit[resident]=$((size * 4 + 160)) limit[space]=$((size * 8 + 400)) limit[mappings]=4000
-    spare[resident]=64 spare[space]=128
+    # How far the decay comes between two phases depends on how fast they follow each other: beside other
+    # work that comes and goes, memory swings by as much as is live, and addresses by twice that.
+    spare[resident]=$((size + 16)) spare[space]=$((size * 2 + 64))
     ;;
 server)
     size=${size:-100}

@@ -173,7 +173,7 @@ START_TEST(with_auto_many_calls_for_few_blocks_pack_nothing)
 }
 END_TEST
 
-/* Of 16 B, four of a line and so of a colour, every fourth may find no place at first. */
+/* Of 16 B too, of which four begin in one line and so have one colour. */
 START_TEST(a_thousand_blocks_that_come_and_go_wait_in_the_magazine)
 {
     enum { BATCH = 1000 };
@@ -188,8 +188,36 @@ START_TEST(a_thousand_blocks_that_come_and_go_wait_in_the_magazine)
             cia_free(blocks[i]);
     }
     magazine = &heap_here()->magazines->own[size_class_for(bytes)];
-    ck_assert_uint_ge(magazine_cached(magazine), bytes == 16 ? BATCH * 3 / 4 : BATCH);
+    ck_assert_uint_ge(magazine_cached(magazine), BATCH);
     ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
+/* Whose magazine has a place for each of them. */
+START_TEST(the_four_blocks_of_16_bytes_in_a_line_wait_together)
+{
+    const struct magazine *magazine;
+    int used = 0, waiting = 0;
+
+    stay_on_cpu(sched_getcpu());
+    for (int i = 0; i < 1000; i++)
+        blocks[i] = cia_allocate(16);
+    for (int i = 0; i < 1000; i++)
+        cia_free(blocks[i]);
+    magazine = &heap_here()->magazines->own[size_class_for(16)];
+    do
+        blocks[used++] = cia_allocate(16);
+    while (used < MANY && magazine_cached(magazine) != 0);
+    ck_assert_uint_eq(magazine_cached(magazine), 0);
+    uintptr_t line = (uintptr_t)blocks[used / 2] / LINE_BYTES;
+    for (int i = 0; i < used; i++) {
+        if ((uintptr_t)blocks[i] / LINE_BYTES == line) {
+            cia_free(blocks[i]);
+            waiting++;
+        }
+    }
+    ck_assert_int_eq(waiting, 4);
+    ck_assert_uint_eq(magazine_cached(magazine), 4);
 }
 END_TEST
 
@@ -465,6 +493,7 @@ int main(void)
     tcase_add_loop_test(tests, fresh_packed_blocks_in_a_row_spread_over_the_sets, 1, 133);
     tcase_add_loop_test(tests, recycled_packed_blocks_spread_over_the_sets, 1, 133);
     tcase_add_loop_test(tests, a_thousand_blocks_that_come_and_go_wait_in_the_magazine, 0, 2);
+    tcase_add_test(tests, the_four_blocks_of_16_bytes_in_a_line_wait_together);
     tcase_add_test(tests, an_aligned_request_is_aligned);
     tcase_add_test(tests, reallocation_keeps_the_bytes_from_length_to_length);
     tcase_add_test(tests, zeroed_blocks_read_as_zero);

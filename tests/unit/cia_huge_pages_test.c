@@ -43,6 +43,14 @@ int madvise(void *address, size_t bytes, int advice)
     return (int)syscall(SYS_madvise, address, bytes, advice);
 }
 
+static size_t looks; /* at which pages of a half there are */
+
+int mincore(void *address, size_t bytes, unsigned char *pages)
+{
+    looks++;
+    return (int)syscall(SYS_mincore, address, bytes, pages);
+}
+
 static const char *mode = "always [madvise] never\n";
 
 /* The one file that is read by a system call of the allocator's own; everything else is passed on.
@@ -205,6 +213,27 @@ START_TEST(a_call_joins_one_chunk_at_most)
 }
 END_TEST
 
+START_TEST(a_half_that_the_program_has_not_touched_is_looked_at_ever_more_rarely)
+{
+    enum { HALVES = 12, TAKES = 4000, PASSES_MOST = 9 }; /* after pauses of 16, 32, 64 ... runs */
+
+    stay_on_cpu(sched_getcpu());
+    while (run_count < HALVES * HUGE_PAGE / (RUN_BYTES + PAGE_BYTES))
+        runs[run_count++] = cia_allocate(RUN_BYTES);
+    ck_assert_uint_eq(bytes_asked(JOIN), 0);
+    looks = 0;
+    for (int i = 0; i < TAKES; i++)
+        cia_free(cia_allocate(RUN_BYTES));
+    ck_assert_uint_gt(looks, HALVES);
+    ck_assert_uint_le(looks, PASSES_MOST * (HALVES + 1));
+    for (int i = 0; i < run_count; i++)
+        memset(runs[i], 1, RUN_BYTES);
+    for (int i = 0; i < 2 * TAKES && bytes_asked(JOIN) < (HALVES - 2) * HUGE_PAGE; i++)
+        cia_free(cia_allocate(RUN_BYTES));
+    ck_assert_uint_ge(bytes_asked(JOIN), (HALVES - 2) * HUGE_PAGE);
+}
+END_TEST
+
 START_TEST(with_0_none_are_asked_for)
 {
     setenv("CIA_HUGE_PAGES", "0", 1);
@@ -334,6 +363,7 @@ int main(void)
     tcase_add_test(tests, a_program_that_has_grown_asks_for_them_where_it_is_full);
     tcase_add_test(tests, a_half_that_is_not_full_stays_as_it_is);
     tcase_add_test(tests, a_call_joins_one_chunk_at_most);
+    tcase_add_test(tests, a_half_that_the_program_has_not_touched_is_looked_at_ever_more_rarely);
     tcase_add_test(tests, with_0_none_are_asked_for);
     tcase_add_test(tests, with_1_they_are_asked_for_from_the_first_chunk_on);
     tcase_add_loop_test(tests, a_kernel_that_gives_none_is_not_asked, 0, 2);

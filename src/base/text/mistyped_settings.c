@@ -24,6 +24,7 @@ static const struct known {
     const char *prefix;
     const char *names;
 } settings[] = {
+    {SETTINGS_BANK, "BANK_", "COLOURS FOLLOW MAP MODE NEAR PHYSICAL POOL STATS"},
     {SETTINGS_CIA, "CIA_",
      "DECAY_MS HARDEN HUGE_PAGES LINES PROFILE PROFILE_INTERVAL PROFILE_SEED PROFILE_SIGNAL RSEQ "
      "STATS TINY"},

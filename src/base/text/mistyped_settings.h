@@ -15,6 +15,7 @@ enum setting_family {
     SETTINGS_RAND = 1 << 1,
     SETTINGS_LOCKS = 1 << 2,
     SETTINGS_ALL = 1 << 3, /* MPLACE_: of several libraries */
+    SETTINGS_BANK = 1 << 4,
 };
 
 /*

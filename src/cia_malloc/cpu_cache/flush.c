@@ -9,24 +9,21 @@
 #include "cia_malloc/cpu_cache/housekeeping.h"
 #include "cia_malloc/heap/remote_free.h"
 
-/* Blocks of one span, to be returned together. */
-struct batch {
+/* Blocks of one span of a sub-heap whose lock the caller does not have. */
+struct remote_batch {
     struct chunk *chunk; /* NULL: none yet */
     uint32_t span;
     uint64_t bits;
     size_t bytes;
 };
 
-static void return_batch(struct subheap *locked, const struct batch *batch)
+/* locked: another sub-heap whose lock the caller has, or NULL. */
+static void return_remote(struct subheap *locked, const struct remote_batch *batch)
 {
     if (batch->chunk == NULL)
         return;
     struct subheap *owner = batch->chunk->owner;
 
-    if (owner == locked) {
-        subheap_free_local(locked, &batch->chunk->spans[batch->span], batch->bits);
-        return;
-    }
     remote_free_blocks(batch->chunk, batch->span, batch->bits);
     /* The chunk may be gone by now, if these were its last blocks; its owner is for ever. */
     remote_free_count(owner, batch->bytes, locked);
@@ -34,9 +31,12 @@ static void return_batch(struct subheap *locked, const struct batch *batch)
 
 void flush_block(struct subheap *locked, const struct block *block)
 {
-    struct batch batch = {block->chunk, block->span, block->bit, block->bytes};
+    struct remote_batch batch = {block->chunk, block->span, block->bit, block->bytes};
 
-    return_batch(locked, &batch);
+    if (block->chunk->owner == locked)
+        subheap_free_local(locked, &block->chunk->spans[block->span], block->bit);
+    else
+        return_remote(locked, &batch);
 }
 
 void flush_block_here(const struct block *block)
@@ -48,25 +48,75 @@ void flush_block_here(const struct block *block)
         subheap_unlock(heap);
 }
 
+/* One more. Those of one span that follow each other go together. */
+static void add_remote(struct subheap *locked, struct remote_batch *batch, struct chunk *chunk,
+                       const struct block_home *home)
+{
+    if (chunk != batch->chunk || home->span != batch->span) {
+        return_remote(locked, batch);
+        *batch = (struct remote_batch){.chunk = chunk, .span = home->span};
+    }
+    if (__builtin_expect((batch->bits & home->bit) != 0, 0))
+        subheap_double_free(&chunk->spans[home->span], home->bit);
+    batch->bits |= home->bit;
+    batch->bytes += home->bytes;
+}
+
+/* A block of a span of the locked sub-heap. */
+struct local_block {
+    struct span *span;
+    uint64_t bit;
+};
+
+/* Those of one span that follow each other go together. */
+static void return_local(struct subheap *locked, const struct local_block *blocks, uint32_t count)
+{
+    for (uint32_t i = 0; i < count;) {
+        struct span *span = blocks[i].span;
+        uint64_t bits = blocks[i].bit;
+
+        while (++i < count && blocks[i].span == span) {
+            if (__builtin_expect((bits & blocks[i].bit) != 0, 0))
+                subheap_double_free(span, blocks[i].bit);
+            bits |= blocks[i].bit;
+        }
+        subheap_free_local(locked, span, bits);
+    }
+}
+
+/* Some at a time, for what is known of them waits on the stack, and a thread's stack may be short.
+ * First it is found where they belong, and the spans are fetched: freed in any order, the blocks
+ * are of a span each, and its line is not in the cache. */
 void flush_blocks(struct subheap *locked, char *const *blocks, uint32_t count)
 {
-    struct batch batch = {.chunk = NULL};
+    enum { AT_ONCE = 32 };
+    struct remote_batch remote = {.chunk = NULL};
+    struct local_block local[AT_ONCE];
+    struct chunk *chunk = NULL;
+    uint32_t local_count = 0;
+    uintptr_t page = 0;
 
     for (uint32_t i = 0; i < count; i++) {
         const void *address = magazine_block((uintptr_t)blocks[i]);
-        struct chunk *chunk = page_source_owner(address);
-        struct block_home home = block_home(chunk, address);
 
-        if (chunk != batch.chunk || home.span != batch.span) {
-            return_batch(locked, &batch);
-            batch = (struct batch){.chunk = chunk, .span = home.span};
+        if ((uintptr_t)address >> PAGE_SHIFT != page) {
+            page = (uintptr_t)address >> PAGE_SHIFT;
+            chunk = page_source_owner(address);
         }
-        if (__builtin_expect((batch.bits & home.bit) != 0, 0))
-            subheap_double_free(&chunk->spans[home.span], home.bit);
-        batch.bits |= home.bit;
-        batch.bytes += home.bytes;
+        struct block_home home = block_home(chunk, address);
+        if (__builtin_expect(chunk->owner != locked, 0)) {
+            add_remote(locked, &remote, chunk, &home);
+            continue;
+        }
+        local[local_count++] = (struct local_block){&chunk->spans[home.span], home.bit};
+        __builtin_prefetch(&chunk->spans[home.span], 1);
+        if (local_count == AT_ONCE) {
+            return_local(locked, local, AT_ONCE);
+            local_count = 0;
+        }
     }
-    return_batch(locked, &batch);
+    return_remote(locked, &remote);
+    return_local(locked, local, local_count);
 }
 
 void flush_blocks_here(char *const *blocks, uint32_t count)

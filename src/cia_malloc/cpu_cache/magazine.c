@@ -197,6 +197,10 @@ bool magazine_open(struct magazines *magazines, unsigned size_class)
     bounds.ceiling = (uint16_t)first_ceiling(magazines, size_class);
     magazine->ceiling_most = ceiling_of(size_class);
     magazine->load = load_of(size_class);
+    /* Blocks that are freed in a row fill their lines. */
+    magazine->colour_limit = size_class_bytes(size_class) == GRANULE_BYTES
+                                 ? MAGAZINE_OF_A_COLOUR_MOST
+                                 : MAGAZINE_OF_A_COLOUR;
     touch(magazine->store, store_bytes_of(size_class));
     /* Release: a sequence that finds the ceiling finds the others. */
     atomic_store_explicit(&magazine->bounds, bounds.word, memory_order_release);

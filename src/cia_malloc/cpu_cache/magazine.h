@@ -5,8 +5,9 @@
  * alone. It is loaded from the class heap and flushed to whichever sub-heaps its blocks belong to.
  * (The names are Bonwick's, USENIX 2001; his depot is the lower part of our stack.)
  *
- *     loaded    the newest blocks of a stack, at most MAGAZINE_OF_A_COLOUR of each colour. malloc
- *               and free use this alone while they can.
+ *     loaded    the newest blocks of a stack, at most MAGAZINE_OF_A_COLOUR of each colour; of 16 B,
+ *               of which four share a line, one more. malloc and free use this alone while they
+ *               can.
  *     full      below it in the same stack: what was loaded before. free puts the loaded one aside
  *               when a colour has no place left; malloc reloads the last full one when the loaded
  *               one is empty. Neither moves a block.
@@ -51,7 +52,8 @@
 
 enum {
     MAGAZINE_OF_A_COLOUR = 3, /* of a level: less than half the ways of any first-level cache */
-    MAGAZINE_LOADED_MOST = MAGAZINE_OF_A_COLOUR * MAGAZINE_COLOURS,
+    MAGAZINE_OF_A_COLOUR_MOST = LINE_BYTES / GRANULE_BYTES, /* those that begin in one line */
+    MAGAZINE_LOADED_MOST = MAGAZINE_OF_A_COLOUR_MOST * MAGAZINE_COLOURS,
     MAGAZINE_FULL_LEAST =
         24 * MAGAZINE_OF_A_COLOUR, /* an even share is then 3/8 of the most, or more */
     MAGAZINE_FULL_MOST = 32,
@@ -116,6 +118,7 @@ struct magazine {
     uint64_t ceiling_most;        /* constant likewise */
     /* Blocks were flushed for want of room since the ceiling last rose. Relaxed: a hint. */
     atomic_bool overflowed;
+    uint8_t colour_limit; /* blocks of each colour in the loaded magazine; constant likewise */
 };
 
 union magazine_bounds {

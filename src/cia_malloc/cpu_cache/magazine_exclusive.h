@@ -94,7 +94,7 @@ static inline __attribute__((always_inline)) bool magazine_push_exclusive(struct
     size_t colour = magazine_colour(block);
     uint32_t address = magazine_low_address(block);
 
-    if (count >= magazine_ceiling(magazine) || store->count[colour] >= MAGAZINE_OF_A_COLOUR ||
+    if (count >= magazine_ceiling(magazine) || store->count[colour] >= magazine->colour_limit ||
         (look && store->last[colour] == address))
         return false;
     store->stack[count] = block;

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * Sequences off the fast paths. An interrupted one begins again, so they must not be long: the
- * longest takes MAGAZINE_LOADED_MOST blocks out of a magazine, in some 800 instructions.
+ * longest takes MAGAZINE_LOADED_MOST blocks out of a magazine, in some 1,050 instructions.
  */
 #include "cia_malloc/cpu_cache/magazine_sequences.h"
 

@@ -32,6 +32,7 @@
         [at_full] "i"(offsetof(struct magazine, full)),                                            \
         [at_store] "i"(offsetof(struct magazine, store)),                                          \
         [at_ceiling_most] "i"(offsetof(struct magazine, ceiling_most)),                            \
+        [at_colour_limit] "i"(offsetof(struct magazine, colour_limit)),                            \
         [at_count] "i"(offsetof(struct magazine_store, count)),                                    \
         [at_full_count] "i"(offsetof(struct magazine_store, full_count)),                          \
         [at_full_floor] "i"(offsetof(struct magazine_store, full_floor)),                          \
@@ -90,7 +91,8 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
                  "movl %k[block], %%r10d\n\t"                                                      \
                  "shrl $6, %%r10d\n\t"                                                             \
                  "andl $63, %%r10d\n\t"                                                            \
-                 "cmpb %[most], %c[at_count](%%r11, %%r10)\n\t"                                    \
+                 "movzbl %c[at_colour_limit](%%r9), %%ecx\n\t"                                     \
+                 "cmpb %%cl, %c[at_count](%%r11, %%r10)\n\t"                                       \
                  "jge %l[refused]\n\t" look "movl %k[block], (%%r11, %%r10, 4)\n\t"                \
                  "incb %c[at_count](%%r11, %%r10)\n\t"                                             \
                  "movzwl %%r8w, %%r10d\n\t"                                                        \
@@ -98,14 +100,14 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
                  "movq %[block], %c[at_stack](%%r11, %%r10, 8)\n\t"                                \
                  "movq %%r8, (%%r9)\n\t" RSEQ_COMMITTED                                            \
                  :                                                                                 \
-                 : MAGAZINE_INPUTS, [block] "r"(block), [most] "i"(MAGAZINE_OF_A_COLOUR)           \
-                 : "memory", "cc", "r8", "r9", "r10", "r11"                                        \
+                 : MAGAZINE_INPUTS, [block] "r"(block)                                             \
+                 : "memory", "cc", "rcx", "r8", "r9", "r10", "r11"                                 \
                  : refused)
 
 /*
  * Puts a block on top of the loaded magazine. False: that has as many of its colour as it may, or
  * the stack as many as that may, or it is the last of its colour that was put here, and waits
- * already; or the CPU has no magazine for it, or is of another node. 24 instructions; writes as
+ * already; or the CPU has no magazine for it, or is of another node. 25 instructions; writes as
  * magazine_pop, and a place.
  */
 static inline __attribute__((always_inline)) bool magazine_push(ptrdiff_t area, uint32_t offset,

@@ -24,9 +24,10 @@
  *
  * Which span. A program that frees at random leaves one or two free blocks in every span, so that a
  * new current span is soon needed: every second malloc of a large tree. The span of a block just
- * freed is the best one: its block is nearly always eligible, and its words are in the cache. So
- * each free notes its span in a ring, and malloc takes from there, newest first, before it looks
- * through a list.
+ * freed is the best one: its block is nearly always eligible, and its words are in the cache. So a
+ * free notes its span in a ring, and malloc takes from there, newest first, before it looks through
+ * a list. A span that is in a list stays there alone: malloc finds it by the list, and frees in
+ * random order, which are most often of such spans, write to no ring.
  *
  *     invariant    a span with free blocks is current, recent or listed, or more than one of them
  *     invariant    a listed span has free blocks, or is current
@@ -42,8 +43,8 @@
 #include "cia_malloc/heap/populate.h"
 #include "cia_malloc/heap/span_list.h"
 
-/* A power of two. Frees and mallocs in random order pass by what is kept in the ring about once in
-   so many; more would be searched for longer. */
+/* A power of two. A span whose blocks are taken again within so many frees of others goes through
+   no list; more would be searched for longer. */
 enum { RECENT_SPANS = 16 };
 
 struct class_heap {
@@ -89,18 +90,11 @@ void class_heap_set_quota(struct class_heap *heap, uint32_t quota);
 
 static inline void class_heap_count_taken(struct class_heap *heap, uint32_t type, uint32_t bit)
 {
-    if (++heap->count[type << heap->span_shift | bit] >= heap->quota)
-        heap->under_quota[type] &= ~((uint64_t)1 << bit);
+    uint32_t count = ++heap->count[type << heap->span_shift | bit];
+
+    heap->under_quota[type] &= ~((uint64_t)(count >= heap->quota) << bit);
     heap->live++;
     heap->allocations++;
-}
-
-static inline void class_heap_count_returned(struct class_heap *heap, uint32_t type, uint32_t bit)
-{
-    if (--heap->count[type << heap->span_shift | bit] < heap->quota)
-        heap->under_quota[type] |= (uint64_t)1 << bit;
-    if (__builtin_expect(--heap->live < heap->lower_at, 0))
-        class_heap_set_quota(heap, heap->live / class_heap_slots(heap) + 1);
 }
 
 static inline uint64_t class_heap_live_bytes(const struct class_heap *heap)
@@ -207,24 +201,40 @@ void class_heap_hand_out_inside(struct span *span, uint32_t bit, char *start, si
 /* A block that was, put back: its first line begins a block again. */
 void class_heap_put_inside(struct class_heap *heap, struct span *span, uint64_t bit);
 
-/* Puts one block back. After the last one of a span the caller calls class_heap_record. */
-static inline void class_heap_put(struct class_heap *heap, struct span *span, uint64_t bit)
+/* Puts blocks of a span back. Then the caller calls class_heap_record. */
+static inline void class_heap_put(struct class_heap *heap, struct span *span, uint64_t bits)
 {
-    span->free |= bit;
-    if (__builtin_expect((span->interior & bit) != 0, 0))
-        class_heap_put_inside(heap, span, bit);
-    class_heap_count_returned(heap, span->type, (uint32_t)__builtin_ctzll(bit));
+    uint32_t *counts = &heap->count[(uint32_t)span->type << heap->span_shift];
+    uint64_t under_quota = heap->under_quota[span->type];
+    uint32_t live = heap->live;
+
+    span->free |= bits;
+    for (uint64_t inside = span->interior & bits; __builtin_expect(inside != 0, 0);
+         inside &= inside - 1)
+        class_heap_put_inside(heap, span, inside & -inside);
+    for (; bits != 0; bits &= bits - 1) {
+        uint32_t bit = (uint32_t)__builtin_ctzll(bits);
+
+        /* Half of the slots are under quota: no branch. */
+        under_quota |= (uint64_t)(--counts[bit] < heap->quota) << bit;
+        live--;
+    }
+    heap->under_quota[span->type] = under_quota;
+    heap->live = live;
+    if (__builtin_expect(live < heap->lower_at, 0))
+        class_heap_set_quota(heap, live / class_heap_slots(heap) + 1);
 }
 
 /*
- * Makes a span with blocks put back a recent one. Returns true when it is entirely free: the
- * caller then calls class_heap_reconcile.
+ * Blocks of the span were put back: makes it a recent one, unless it is current, recent or listed.
+ * Returns true when it is entirely free and not current: the caller then calls
+ * class_heap_reconcile.
  */
 static inline bool class_heap_record(struct class_heap *heap, struct span *span)
 {
     if (span == heap->current)
         return false;
-    if (__builtin_expect((span->listed & SPAN_RECENT) == 0, 0))
+    if (__builtin_expect(span->listed == 0, 0))
         class_heap_remember(heap, span);
     return span->free == ~(uint64_t)0 >> (63 - heap->block_mask);
 }

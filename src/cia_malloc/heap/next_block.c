@@ -189,36 +189,37 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t m
     struct span *span = heap->current;
     uint64_t wanted = span->free & heap->under_quota[span->type];
     uint64_t ahead = wanted & (~(uint64_t)0 << heap->first_bit);
-    uint64_t left = ahead != 0 ? ahead : wanted;
     uint64_t taken = 0, reached = 0;
     bool compact = size_class_is_compact(heap->size_class);
     uint32_t *counts = &heap->count[(uint32_t)span->type << heap->span_shift];
     uint32_t count = 0;
 
-    while (left != 0 && count < most) {
-        uint32_t bit = (uint32_t)__builtin_ctzll(left);
-        uint64_t mask = left & -left;
-        char *block =
-            span->base + (size_t)((bit - span->phase) & heap->block_mask) * heap->block_bytes;
-        uint64_t colour = (uint64_t)1 << magazine_colour(block);
-        /* Packed ones in a row have few of a colour as they are. */
-        bool repeats = (*colours_taken & colour) != 0 && !compact;
+    for (uint32_t turn = 0; turn < 2; turn++) {
+        uint64_t left = turn == 0 ? ahead : wanted & ~ahead;
 
-        /* Past a colour that was taken already, but not where two colours share a bit: there the
-           blocks would come out of order. */
-        if (repeats && colours > MAGAZINE_COLOURS)
-            break;
-        left ^= mask;
-        if (left == 0 && ahead != 0) {
-            left = wanted & ~ahead;
-            ahead = 0;
+        for (; left != 0 && count < most; left &= left - 1) {
+            uint32_t bit = (uint32_t)__builtin_ctzll(left);
+            char *block =
+                span->base + (size_t)((bit - span->phase) & heap->block_mask) * heap->block_bytes;
+            uint64_t colour = (uint64_t)1 << magazine_colour(block);
+
+            /* Packed ones in a row have few of a colour as they are. */
+            if (!compact && (*colours_taken & colour) != 0) {
+                /* Past a colour that was taken already, but not where two colours share a bit:
+                   there the blocks would come out of order. */
+                if (colours > MAGAZINE_COLOURS)
+                    most = count;
+                continue;
+            }
+            *colours_taken |= colour;
+            taken |= left & -left;
+            blocks[count++] = block + (span->untouched >> bit & 1) * MAGAZINE_UNTOUCHED;
         }
-        if (repeats)
-            continue;
-        *colours_taken |= colour;
-        taken |= mask;
+    }
+    for (uint64_t left = taken; left != 0; left &= left - 1) {
+        uint32_t bit = (uint32_t)__builtin_ctzll(left);
+
         reached |= (uint64_t)(++counts[bit] >= heap->quota) << bit;
-        blocks[count++] = block + (span->untouched >> bit & 1) * MAGAZINE_UNTOUCHED;
     }
     heap->under_quota[span->type] &= ~reached;
     heap->live += count;

@@ -166,8 +166,7 @@ static inline void subheap_free_local(struct subheap *heap, struct span *span, u
     }
     struct class_heap *class_heap = &heap->classes[span->size_class];
 
-    for (uint64_t left = bits; left != 0; left &= left - 1)
-        class_heap_put(class_heap, span, left & -left);
+    class_heap_put(class_heap, span, bits);
     if (__builtin_expect(class_heap_record(class_heap, span), 0))
         subheap_reconcile(heap, span);
 }

@@ -97,6 +97,7 @@ struct chunk {
     struct chunk *work_next; /* in a list of chunks in work, or whose work is done */
     uint8_t splitting;       /* bit h: half h is to be a huge page no more */
     uint8_t joining;         /* bit h: half h is to become one; afterwards: did not */
+    uint32_t join_pass;      /* its page heap's when that was last tried */
     uint64_t purging[CHUNK_WORDS];
     uint64_t purged[CHUNK_WORDS]; /* of those, the ones that the kernel took */
 

@@ -54,6 +54,7 @@ void page_heap_initialise(struct page_heap *heap, struct subheap *owner,
     heap->owner = owner;
     heap->lock = lock;
     heap->node = MEMORY_NODE_UNKNOWN;
+    heap->join_pass = 1; /* no chunk was looked at in it */
 }
 
 size_t page_heap_used_bytes(void)
@@ -124,21 +125,45 @@ static bool wants_to_join(const struct page_heap *heap)
             page_heap_used_bytes() >= JOIN_BYTES_LEAST && page_source_huge_pages_are_given());
 }
 
-/* One chunk a call: a half takes the kernel a millisecond. */
+/* A new chunk: by now those before it are full, and populated. */
+static void join_from_now_on(struct page_heap *heap)
+{
+    heap->joining = wants_to_join(heap);
+    heap->join_pause = heap->join_left = 0;
+}
+
+/*
+ * One chunk a call: a half takes the kernel a millisecond. Each chunk once in a pass, and the
+ * pauses between passes double: a half that the program has not populated it may never populate.
+ */
 static void join_one_more(struct page_heap *heap)
 {
+    enum { PAUSE_LEAST = 16, PAUSE_MOST = 1 << 14 };
+    bool tried = false;
+
+    if (heap->join_left > 0) {
+        heap->join_left--;
+        return;
+    }
     for (uint32_t i = 0; i < CHUNKS_EMPTY; i++) {
         struct chunk *chunk = heap->circle[i];
 
         for (bool around = chunk == NULL; !around; around = chunk == heap->circle[i]) {
-            if (chunk->worker == NULL && chunk_begin_join(chunk)) {
+            if (chunk->join_pass == heap->join_pass) {
+                tried = true;
+            } else if (chunk->worker == NULL && chunk_begin_join(chunk)) {
+                chunk->join_pass = heap->join_pass;
                 page_work_add(heap, chunk);
                 return;
             }
             chunk = chunk->next;
         }
     }
-    heap->joining = false;
+    heap->joining = tried;
+    heap->join_pass++;
+    if (heap->join_pause < PAUSE_MOST)
+        heap->join_pause = heap->join_pause > 0 ? 2 * heap->join_pause : PAUSE_LEAST;
+    heap->join_left = heap->join_pause;
 }
 
 /*
@@ -200,7 +225,7 @@ static bool take_from_new_chunk(struct page_heap *heap, const struct page_reques
     }
     chunk_circle_insert(heap, chunk, CHUNKS_EMPTY);
     heap->chunk_count++;
-    heap->joining = wants_to_join(heap); /* by now the chunks before it are full, and populated */
+    join_from_now_on(heap);
     return take_from_chunk(heap, chunk, request, true, run);
 }
 

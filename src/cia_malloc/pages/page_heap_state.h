@@ -42,6 +42,9 @@ struct page_heap {
     uint32_t dirty_pages;
     uint32_t published_pages; /* what page_heap_used_bytes counts of used_pages */
     bool joining;             /* there may be halves to join to huge pages */
+    uint32_t join_pass;       /* the present look at all chunks for that; from 1 */
+    uint32_t join_pause;      /* runs to be taken before the next one */
+    uint32_t join_left;       /* of those */
     uint32_t refused_pages;   /* dirty when the kernel last refused to purge; 0: it did not */
     uint32_t chunks_in_work;
     _Atomic uint32_t populating;  /* threads that populate pages without the lock: no chunk goes */
