@@ -6,11 +6,11 @@
  */
 #include "rtmgrind/kernel.h"
 
-#include "rtmgrind/common/core_internals.h"
+#include "program_calls/core_internals.h"
 #include "rtmgrind/common/in_flight.h"
-#include "rtmgrind/processors/affinity.h"
-#include "rtmgrind/processors/baton.h"
-#include "rtmgrind/processors/processors.h"
+#include "virtual_processors/affinity.h"
+#include "virtual_processors/baton.h"
+#include "virtual_processors/processors.h"
 #include "rtmgrind/report/report.h"
 #include "rtmgrind/transactions/conflict.h"
 #include "rtmgrind/transactions/futex.h"

@@ -5,7 +5,7 @@
  */
 #include "rtmgrind/common/options.h"
 
-#include "rtmgrind/common/core_internals.h"
+#include "program_calls/core_internals.h"
 
 struct options options = {
     .rtm = True,
@@ -16,7 +16,6 @@ struct options options = {
     .seed = 1,
     .switch_inside = 20,
     .switch_outside = 5000,
-    .timeslice = 100000,
     .heap = True,
     .top = 5,
 };
@@ -81,7 +80,7 @@ void options_init(void)
      * than four would hardly show what threads do to each other. */
     Int cpus = host_cpus();
 
-    options.cpus = cpus < 4 ? 4 : cpus > CPUS_MOST ? CPUS_MOST : cpus;
+    processor_settings.cpus = cpus < 4 ? 4 : cpus > CPUS_MOST ? CPUS_MOST : cpus;
     host_l1d(&options.l1d);
 }
 
@@ -120,10 +119,10 @@ Bool options_parse(const HChar *argument)
     } else if (VG_BOOL_CLO(argument, "--first-touch", options.first_touch)) {
     } else if (VG_BINT_CLO(argument, "--interrupt-rate", options.interrupt_rate, 0, 1 << 30)) {
     } else if (VG_INT_CLO(argument, "--seed", options.seed)) {
-    } else if (VG_BINT_CLO(argument, "--cpus", options.cpus, 1, CPUS_MOST)) {
+    } else if (VG_BINT_CLO(argument, "--cpus", processor_settings.cpus, 1, CPUS_MOST)) {
     } else if (VG_BINT_CLO(argument, "--switch-inside", options.switch_inside, 1, 1 << 20)) {
     } else if (VG_BINT_CLO(argument, "--switch-outside", options.switch_outside, 1, 1 << 20)) {
-    } else if (VG_BINT_CLO(argument, "--timeslice", options.timeslice, 1, 1 << 30)) {
+    } else if (VG_BINT_CLO(argument, "--timeslice", processor_settings.timeslice, 1, 1 << 30)) {
     } else if (VG_BOOL_CLO(argument, "--heap", options.heap)) {
     } else if (VG_BINT_CLO(argument, "--top", options.top, 0, TOP_MOST)) {
     } else if (VG_STR_CLO(argument, "--rtm-out", options.output)) {
@@ -155,8 +154,8 @@ void options_usage(void)
      "    --top=N                   entries of each list of the report, up to %d [%d]\n"
      "    --rtm-out=FILE            write the report as JSON, too; %%p is the process id\n",
      options.l1d.sets, options.l1d.ways, options.l2.sets, options.l2.ways, options.seed, CPUS_MOST,
-     options.cpus, options.switch_inside, options.switch_outside, options.timeslice, TOP_MOST,
-     options.top);
+     processor_settings.cpus, options.switch_inside, options.switch_outside,
+     processor_settings.timeslice, TOP_MOST, options.top);
 }
 
 void options_debug_usage(void)

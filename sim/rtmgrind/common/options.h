@@ -9,9 +9,9 @@
 #include "program_calls/valgrind_api.h"
 
 #include "cache_model/cache_model.h"
+#include "virtual_processors/processors.h"
 
 enum {
-    CPUS_MOST = 64, /* a line's readers are the bits of one word */
     LINE_BYTES = 64,
     TOP_MOST = 8192, /* as many as sites.c keeps */
 };
@@ -25,9 +25,7 @@ struct options {
     Bool first_touch;   /* a page that is not there yet aborts */
     Int interrupt_rate; /* mean blocks of code between interrupts; 0: none */
     Long seed;
-    Int cpus;                          /* virtual processors */
     Int switch_inside, switch_outside; /* mean blocks between switches of processor */
-    Int timeslice;                     /* blocks until a processor changes to its next thread */
     Int top;                           /* entries of each list of the report */
     Bool heap;                         /* know heap blocks, for the report */
     const HChar *output;               /* --rtm-out: file for the report as JSON, or NULL */

@@ -1,14 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * For how long the running thread runs, and when an interrupt comes. Who goes on then, baton.c
- * says.
- *
- * The measure is blocks of code. Lengths are drawn around a mean, of which there are two: one while
- * any transaction is open, when threads have to interleave closely, and one while none is.
- *
- * All randomness comes from one seed. What remains to chance is when a system call of the host
- * returns.
+ * What transactions add to the virtual processors: the turns of threads are drawn around two means,
+ * one while any transaction is open, when threads have to interleave closely, and one while none
+ * is; and interrupts come.
  */
 #ifndef RTMGRIND_SCHEDULE_H
 #define RTMGRIND_SCHEDULE_H

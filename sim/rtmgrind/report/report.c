@@ -5,7 +5,7 @@
  */
 #include "rtmgrind/report/report.h"
 
-#include "rtmgrind/common/core_internals.h"
+#include "program_calls/core_internals.h"
 #include "rtmgrind/counts/blame.h"
 #include "rtmgrind/counts/describe.h"
 #include "rtmgrind/counts/heap_blocks.h"

@@ -133,7 +133,7 @@ void report_write_json(VgFile *file, struct site **list, UInt count, const struc
         aborts += total->aborted[cause];
     VG_(fprintf)
     (file, "{\"pid\": %d, \"seed\": %lld, \"cpus\": %d, \"l1d\": \"%ux%u\",\n", VG_(getpid)(),
-     options.seed, options.cpus, options.l1d.sets, options.l1d.ways);
+     options.seed, processor_settings.cpus, options.l1d.sets, options.l1d.ways);
     write_counts(file, total);
     write_sites(file, list, (UInt)options.top < count ? (UInt)options.top : count);
     /* The rest is at more places than --top, or than there is room for. */

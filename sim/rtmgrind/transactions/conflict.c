@@ -82,12 +82,12 @@ static void renew(void)
     struct holders *old = directory;
     UInt held = 0, room = ROOM_AT_FIRST;
 
-    for (Int cpu = 0; cpu < options.cpus; cpu++)
+    for (Int cpu = 0; cpu < processor_settings.cpus; cpu++)
         held += transactions[cpu].claims_used;
     while (room < 4 * held)
         room *= 2;
     make_directory(room);
-    for (Int cpu = 0; cpu < options.cpus; cpu++) {
+    for (Int cpu = 0; cpu < processor_settings.cpus; cpu++) {
         struct transaction *transaction = &transactions[cpu];
         for (UInt i = 0; i < transaction->claims_used; i++) {
             const struct holders *from = &old[transaction->claims[i].place];
@@ -165,7 +165,7 @@ static void evict_holders(struct holders *holders, Int me, Bool store, Addr data
 /* Too many lines to ask for one by one: go through the lines that are held. */
 static void conflict_plain_wide(Addr first, Addr last, Bool store, Addr instruction)
 {
-    for (Int cpu = 0; cpu < options.cpus; cpu++) {
+    for (Int cpu = 0; cpu < processor_settings.cpus; cpu++) {
         struct transaction *transaction = &transactions[cpu];
         for (UInt i = 0; transaction->active && i < transaction->claims_used; i++) {
             struct holders *holders = &directory[transaction->claims[i].place];

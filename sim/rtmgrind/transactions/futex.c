@@ -5,27 +5,9 @@
  */
 #include "rtmgrind/transactions/futex.h"
 
-#include "rtmgrind/common/core_internals.h"
+#include "program_calls/core_internals.h"
 
-/* Linux, include/uapi/linux/futex.h */
-enum {
-    OPERATION_WAIT = 0,
-    OPERATION_WAKE = 1,
-    OPERATION_REQUEUE = 3,
-    OPERATION_CMP_REQUEUE = 4,
-    OPERATION_WAKE_OP = 5,
-    OPERATION_LOCK_PI = 6,
-    OPERATION_UNLOCK_PI = 7,
-    OPERATION_TRYLOCK_PI = 8,
-    OPERATION_WAIT_BITSET = 9,
-    OPERATION_WAKE_BITSET = 10,
-    OPERATION_WAIT_REQUEUE_PI = 11,
-    OPERATION_CMP_REQUEUE_PI = 12,
-    OPERATION_LOCK_PI2 = 13,
-    FLAG_PRIVATE = 128,
-    FLAG_CLOCK_REALTIME = 256,
-    WAKE_ALL = 0x7fffffff,
-};
+enum { WAKE_ALL = 0x7fffffff };
 
 struct waiter {
     Addr word; /* 0: does not wait */
@@ -40,51 +22,17 @@ void futex_init(void)
     waiters = VG_(calloc)("rtm.futex", VG_N_THREADS, sizeof *waiters);
 }
 
-static UWord operation_of(const UWord *arguments)
-{
-    return arguments[1] & ~(UWord)(FLAG_PRIVATE | FLAG_CLOCK_REALTIME);
-}
-
-Bool futex_wakes(const UWord *arguments)
-{
-    return operation_of(arguments) == OPERATION_WAKE ||
-           operation_of(arguments) == OPERATION_WAKE_OP ||
-           operation_of(arguments) == OPERATION_WAKE_BITSET;
-}
-
-Bool futex_never_sleeps(const UWord *arguments)
-{
-    switch (operation_of(arguments)) {
-    case OPERATION_WAKE:
-    case OPERATION_WAKE_OP:
-    case OPERATION_WAKE_BITSET:
-    case OPERATION_REQUEUE:
-    case OPERATION_CMP_REQUEUE:
-    case OPERATION_CMP_REQUEUE_PI:
-    case OPERATION_UNLOCK_PI:
-    case OPERATION_TRYLOCK_PI:
-        return True;
-    default:
-        return False;
-    }
-}
-
-Bool futex_is_private(const UWord *arguments)
-{
-    return (arguments[1] & FLAG_PRIVATE) != 0;
-}
-
 Addr futex_word_written(const UWord *arguments)
 {
-    switch (operation_of(arguments)) {
-    case OPERATION_LOCK_PI:
-    case OPERATION_LOCK_PI2:
-    case OPERATION_TRYLOCK_PI:
-    case OPERATION_UNLOCK_PI:
+    switch (futex_operation(arguments)) {
+    case FUTEX_LOCK_PI:
+    case FUTEX_LOCK_PI2:
+    case FUTEX_TRYLOCK_PI:
+    case FUTEX_UNLOCK_PI:
         return arguments[0];
-    case OPERATION_WAKE_OP:
-    case OPERATION_WAIT_REQUEUE_PI:
-    case OPERATION_CMP_REQUEUE_PI:
+    case FUTEX_WAKE_OP:
+    case FUTEX_WAIT_REQUEUE_PI:
+    case FUTEX_CMP_REQUEUE_PI:
         return arguments[4];
     default:
         return 0;
@@ -93,12 +41,12 @@ Addr futex_word_written(const UWord *arguments)
 
 void futex_called(ThreadId thread, const UWord *arguments)
 {
-    UWord operation = operation_of(arguments);
+    UWord operation = futex_operation(arguments);
 
     futex_returned(thread);
-    if (operation != OPERATION_WAIT && operation != OPERATION_WAIT_BITSET)
+    if (operation != FUTEX_WAIT && operation != FUTEX_WAIT_BITSET)
         return;
-    waiters[thread] = (struct waiter){.word = arguments[0], .scope = arguments[1] & FLAG_PRIVATE};
+    waiters[thread] = (struct waiter){.word = arguments[0], .scope = arguments[1] & FUTEX_PRIVATE};
     waiting++;
 }
 
@@ -135,7 +83,7 @@ void futex_put_back(const struct transaction *transaction)
     for (ThreadId thread = 1; thread < VG_N_THREADS; thread++) {
         Addr word = waiters[thread].word;
         if (word != 0 && wrote_to(transaction, word))
-            (void)VG_(do_syscall)(__NR_futex, word, OPERATION_WAKE | waiters[thread].scope,
-                                  WAKE_ALL, 0, 0, 0, 0, 0);
+            (void)VG_(do_syscall)(__NR_futex, word, FUTEX_WAKE | waiters[thread].scope, WAKE_ALL, 0,
+                                  0, 0, 0, 0);
     }
 }

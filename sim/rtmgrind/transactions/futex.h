@@ -12,15 +12,9 @@
 #define RTMGRIND_FUTEX_H
 
 #include "rtmgrind/common/transaction_state.h"
+#include "virtual_processors/futex_call.h"
 
 void futex_init(void);
-
-/* The call with these arguments never sleeps; and it wakes as many others as it returns. */
-Bool futex_never_sleeps(const UWord *arguments);
-Bool futex_wakes(const UWord *arguments);
-
-/* It is for threads of this process only. */
-Bool futex_is_private(const UWord *arguments);
 
 /* The word that the kernel may change for the call, or 0. */
 Addr futex_word_written(const UWord *arguments);

@@ -8,7 +8,7 @@
  */
 #include "rtmgrind/transactions/pages.h"
 
-#include "rtmgrind/common/core_internals.h"
+#include "program_calls/core_internals.h"
 #include "rtmgrind/common/options.h"
 
 /* Bits of a pagemap entry: Documentation/admin-guide/mm/pagemap.rst of Linux. */

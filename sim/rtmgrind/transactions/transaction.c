@@ -33,8 +33,9 @@ static const UInt status_of_cause[ABORT_CAUSES] = {
 
 void transactions_init(void)
 {
-    transactions = VG_(calloc)("rtm.transactions", (SizeT)options.cpus, sizeof *transactions);
-    for (Int cpu = 0; cpu < options.cpus; cpu++) {
+    transactions =
+        VG_(calloc)("rtm.transactions", (SizeT)processor_settings.cpus, sizeof *transactions);
+    for (Int cpu = 0; cpu < processor_settings.cpus; cpu++) {
         transactions[cpu].cpu = cpu;
         footprint_init(&transactions[cpu].footprint);
     }
@@ -147,7 +148,7 @@ void transactions_abort_all(Int except_cpu, enum abort_cause cause)
 {
     struct abort_event event = {.cause = cause};
 
-    for (Int cpu = 0; transactions_active != 0 && cpu < options.cpus; cpu++) {
+    for (Int cpu = 0; transactions_active != 0 && cpu < processor_settings.cpus; cpu++) {
         if (cpu != except_cpu && transactions[cpu].active)
             transaction_abort(&transactions[cpu], &event);
     }

@@ -7,7 +7,7 @@
 #ifndef RTMGRIND_BIT_TEST_H
 #define RTMGRIND_BIT_TEST_H
 
-#include "rtmgrind/common/core_internals.h"
+#include "program_calls/core_internals.h"
 
 /* If it is one of them: appends its IR, and says what it is as the decoder does. */
 Bool bit_test_decode(IRSB *block, const UChar *code, Addr address, struct decoded *decoded);

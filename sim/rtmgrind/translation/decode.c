@@ -7,7 +7,7 @@
 #include "rtmgrind/translation/decode.h"
 
 #include "program_calls/ir.h"
-#include "rtmgrind/common/core_internals.h"
+#include "program_calls/core_internals.h"
 #include "rtmgrind/common/options.h"
 #include "rtmgrind/counts/heap_blocks.h"
 #include "rtmgrind/translation/bit_test.h"
@@ -15,6 +15,7 @@
 #include "rtmgrind/translation/rtm_instructions.h"
 #include "rtmgrind/translation/unfriendly.h"
 #include "rtmgrind/translation/variants.h"
+#include "virtual_processors/processor_number.h"
 
 static IRExpr *lift(IRSB *block, IRExpr *expression);
 
@@ -125,6 +126,7 @@ static void adapt_calls(IRSB *block, Int first)
         if (block->stmts[i]->tag == Ist_Dirty)
             identity_replace(block->stmts[i]->Ist.Dirty.details);
     }
+    processor_number_replace(block, first);
 }
 
 /* Takes the statements from `first` on off the block and puts them back with their loads marked. */

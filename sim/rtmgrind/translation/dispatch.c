@@ -9,7 +9,7 @@
  */
 #include "rtmgrind/translation/dispatch.h"
 
-#include "rtmgrind/common/core_internals.h"
+#include "program_calls/core_internals.h"
 #include "libvex_trc_values.h"
 #include "rtmgrind/processors/schedule.h"
 #include "rtmgrind/transactions/transaction.h"

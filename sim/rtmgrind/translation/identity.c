@@ -8,7 +8,7 @@
 
 #include "program_calls/ir.h"
 #include "rtmgrind/common/options.h"
-#include "rtmgrind/processors/processors.h"
+#include "virtual_processors/processors.h"
 
 enum {
     /* Ice Lake-SP: a processor with RTM that glibc and libitm trust. VEX says Haswell, whose RTM is
@@ -26,10 +26,8 @@ enum {
 
 /* The helpers of VEX that give CPUID's answer take the guest state and up to three settings. */
 typedef void (*CpuidHelper)(Guest *guest, ULong a, ULong b, ULong c);
-typedef void (*RdtscpHelper)(Guest *guest);
 
 static CpuidHelper vex_cpuid;
-static RdtscpHelper vex_rdtscp;
 
 static void describe_cache(Guest *guest, const struct cache_model_geometry *geometry)
 {
@@ -57,13 +55,7 @@ static void helper_cpuid(Guest *guest, ULong a, ULong b, ULong c)
     }
 }
 
-/* Linux keeps node << 12 | processor where RDTSCP finds it; there is one node. */
-static void helper_rdtscp(Guest *guest)
-{
-    vex_rdtscp(guest);
-    guest->guest_RCX = (ULong)processors_mine();
-}
-
+/* As RDTSCP (processor_number.c). */
 static ULong helper_rdpid(void)
 {
     return (ULong)processors_mine();
@@ -76,9 +68,6 @@ void identity_replace(IRDirty *call)
     if (VG_(strncmp)(call->cee->name, cpuid, sizeof cpuid - 1) == 0) {
         vex_cpuid = (CpuidHelper)call->cee->addr;
         call->cee->addr = (void *)&helper_cpuid;
-    } else if (VG_(strcmp)(call->cee->name, "amd64g_dirtyhelper_RDTSCP") == 0) {
-        vex_rdtscp = (RdtscpHelper)call->cee->addr;
-        call->cee->addr = (void *)&helper_rdtscp;
     }
 }
 

@@ -6,7 +6,7 @@
 #include "rtmgrind/translation/rtm_instructions.h"
 
 #include "program_calls/ir.h"
-#include "rtmgrind/processors/processors.h"
+#include "virtual_processors/processors.h"
 #include "rtmgrind/processors/schedule.h"
 #include "rtmgrind/transactions/transaction.h"
 #include "rtmgrind/translation/dispatch.h"

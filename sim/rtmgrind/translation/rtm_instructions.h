@@ -6,7 +6,7 @@
 #ifndef RTMGRIND_RTM_INSTRUCTIONS_H
 #define RTMGRIND_RTM_INSTRUCTIONS_H
 
-#include "rtmgrind/common/core_internals.h"
+#include "program_calls/core_internals.h"
 
 enum rtm_operation {
     RTM_NONE,

@@ -5,7 +5,7 @@
  */
 #include "rtmgrind/translation/variants.h"
 
-#include "rtmgrind/common/core_internals.h"
+#include "program_calls/core_internals.h"
 
 enum variant variant_now;
 

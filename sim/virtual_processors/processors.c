@@ -3,15 +3,16 @@
  *
  * See processors.h.
  */
-#include "rtmgrind/processors/processors.h"
+#include "virtual_processors/processors.h"
 
-#include "rtmgrind/common/core_internals.h"
-#include "rtmgrind/common/transaction_state.h"
+#include "virtual_processors/futex_call.h"
 
 struct processor {
     Int current;     /* its thread: index into runners, or NOBODY_RUNS */
     UInt slice_used; /* blocks that thread has had since it came */
 };
+
+struct processor_settings processor_settings = {.cpus = 16, .timeslice = 100000};
 
 struct runner *runners;
 Int runner_running = NOBODY_RUNS;
@@ -19,27 +20,32 @@ Int runner_running = NOBODY_RUNS;
 static Int runners_used; /* beyond it all are free */
 static Int runners_room;
 static struct processor processors[CPUS_MOST];
+/* 0 free, 1 held, 2 held and somebody may sleep for it: Drepper, "Futexes Are Tricky", mutex2. A
+ * waiter sleeps, for one of real-time priority that spun would keep the holder from its processor
+ * of the host for ever. */
 static UInt guard;
 static ULong inherited = ~0ULL; /* what a thread may use whose creator is not known */
 
 void processors_lock(void)
 {
-    /* The acquire pairs with the release below. */
-    for (UInt tries = 0; __atomic_exchange_n(&guard, 1, __ATOMIC_ACQUIRE) != 0; tries++) {
-        /* Held for a few instructions, unless its holder lost its processor of the host. */
-        if (tries % 64 == 63)
-            (void)VG_(do_syscall)(__NR_sched_yield, 0, 0, 0, 0, 0, 0, 0, 0);
-    }
+    UInt seen = 0;
+
+    /* Both acquires pair with the release below. */
+    if (__atomic_compare_exchange_n(&guard, &seen, 1, False, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return;
+    while (__atomic_exchange_n(&guard, 2, __ATOMIC_ACQUIRE) != 0)
+        futex_sleep(&guard, 2);
 }
 
 void processors_unlock(void)
 {
-    __atomic_store_n(&guard, 0, __ATOMIC_RELEASE);
+    if (__atomic_exchange_n(&guard, 0, __ATOMIC_RELEASE) == 2)
+        futex_wake_one(&guard);
 }
 
 ULong processors_all(void)
 {
-    return options.cpus == CPUS_MOST ? ~0ULL : (1ULL << options.cpus) - 1;
+    return processor_settings.cpus == CPUS_MOST ? ~0ULL : (1ULL << processor_settings.cpus) - 1;
 }
 
 static void forget_turns(void)
@@ -52,7 +58,7 @@ void processors_reset(void)
 {
     if (runners == NULL) {
         runners_room = (Int)VG_N_THREADS + 1;
-        runners = VG_(calloc)("rtm.runners", (SizeT)runners_room, sizeof *runners);
+        runners = VG_(calloc)("processors.runners", (SizeT)runners_room, sizeof *runners);
     }
     if (runner_running != NOBODY_RUNS)
         inherited = runners[runner_running].affinity;
@@ -105,7 +111,7 @@ static void place(struct runner *runner)
         best = runner->cpu;
         best_load = load_of(best);
     }
-    for (Int cpu = 0; cpu < options.cpus && (best == NOWHERE || best_load != 0); cpu++) {
+    for (Int cpu = 0; cpu < processor_settings.cpus && (best == NOWHERE || best_load != 0); cpu++) {
         if (!(runner->affinity >> cpu & 1))
             continue;
         UInt load = load_of(cpu);
@@ -162,12 +168,10 @@ static Int next_on(Int cpu, Int after)
     return NOBODY_RUNS;
 }
 
-static void abort_at(Int cpu)
+static void context_switch(Int cpu)
 {
-    struct abort_event event = {.cause = ABORT_CONTEXT_SWITCH};
-
-    if (transactions[cpu].active)
-        abort_transaction(&transactions[cpu], &event);
+    if (processor_settings.switches != NULL)
+        processor_settings.switches(cpu);
 }
 
 Int processors_current(Int cpu)
@@ -185,11 +189,11 @@ Int processors_turn(Int cpu)
     struct processor *processor = &processors[cpu];
     Int next = processors_current(cpu);
 
-    if (next != NOBODY_RUNS && processor->slice_used < (UInt)options.timeslice)
+    if (next != NOBODY_RUNS && processor->slice_used < (UInt)processor_settings.timeslice)
         return next;
     next = next_on(cpu, processor->current == NOBODY_RUNS ? 0 : processor->current);
-    if (next != processor->current && transactions != NULL)
-        abort_at(cpu);
+    if (next != processor->current)
+        context_switch(cpu);
     *processor = (struct processor){.current = next};
     return next;
 }
@@ -201,7 +205,7 @@ void processors_count(UInt blocks)
 
 void processors_end_slice(void)
 {
-    processors[processors_mine()].slice_used = (UInt)options.timeslice;
+    processors[processors_mine()].slice_used = (UInt)processor_settings.timeslice;
 }
 
 Int processors_mine(void)
@@ -243,13 +247,13 @@ void processors_set_affinity(Int lwp, ULong cpus)
     if (from == NOWHERE || (cpus >> from & 1))
         return;
     if (processors[from].current == i) {
-        abort_at(from);
+        context_switch(from);
         processors[from].current = NOBODY_RUNS;
     }
     place(runner);
     if (i != runner_running)
         return;
     /* It goes on there at once, in the place of whoever was there. */
-    abort_at(runner->cpu);
+    context_switch(runner->cpu);
     processors[runner->cpu] = (struct processor){.current = i};
 }

@@ -7,8 +7,8 @@
  * Whenever it gives the lock up, a random processor with a ready thread goes on: that is how the
  * processors advance side by side.
  */
-#ifndef RTMGRIND_BATON_H
-#define RTMGRIND_BATON_H
+#ifndef VIRTUAL_PROCESSORS_BATON_H
+#define VIRTUAL_PROCESSORS_BATON_H
 
 #include "program_calls/valgrind_api.h"
 
@@ -18,8 +18,8 @@ void baton_seed(ULong seed);
 /* Is this the first time that it is asked since the running thread got the baton? */
 Bool baton_is_new(void);
 
-/* The transaction that this processor has just begun is left alone until it ends; not without a
- * bound, for it can wait for what another thread does. */
+/* Nobody else goes on as long as processor_settings.is_favoured says so; not without a bound, for
+ * this processor can wait for what another thread does. */
 void baton_favour(Int cpu);
 
 /* The running thread makes a system call: it gives up the baton until it is back. Not if the call

@@ -4,14 +4,14 @@
  * See baton.h. Threads that return from system calls of the host come to acquire() while another
  * one runs; all else here is touched by the holder of the baton only.
  */
-#include "rtmgrind/processors/baton.h"
+#include "virtual_processors/baton.h"
 
-#include "rtmgrind/common/core_internals.h"
-#include "rtmgrind/common/random.h"
-#include "rtmgrind/common/transaction_state.h"
-#include "rtmgrind/processors/processors.h"
+#include "program_calls/core_internals.h"
+#include "virtual_processors/futex_call.h"
+#include "virtual_processors/processors.h"
+#include "virtual_processors/random.h"
 
-enum { FUTEX_WAIT_PRIVATE = 128, FUTEX_WAKE_PRIVATE = 129, FAVOURS_MOST = 10000 };
+enum { FAVOURS_MOST = 10000 };
 
 static ULong chance = 1;
 static ULong arrivals; /* threads that came to wait for the baton, ever */
@@ -43,7 +43,7 @@ static Int favoured_runner(void)
 {
     if (favoured == NOWHERE)
         return NOBODY_RUNS;
-    if (!transactions[favoured].active || favours_left-- == 0) {
+    if (!processor_settings.is_favoured(favoured) || favours_left-- == 0) {
         favoured = NOWHERE;
         return NOBODY_RUNS;
     }
@@ -74,8 +74,7 @@ static void sleep_until_granted(struct runner *me)
 {
     /* The acquire pairs with the release in hand_over: all that the last holder did is seen. */
     while (__atomic_load_n(&me->granted, __ATOMIC_ACQUIRE) == 0)
-        (void)VG_(do_syscall)(__NR_futex, (UWord)&me->granted, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0, 0,
-                              0);
+        futex_sleep(&me->granted, 0);
 }
 
 static void hand_over(Int next, Bool awake)
@@ -86,8 +85,7 @@ static void hand_over(Int next, Bool awake)
     runners[next].ready = False;
     __atomic_store_n(&runners[next].granted, 1, __ATOMIC_RELEASE);
     if (!awake)
-        (void)VG_(do_syscall)(__NR_futex, (UWord)&runners[next].granted, FUTEX_WAKE_PRIVATE, 1, 0,
-                              0, 0, 0, 0);
+        futex_wake_one(&runners[next].granted);
 }
 
 /* The core makes nothing of the pointer but to give it back. At first, and in a forked child. */
@@ -104,17 +102,6 @@ void __wrap_vgModuleLocal_destroy_sched_lock(struct sched_lock *lock)
 int __wrap_vgModuleLocal_get_sched_lock_owner(struct sched_lock *lock)
 {
     return runner_running == NOBODY_RUNS ? 0 : runners[runner_running].lwp;
-}
-
-/* At once, for the core may deliver a signal before the thread comes to translated code. */
-static void find_transaction(void)
-{
-    struct transaction *mine;
-
-    if (transactions == NULL) /* the core takes the baton before the options are known, too */
-        return;
-    mine = &transactions[processors_mine()];
-    transaction_running = mine->active ? mine : NULL;
 }
 
 void __wrap_vgModuleLocal_acquire_sched_lock(struct sched_lock *lock)
@@ -138,7 +125,8 @@ void __wrap_vgModuleLocal_acquire_sched_lock(struct sched_lock *lock)
     sleep_until_granted(me);
     me->granted = 0;
     is_new = True;
-    find_transaction();
+    if (processor_settings.resumes != NULL)
+        processor_settings.resumes();
 }
 
 void __wrap_vgModuleLocal_release_sched_lock(struct sched_lock *lock)

@@ -1,16 +1,16 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the tool uses of Valgrind beyond its public tool interface: functions of the core and
- * of VEX that the linker wraps (--wrap=SYMBOL), and a few that it calls. No installed header
- * declares them; CMakeLists.txt checks with nm that the static libraries have every one of them.
+ * What the tools use of Valgrind beyond its public tool interface: functions of the core and of
+ * VEX that the linker wraps (--wrap=SYMBOL), and a few that they call. No installed header declares
+ * them; rtmgrind's CMakeLists.txt checks with nm that the static libraries have every one of them.
  *
  * The core calls __wrap_SYMBOL where it would have called SYMBOL, and __real_SYMBOL is the
  * original. That works between object files only: each symbol below is defined in another object
  * file than the call that matters.
  */
-#ifndef RTMGRIND_CORE_INTERNALS_H
-#define RTMGRIND_CORE_INTERNALS_H
+#ifndef PROGRAM_CALLS_CORE_INTERNALS_H
+#define PROGRAM_CALLS_CORE_INTERNALS_H
 
 #include "program_calls/valgrind_api.h"
 
@@ -42,8 +42,9 @@ void __wrap_vgPlain_add_to_transtab(const VexGuestExtents *extents, Addr entry, 
                                     UInt instructions);
 
 /* Why translated code was left, besides the reasons in libvex_trc_values.h: no translation for an
- * address was at hand. As in Valgrind's own pub_core_dispatch_asm.h. */
-enum { CORE_FAST_CACHE_MISS = 37 };
+ * address was at hand; the event counter was used up. As in Valgrind's own pub_core_dispatch_asm.h.
+ */
+enum { CORE_FAST_CACHE_MISS = 37, CORE_EVENTS_USED_UP = 41 };
 
 /* Runs translated code of the running thread until something needs the scheduler. */
 void __real_vgPlain_disp_run_translations(HWord *outcome, volatile void *guest, Addr host_code);
@@ -98,6 +99,9 @@ extern Bool VG_(in_generated_code);
 
 /* Moves a file descriptor to where the program does not see it. */
 Int VG_(safe_fd)(Int descriptor);
+
+/* Forgets what code at these addresses was translated to. */
+void VG_(discard_translations)(Addr start, ULong length, const HChar *who);
 
 /* 0 where the file is there and may be used so. */
 Int VG_(access)(const HChar *path, Bool to_read, Bool to_write, Bool to_execute);

@@ -4,15 +4,15 @@
  * See affinity.h. The host's kernel has made the call; its answer is replaced by what it would be
  * on the processors of the emulation. It may even have refused a processor that the host has not.
  */
-#include "rtmgrind/processors/affinity.h"
+#include "virtual_processors/affinity.h"
 
-#include "rtmgrind/common/core_internals.h"
-#include "rtmgrind/processors/processors.h"
-#include "rtmgrind/transactions/conflict.h"
+#include "program_calls/core_internals.h"
+#include "virtual_processors/processors.h"
 
 static void store(Addr where, const void *value, SizeT size)
 {
-    conflict_plain(where, size, True, 0);
+    if (processor_settings.stores != NULL)
+        processor_settings.stores(where, size);
     VG_(memcpy)((void *)where, value, size);
 }
 
@@ -88,8 +88,9 @@ static void list_processors(Int descriptor, UWord flags)
 {
     enum { CLOSE_ON_EXEC = 02000000 }; /* O_CLOEXEC */
     HChar list[16];
-    Int length = options.cpus == 1 ? VG_(sprintf)(list, "0\n")
-                                   : VG_(sprintf)(list, "0-%d\n", options.cpus - 1);
+    Int length = processor_settings.cpus == 1
+                     ? VG_(sprintf)(list, "0\n")
+                     : VG_(sprintf)(list, "0-%d\n", processor_settings.cpus - 1);
     SysRes made = VG_(do_syscall)(__NR_memfd_create, (UWord) "processors", 0, 0, 0, 0, 0, 0, 0);
 
     if (sr_isError(made))

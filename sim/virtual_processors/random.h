@@ -3,8 +3,8 @@
  *
  * The one source of chance: xorshift64* (Vigna 2014), from --seed.
  */
-#ifndef RTMGRIND_RANDOM_H
-#define RTMGRIND_RANDOM_H
+#ifndef VIRTUAL_PROCESSORS_RANDOM_H
+#define VIRTUAL_PROCESSORS_RANDOM_H
 
 #include "program_calls/valgrind_api.h"
 

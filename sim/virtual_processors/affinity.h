@@ -5,8 +5,8 @@
  * thread is on, which it may use, and how many there are: glibc counts them in three files of
  * sysfs.
  */
-#ifndef RTMGRIND_AFFINITY_H
-#define RTMGRIND_AFFINITY_H
+#ifndef VIRTUAL_PROCESSORS_AFFINITY_H
+#define VIRTUAL_PROCESSORS_AFFINITY_H
 
 #include "program_calls/valgrind_api.h"
 

@@ -4,19 +4,39 @@
  * The virtual processors, and which thread is at which.
  *
  * A thread goes where the fewest are and stays there while it is busy, as under any kernel. Threads
- * at one processor take turns by time slice; changing to another one is a context switch and aborts
- * the transaction of the one that leaves. So there is at most one transaction a processor, and it
- * is that of its current thread.
+ * at one processor take turns by time slice; changing to another one is a context switch, which the
+ * tool may hear of.
  *
  * The running thread changes all this, but threads that return from system calls of the host come
  * in on their own: every function here is for who holds the guard, unless it says otherwise.
  */
-#ifndef RTMGRIND_PROCESSORS_H
-#define RTMGRIND_PROCESSORS_H
+#ifndef VIRTUAL_PROCESSORS_PROCESSORS_H
+#define VIRTUAL_PROCESSORS_PROCESSORS_H
 
-#include "rtmgrind/common/transaction_state.h"
+#include "program_calls/valgrind_api.h"
 
-enum { NOBODY_RUNS = -1, NOWHERE = -1 };
+enum {
+    NOBODY_RUNS = -1,
+    NOWHERE = -1,
+    CPUS_MOST = 64, /* sets of processors are the bits of one word */
+};
+
+/* What the tool chooses, before its threads run, and what it wants to hear of; a function may be
+ * NULL. */
+struct processor_settings {
+    Int cpus;
+    Int timeslice; /* blocks until a processor changes to its next thread */
+    /* The processor's current thread leaves it. Called by who holds the guard. */
+    void (*switches)(Int cpu);
+    /* The running thread has just got the baton. */
+    void (*resumes)(void);
+    /* Is there still a reason to favour this processor (baton_favour)? */
+    Bool (*is_favoured)(Int cpu);
+    /* System calls that are answered here are about to store to the program's memory. */
+    void (*stores)(Addr address, SizeT size);
+};
+
+extern struct processor_settings processor_settings;
 
 /* A thread of the host. What the core calls ThreadId comes and goes before and after this. */
 struct runner {
