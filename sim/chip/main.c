@@ -1,0 +1,184 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * mplace-chip: replays traces on a simulated machine. Behind `mplace simulate` and `mplace
+ * machines`.
+ */
+#include "chip/report.h"
+#include "chip/sweep.h"
+#include "chip/trace_source.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "usage: mplace-chip [OPTION]... TRACE...\n"
+    "       mplace-chip --keys [--machine FILE] [--set KEY=VALUE]...\n"
+    "\n"
+    "  --machine FILE         the machine (default: the machine flask16)\n"
+    "  --parts FOLDER         where memory.part finds its files (default: parts, beside FILE)\n"
+    "  --set KEY=VALUE        change one key of it\n"
+    "  --sweep KEY=V1,V2,...  a run for each value; with several, for each combination\n"
+    "  --check                check coherence after each event\n"
+    "  --json FILE            write the result as JSON, too\n"
+    "  --sharing FILE         write which lines moved between cores, and why, as JSON\n"
+    "  --keys                 print the machine, each key with its meaning and range\n"
+    "  --help                 this text\n"
+    "  --version              which version this is\n"
+    "\n"
+    "Exit status: 0 done, 1 a finding or a replay that cannot go on, 2 bad arguments, machine or "
+    "trace.\n";
+
+struct options {
+    struct machine machine;
+    struct sweep sweep;
+    struct run run;
+    const char *json, *sharing;
+    bool keys;
+};
+
+static int bad(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static int bad(const char *format, ...)
+{
+    va_list arguments;
+
+    fputs("mplace-chip: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    return RUN_BAD_INPUT;
+}
+
+static int set(struct machine *machine, char *text)
+{
+    char *equals = strchr(text, '='), problem[2048];
+
+    if (equals == NULL)
+        return bad("--set '%s': expected KEY=VALUE", text);
+    *equals = '\0';
+    if (!machine_set(machine, text, equals + 1, problem, sizeof problem))
+        return bad("%s", problem);
+    return 0;
+}
+
+/* 0: go on; else 1 + the exit status. */
+static int parse(struct options *options, int argc, char **argv)
+{
+    enum { MACHINE = 1, PARTS, SET, SWEEP, CHECK, JSON, SHARING, KEYS, HELP, VERSION };
+    static const struct option known[] = {
+        {"machine", required_argument, NULL, MACHINE},
+        {"parts", required_argument, NULL, PARTS},
+        {"set", required_argument, NULL, SET},
+        {"sweep", required_argument, NULL, SWEEP},
+        {"check", no_argument, NULL, CHECK},
+        {"json", required_argument, NULL, JSON},
+        {"sharing", required_argument, NULL, SHARING},
+        {"keys", no_argument, NULL, KEYS},
+        {"help", no_argument, NULL, HELP},
+        {"version", no_argument, NULL, VERSION},
+        {0},
+    };
+    char problem[2048];
+    int option;
+
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "+", known, NULL)) != -1) {
+        switch (option) {
+        case MACHINE:
+            if (!machine_read(&options->machine, optarg, problem, sizeof problem))
+                return 1 + bad("%s", problem);
+            break;
+        case PARTS:
+            machine_parts(&options->machine, optarg);
+            break;
+        case SET:
+            if (set(&options->machine, optarg) != 0)
+                return 1 + RUN_BAD_INPUT;
+            break;
+        case SWEEP:
+            if (!sweep_add(&options->sweep, optarg, problem, sizeof problem))
+                return 1 + bad("%s", problem);
+            break;
+        case CHECK:
+            options->run.check = true;
+            break;
+        case JSON:
+            options->json = optarg;
+            break;
+        case SHARING:
+            options->sharing = optarg;
+            break;
+        case KEYS:
+            options->keys = true;
+            break;
+        case HELP:
+            fputs(usage, stdout);
+            return 1;
+        case VERSION:
+            puts("mplace-chip (mplace) " MPLACE_VERSION);
+            return 1;
+        default:
+            return 1 + bad("'%s' is no option, or lacks its value (--help)", argv[optind - 1]);
+        }
+    }
+    if (options->sharing != NULL && options->sweep.key_count > 0)
+        return 1 + bad("--sharing and --sweep do not go together");
+    if (options->sharing != NULL && options->machine.block > SHARING_BLOCK_MOST)
+        return 1 + bad("--sharing: block = %u: blocks of up to %d bytes can be looked into",
+                       options->machine.block, SHARING_BLOCK_MOST);
+    if (options->sweep.key_count == 0 && !machine_check(&options->machine, problem, sizeof problem))
+        return 1 + bad("%s", problem);
+    return 0;
+}
+
+static void report(const struct cores *cores, void *context)
+{
+    FILE *json = context;
+
+    report_text(cores, stdout);
+    if (json == NULL)
+        return;
+    report_json(cores, json, 0);
+    fputc('\n', json);
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {0};
+    struct run *run = &options.run;
+    FILE *json = NULL;
+    int status;
+
+    machine_defaults(&options.machine);
+    status = parse(&options, argc, argv);
+    if (status != 0)
+        return status - 1;
+    if (options.keys) {
+        machine_print(&options.machine, stdout);
+        return 0;
+    }
+    if (optind == argc)
+        return bad("which trace? (--help)");
+    run->machine = &options.machine;
+    run->paths = argv + optind;
+    run->path_count = (size_t)(argc - optind);
+    run->progress = isatty(STDERR_FILENO) == 1;
+    if (run->progress && options.sweep.key_count == 0)
+        run->accesses = trace_sources_accesses(run->paths, run->path_count);
+    if (options.json != NULL && (json = fopen(options.json, "we")) == NULL)
+        return bad("%s: %s", options.json, strerror(errno));
+    if (options.sharing != NULL && (run->sharing = fopen(options.sharing, "we")) == NULL)
+        return bad("%s: %s", options.sharing, strerror(errno));
+    status = options.sweep.key_count > 0 ? sweep_run(&options.sweep, run, stdout, json)
+                                         : run_once(run, report, json);
+    if (json != NULL && fclose(json) != 0)
+        return bad("%s: %s", options.json, strerror(errno));
+    if (run->sharing != NULL && fclose(run->sharing) != 0)
+        return bad("%s: %s", options.sharing, strerror(errno));
+    return status;
+}
