@@ -5,7 +5,7 @@ from doctor import figures, picture, wording
 from doctor.markup import escaped, paragraph
 from doctor.style import STYLE
 from doctor.wording import grouped, percent, plural
-from style import scrolled
+from style import opening, scrolled
 
 # What the pictures fill the part of a bar with that is above the ways.
 HATCH = (
@@ -21,13 +21,7 @@ SIZE_COLUMNS = ("misses", "to be saved", "hot", "sets", "in the fullest")
 def _head(findings):
     title = escaped(findings.title)
     own, other = findings.own, findings.other
-    yield "<!DOCTYPE html>"
-    yield (
-        '<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    )
-    yield f"<title>mplace doctor: {title}</title>"
-    yield f"{STYLE}</head><body>"
+    yield from opening(f"mplace doctor: {title}", STYLE)
     yield HATCH
     yield f"<h1>{title}</h1>"
     yield f'<p class="soft">{escaped(wording.modelled(own, "×"))}</p>'

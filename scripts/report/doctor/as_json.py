@@ -7,7 +7,7 @@ import re
 from doctor.figures import verdict
 
 
-def _text(text):
+def plain_text(text):
     """The text without control characters, and without bytes that are no UTF-8."""
     valid = text.encode("utf-8", "surrogateescape").decode("utf-8", "ignore")
     return re.sub("[\x01-\x1f]", " ", valid)
@@ -24,7 +24,7 @@ def _counts(counts):
 
 
 def _place(place):
-    return {"at": _text(place.at), "called_from": _text(place.called_from)}
+    return {"at": plain_text(place.at), "called_from": plain_text(place.called_from)}
 
 
 def _tally(tally):
@@ -46,7 +46,7 @@ def _tally(tally):
 def _filler(filler):
     if not filler.place.at:
         return {"lines": filler.lines}
-    return {"lines": filler.lines, "size": filler.size, "at": _text(filler.place.at)}
+    return {"lines": filler.lines, "size": filler.size, "at": plain_text(filler.place.at)}
 
 
 def _section(place, section):
@@ -80,7 +80,7 @@ def page(findings):
     """The page: a line of JSON."""
     own, other = findings.own, findings.other
     document = {
-        "program": _text(findings.title),
+        "program": plain_text(findings.title),
         "modelled": True,
         "l1d": {
             "sets": own.geometry.sets,

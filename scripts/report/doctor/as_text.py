@@ -11,7 +11,7 @@ from doctor.wording import grouped, percent, plural
 COLUMNS = 100
 
 
-def _wrapped(text, indent=0):
+def wrapped(text, indent=0):
     """The text in lines of at most 100 columns, indented, parted at blanks only."""
     return textwrap.fill(
         re.sub(" +", " ", text),
@@ -26,11 +26,11 @@ def _wrapped(text, indent=0):
 def _listed(number, title, place, details):
     """An item of a numbered list: a place, then what is known of it."""
     yield ""
-    yield _wrapped(f"{number}. {title}", 2)
+    yield wrapped(f"{number}. {title}", 2)
     if place.called_from:
-        yield _wrapped(f"called from {place.called_from}", 7)
+        yield wrapped(f"called from {place.called_from}", 7)
     for detail in details:
-        yield _wrapped(detail, 5)
+        yield wrapped(detail, 5)
 
 
 def _site_details(own, other, place):
@@ -62,10 +62,10 @@ def _sites(findings):
         yield from _listed(number, title, place, _site_details(own, findings.other, place))
     if not findings.sites:
         yield ""
-        yield _wrapped(wording.NO_SITE, 2)
+        yield wrapped(wording.NO_SITE, 2)
         if place := findings.busiest_site:
             tally = own.sites[place]
-            yield _wrapped(
+            yield wrapped(
                 f"Those most visited are of {wording.size_range(tally)} B, allocated by {place.at}:"
                 f" {wording.spread(tally, own.geometry)}.",
                 2,
@@ -111,7 +111,7 @@ def _sections(findings):
     yield ""
     yield "Critical sections"
     yield ""
-    yield _wrapped(wording.all_sections(findings.own), 2)
+    yield wrapped(wording.all_sections(findings.own), 2)
     for number, place in enumerate(findings.sections, 1):
         details = _section_details(findings.own, findings.other, place)
         yield from _listed(number, f"locked by {place.at}", place, details)
@@ -120,17 +120,17 @@ def _sections(findings):
 def _paragraphs(findings):
     own, other = findings.own, findings.other
     yield f"mplace doctor: {findings.title}"
-    yield _wrapped(wording.modelled(own, "x"))
+    yield wrapped(wording.modelled(own, "x"))
     yield ""
-    yield _wrapped(wording.verdict(own))
+    yield wrapped(wording.verdict(own))
     if other:
-        yield _wrapped(wording.comparison(own, other))
+        yield wrapped(wording.comparison(own, other))
     yield from _sites(findings)
     yield from _sizes(findings)
     yield from _sections(findings)
     yield ""
-    yield _wrapped(wording.elsewhere(own))
-    yield _wrapped(
+    yield wrapped(wording.elsewhere(own))
+    yield wrapped(
         "A visit is an access to another line than the thread's last; a block is hot if its first"
         f" line is visited twice within {grouped(own.window)} visits; the sets are those of the"
         " worst such stretch. docs/doctor.md tells how to read this page."

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+mplace_report_tests(sharing_figures
+    lines_of_one_allocation_site_are_one_finding
+    a_line_is_told_by_the_reason_that_costs_most
+    what_only_came_once_is_no_finding
+    bytes_are_counted_from_the_beginning_of_the_only_block
+    of_blocks_side_by_side_each_use_names_its_block
+    blocks_that_nobody_accessed_are_not_blamed
+    code_of_the_standard_library_allocates_for_its_caller
+    a_lock_alone_is_not_called_a_lock_with_data
+    a_lock_that_begins_in_the_line_before_is_no_data
+    without_a_block_lines_are_told_apart_by_code_and_locks_by_address
+    what_costs_less_than_a_thousandth_is_not_told_on_the_page)
