@@ -10,6 +10,7 @@
 #include "avltree/avl_verify.h"
 #include "harness/pages.h"
 #include "harness/random.h"
+#include "mplace_trace.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -254,6 +255,7 @@ static void release_nodes(void)
 static void run_interval(const struct workload_plan *plan, struct interval *interval)
 {
     pthread_barrier_wait(&shared.start);
+    mplace_trace_begin();
     interval_begin(interval);
     pthread_barrier_wait(&shared.start);
     if (plan->seconds != 0) {
@@ -265,6 +267,7 @@ static void run_interval(const struct workload_plan *plan, struct interval *inte
     }
     pthread_barrier_wait(&shared.finish);
     interval_end(interval);
+    mplace_trace_end();
 }
 
 struct content {

@@ -8,6 +8,7 @@
 
 #include "content.h"
 #include "harness/pages.h"
+#include "mplace_trace.h"
 #include "watch.h"
 
 #include <pthread.h>
@@ -53,13 +54,21 @@ static void *work(void *argument)
 
     if (workload->begin != NULL)
         workload->begin(member->job, member->number);
-    if (member->number == 0)
+    /* All are at a barrier while one marks the trace: what lies in between is the same work in each
+     * replay. */
+    workload_gather(member->job);
+    if (member->number == 0) {
+        mplace_trace_begin();
         job_start = now();
+    }
     pthread_barrier_wait(&barrier);
     member->start = now();
     workload->run(member->job, member->number);
     member->stop = now();
     pthread_barrier_wait(&barrier);
+    if (member->number == 0)
+        mplace_trace_end();
+    workload_gather(member->job);
     if (workload->end != NULL)
         workload->end(member->job, member->number);
     return NULL;
