@@ -1,0 +1,344 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * See allocator.h.
+ */
+#include "bank_malloc/api/allocator.h"
+
+#include "bank_malloc/memory/kept.h"
+#include "bank_malloc/memory/together.h"
+#include "base/current_cpu.h"
+#include "base/report.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+struct bank_settings bank_settings;
+
+static struct bank_lock start_lock;
+static atomic_bool is_started; /* the acquire pairs with the release behind all that start writes */
+static pthread_key_t key;      /* its destructor tells that a thread ends */
+static bool has_key;
+
+/* A thread ends. What it allocates later, in other destructors, gets a heap again. */
+static void leave_heap(void *heap)
+{
+    heap_of_thread = NULL;
+    heap_abandon(heap);
+}
+
+static uint64_t pool_limit(void)
+{
+    if (bank_settings.pool != 0)
+        return bank_settings.pool;
+    /* Without banks nothing is locked, and addresses cost nothing; locked memory is others' loss.
+     */
+    return arena.frames.knowledge == FRAMES_UNKNOWN ? bank_machine_memory() * 2
+                                                    : bank_machine_memory() / 4;
+}
+
+/* Where addresses are limited the pool is smaller. */
+static bool start_arena(const struct frames *frames)
+{
+    uint64_t bytes;
+
+    arena.frames = *frames;
+    for (bytes = pool_limit(); bytes >= HUGE_PAGE_BYTES; bytes /= 2) {
+        if (arena_start(frames, bytes))
+            return true;
+        if (frames->knowledge == FRAMES_RELATIVE)
+            return false;
+    }
+    return false;
+}
+
+static void start_memory(void)
+{
+    struct frames frames;
+
+    frames_start_unknown(&frames);
+    if (bank_settings.has_map)
+        frames_start(&frames, &bank_settings.map, bank_settings.is_simulated);
+    if (start_arena(&frames))
+        return;
+    if (frames.knowledge == FRAMES_RELATIVE)
+        report_line("mplace: libbank_malloc.so: the kernel tells no frame numbers (they need "
+                    "CAP_SYS_ADMIN) and gives no huge pages: memory is allocated without regard to "
+                    "banks");
+    frames_start_unknown(&frames);
+    (void)start_arena(&frames);
+}
+
+static void start_colours(void)
+{
+    const char *text = bank_settings.colours;
+    bool are_nodes = arena.frames.map.nodes;
+
+    /* Without banks there is one colour, whatever was asked for; a line has said so. */
+    if (arena.frames.knowledge == FRAMES_UNKNOWN)
+        text = NULL;
+    if (!colours_start(text, arena.frames.controllers, arena.frames.banks, are_nodes))
+        report_line("mplace: BANK_COLOURS=%s is not allowed (near, cpu, thread, or "
+                    "CONTROLLER:BANKS;CONTROLLER:BANKS... of controllers 0 to %u and banks 0 to "
+                    "%u); using near",
+                    text, arena.frames.controllers - 1, arena.frames.banks - 1);
+    if (bank_settings.near != NULL && !colours_set_near(bank_settings.near))
+        report_line("mplace: BANK_NEAR=%s is not allowed (lists of CPUs as 0-3,8 with a slash "
+                    "between controllers, each CPU once); using the default",
+                    bank_settings.near);
+}
+
+static void take_pool(void)
+{
+    uint32_t chunks = (uint32_t)(bank_settings.pool >> arena.shift);
+
+    if (bank_settings.pool != 0 && arena.base != NULL && arena_grow(chunks) < chunks)
+        report_line("mplace: BANK_POOL: the kernel gave only %luM",
+                    (uint64_t)arena.owned << arena.shift >> 20);
+}
+
+void bank_start(void)
+{
+    int saved_errno = errno;
+
+    if (atomic_load_explicit(&is_started, memory_order_acquire))
+        return;
+    bank_lock(&start_lock);
+    if (!is_started) {
+        bank_settings_read(&bank_settings);
+        heap_modes = bank_settings.modes;
+        heap_follows = bank_settings.follows;
+        supply_sweep = heap_sweep;
+        start_memory();
+        if (arena.base != NULL) {
+            together_start();
+            size_classes_start(arena.shift);
+        }
+        start_colours();
+        take_pool();
+        has_key = pthread_key_create(&key, leave_heap) == 0;
+        atomic_store_explicit(&is_started, true, memory_order_release);
+    }
+    bank_unlock(&start_lock);
+    errno = saved_errno;
+}
+
+/* The thread leaves the heap that it had, if any, for this one. */
+static void enter_heap(struct heap *heap)
+{
+    struct heap *before = has_key ? pthread_getspecific(key) : NULL;
+
+    heap_of_thread = heap;
+    if (has_key)
+        (void)pthread_setspecific(key, heap); /* may allocate, and finds the heap */
+    if (before != NULL)
+        heap_abandon(before);
+}
+
+/* The thread's heap; NULL: out of memory. */
+static struct heap *heap_for_thread(void)
+{
+    struct heap *heap = heap_of_thread;
+
+    if (heap != NULL)
+        return heap;
+    bank_start();
+    if (arena.base == NULL)
+        return NULL;
+    arena_lock();
+    struct colour_set set = colours_of_new_thread(current_cpu());
+    arena_unlock();
+    heap = heap_adopt(set);
+    if (heap != NULL)
+        enter_heap(heap);
+    return heap;
+}
+
+bool bank_set_thread_colours(struct colour_set set)
+{
+    struct heap *heap = set.count != 0 ? heap_adopt(set) : NULL;
+
+    if (heap != NULL)
+        enter_heap(heap);
+    return heap != NULL;
+}
+
+/* Bytes in whole chunks; 0 for a sum that no chunks hold. */
+static size_t chunks_of(size_t bytes)
+{
+    size_t chunk = (size_t)1 << arena.shift;
+
+    return bytes > SIZE_MAX - chunk ? 0 : bytes == 0 ? 1 : (bytes + chunk - 1) >> arena.shift;
+}
+
+static void *allocate_chunks(struct colour_set set, uint32_t *turn, size_t bytes, size_t alignment,
+                             unsigned modes)
+{
+    size_t chunks = chunks_of(bytes), alignment_chunks = alignment >> arena.shift;
+    void *block;
+
+    if (chunks == 0)
+        return NULL;
+    arena_lock();
+    block = supply_block(set, turn, chunks, alignment_chunks != 0 ? alignment_chunks : 1, modes);
+    arena_unlock();
+    return block;
+}
+
+void *bank_allocate_slowly(size_t bytes)
+{
+    struct heap *heap = heap_for_thread();
+
+    if (heap == NULL)
+        return NULL;
+    if (bytes <= size_classes.longest)
+        return heap_take(heap, size_class_of(bytes));
+    heap_follow(heap);
+    return allocate_chunks(heap->set, &heap->turn, bytes, 1, heap_modes);
+}
+
+void *bank_allocate_zeroed(size_t bytes)
+{
+    void *block = bank_allocate(bytes);
+
+    return block != NULL ? memset(block, 0, bytes) : NULL;
+}
+
+void *bank_allocate_aligned(size_t alignment, size_t bytes)
+{
+    struct heap *heap = heap_for_thread();
+    size_t least = bytes > alignment ? bytes : alignment;
+
+    if (heap == NULL)
+        return NULL;
+    if (alignment <= BLOCK_ALIGNMENT)
+        return bank_allocate(bytes);
+    if (least <= size_classes.longest) /* a block of a power of two lies at a multiple of it */
+        return bank_allocate((size_t)1 << (64 - __builtin_clzl(least - 1)));
+    return allocate_chunks(heap->set, &heap->turn, bytes, alignment, heap_modes);
+}
+
+void *bank_allocate_from(uint32_t controller, uint32_t bank, size_t bytes, unsigned modes)
+{
+    uint16_t colour = (uint16_t)pool_colour(&arena.pool, controller, bank);
+    uint32_t turn = 0;
+
+    arena_lock();
+    struct colour_set set = colours_intern(&colour, 1);
+    arena_unlock();
+    return allocate_chunks(set, &turn, bytes, 1, modes);
+}
+
+/* The slab that a block is in; NULL: it has chunks of its own, or is none. */
+static struct chunk *slab_of(const void *block)
+{
+    size_t chunk = arena_find(block);
+
+    if (chunk >= arena.capacity || arena_chunk((uint32_t)chunk)->kind != CHUNK_SLAB)
+        return NULL;
+    return arena_chunk((uint32_t)chunk);
+}
+
+size_t bank_usable(const void *block)
+{
+    const struct chunk *slab = slab_of(block);
+
+    if (slab != NULL) {
+        (void)slab_index(slab, block);
+        return slab->size;
+    }
+    uint32_t length = supply_length(block);
+    if (length == 0)
+        heap_misuse(block, "is no block");
+    return (size_t)length << arena.shift;
+}
+
+void bank_free_slowly(void *block)
+{
+    int saved_errno = errno;
+
+    arena_lock();
+    if (supply_length(block) == 0)
+        heap_misuse(block, "is no block");
+    supply_give_back(block);
+    arena_unlock();
+    errno = saved_errno;
+}
+
+/* A block stays if the request fits and does not leave more than half of it unused. */
+void *bank_reallocate(void *block, size_t bytes)
+{
+    size_t usable = bank_usable(block);
+
+    if (bytes <= usable && (bytes >= usable / 2 || usable == BLOCK_ALIGNMENT))
+        return block;
+    void *moved = bank_allocate(bytes);
+    if (moved == NULL)
+        return bytes <= usable ? block : NULL;
+    memcpy(moved, block, usable < bytes ? usable : bytes);
+    bank_release(block);
+    return moved;
+}
+
+/* The chunk whose pages are at that address and in use; POOL_NONE: there is none. */
+static uint32_t chunk_at(const void *address)
+{
+    size_t chunk = arena_find(address), unit = together_find(address);
+
+    if (arena.base == NULL)
+        return POOL_NONE;
+    if (chunk < arena.capacity) {
+        uint8_t kind = arena_chunk((uint32_t)chunk)->kind;
+
+        return kind == CHUNK_UNUSED || kind == CHUNK_MOVED ? (uint32_t)POOL_NONE : (uint32_t)chunk;
+    }
+    if (unit >= together.count || runs_is_free(&together.runs, (uint32_t)unit))
+        return POOL_NONE;
+    return together.units[unit].chunk;
+}
+
+bool bank_has_memory(const void *address)
+{
+    return chunk_at(address) != POOL_NONE;
+}
+
+uint16_t bank_colour_of(const void *address)
+{
+    uint32_t chunk = chunk_at(address);
+
+    if (chunk == POOL_NONE || arena.frames.knowledge == FRAMES_UNKNOWN ||
+        arena_chunk(chunk)->is_inherited || !arena_is_colour(arena.pool.colour[chunk]))
+        return FRAMES_NO_COLOUR;
+    return arena.pool.colour[chunk];
+}
+
+/* --- fork: no thread is at work in the pool while it is copied --- */
+
+static void before_fork(void)
+{
+    bank_start();
+    arena_lock();
+}
+
+static void after_fork_in_parent(void)
+{
+    arena_unlock();
+}
+
+static void after_fork_in_child(void)
+{
+    if (arena.base != NULL)
+        (void)arena_start_child();
+    kept_start_child();
+    heap_start_child();
+    if (has_key)
+        (void)pthread_setspecific(key, NULL);
+    memset(supply_counts, 0, sizeof supply_counts);
+    arena_unlock();
+}
+
+void bank_register_fork(void)
+{
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}

@@ -1,0 +1,111 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * A thread's heap: for each size class a current slab, a chunk cut into blocks, and those with free
+ * blocks besides. The owner takes and gives blocks without a lock or an atomic instruction. Another
+ * thread that frees a block sets its bit in the slab's second half of bits and, unless that was
+ * done, pushes the slab on the owner's stack of notified slabs.
+ *
+ * A heap has one set of colours for ever. When its thread ends, or gets other colours, a thread
+ * that begins with this set takes it over with all that is in it: so a slab never changes its
+ * owner.
+ */
+#ifndef MPLACE_BANK_HEAP_H
+#define MPLACE_BANK_HEAP_H
+
+#include "bank_malloc/heap/size_class.h"
+#include "bank_malloc/heap/supply.h"
+
+struct heap {
+    struct colour_set set;
+    uint32_t turn;
+    uint32_t elsewhere; /* refills in a row on a CPU with other colours */
+    struct heap *next;  /* of all heaps */
+    bool is_orphan;     /* no thread has it */
+    _Atomic(struct chunk *) notified;
+    struct chunk *current[CLASSES_MOST]; /* never NULL: see no_slab */
+    struct chunk *partial[CLASSES_MOST];
+};
+
+/* This thread's; NULL: it has none yet. Initial-exec: no allocation at first use. */
+extern _Thread_local struct heap *heap_of_thread __attribute__((tls_model("initial-exec")));
+
+extern unsigned heap_modes; /* BANK_MODE */
+extern bool heap_follows;   /* BANK_FOLLOW */
+
+/* Takes over an orphan with these colours, or makes one; NULL: out of memory. Takes arena.lock. */
+struct heap *heap_adopt(struct colour_set set);
+
+/* The thread leaves it: what is free goes back to the pool. Takes arena.lock. */
+void heap_abandon(struct heap *heap);
+
+/*
+ * BANK_FOLLOW=1: the thread is about to take chunks. If it was on CPUs with other colours than the
+ * heap's eight times in a row, it is taken to have moved for good: heap_of_thread becomes NULL, so
+ * that its next allocation finds it a heap for where it is.
+ */
+void heap_follow(struct heap *heap);
+
+/* Looks for blocks that other threads freed in heaps without a thread. Caller holds arena.lock. */
+void heap_sweep(void);
+
+/* In the child of a fork: there is no heap. What the parent's threads were doing with theirs when
+   it forked is not known; from their slabs nothing is taken, and each goes with its last block. */
+void heap_start_child(void);
+
+/* When the current slab of the class has no block where the owner looked; NULL: out of memory. */
+void *heap_refill(struct heap *heap, unsigned class);
+
+/* The slow part of the two below: the slab was full, or is empty now. */
+void heap_record_free(struct heap *heap, struct chunk *slab);
+void heap_free_remote(struct chunk *slab, uint32_t index);
+
+/* Ends the process with one line that names the address. */
+_Noreturn void heap_misuse(const void *block, const char *what);
+
+static inline void *heap_take(struct heap *heap, unsigned class)
+{
+    struct chunk *slab = heap->current[class];
+    uint64_t free_blocks = slab->bits[slab->word];
+
+    if (__builtin_expect(free_blocks == 0, 0))
+        return heap_refill(heap, class);
+    slab->bits[slab->word] = free_blocks & (free_blocks - 1);
+    slab->used++;
+    return slab->base +
+           (size_t)(slab->word * 64u + (unsigned)__builtin_ctzll(free_blocks)) * slab->size;
+}
+
+/* Which block of the slab begins there; the process ends if none does. */
+static inline uint32_t slab_index(const struct chunk *slab, const void *block)
+{
+    uint64_t offset = (uint64_t)((const char *)block - slab->base);
+    uint32_t index = (uint32_t)(offset * slab->reciprocal >> 32);
+
+    if (__builtin_expect(index * slab->size != offset || index >= slab->blocks, 0))
+        heap_misuse(block, "is not the beginning of a block");
+    return index;
+}
+
+/* heap: of this thread, or NULL. */
+static inline void heap_give(struct heap *heap, struct chunk *slab, const void *block)
+{
+    uint32_t index = slab_index(slab, block);
+
+    if (__builtin_expect(
+            atomic_load_explicit(&slab->owner, memory_order_relaxed) != heap || heap == NULL, 0)) {
+        heap_free_remote(slab, index);
+        return;
+    }
+    uint64_t *word = &slab->bits[index / 64], bit = (uint64_t)1 << index % 64;
+    if (__builtin_expect((*word & bit) != 0, 0))
+        heap_misuse(block, "is free already");
+    *word |= bit;
+    if (__builtin_expect(slab->used == slab->blocks || slab->used == 1, 0)) {
+        heap_record_free(heap, slab);
+        return;
+    }
+    slab->used--;
+}
+
+#endif

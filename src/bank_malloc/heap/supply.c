@@ -1,0 +1,271 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * See supply.h.
+ */
+#include "bank_malloc/heap/supply.h"
+
+#include "bank_malloc/memory/kept.h"
+#include "bank_malloc/memory/together.h"
+
+struct supply_counts supply_counts[POOL_COLOURS_MOST];
+void (*supply_sweep)(void);
+
+enum { GROWTH_LEAST = HUGE_PAGE_BYTES };
+
+static uint32_t all_colours(void)
+{
+    return arena.frames.controllers * arena.frames.banks;
+}
+
+/* What is wanted, and how it can be had. */
+struct wanted {
+    struct colour_set set;
+    uint32_t turn;              /* which of the set's colours is asked first */
+    uint32_t chunks, alignment; /* both in chunks */
+    unsigned modes;
+    bool can_gather; /* chunks of a bank can be made a block, wherever they are */
+};
+
+static struct wanted wanted_of(struct colour_set set, uint32_t turn, uint32_t chunks,
+                               uint32_t alignment, unsigned modes)
+{
+    bool is_one_colour = all_colours() == 1;
+
+    return (struct wanted){
+        .set = set,
+        .turn = turn,
+        .chunks = chunks,
+        .alignment = alignment,
+        .modes = is_one_colour ? POOL_SPLIT : modes, /* any run is of the only colour */
+        .can_gather = (chunks == 1 && alignment == 1) ||
+                      (!is_one_colour && together_can(chunks + alignment - 1)),
+    };
+}
+
+/* Algorithm 1 up to its last step. */
+static struct pool_block gather(const struct wanted *wanted, uint32_t turn, unsigned modes)
+{
+    uint32_t colour = wanted->set.colour[turn % wanted->set.count];
+    struct pool_request request = {
+        .controller = colour / arena.frames.banks,
+        .bank = colour % arena.frames.banks,
+        .chunks = wanted->chunks,
+        .modes = modes & ~(unsigned)POOL_SPLIT,
+        .is_movable = true,
+    };
+
+    return pool_take(&arena.pool, &request);
+}
+
+/* Its last step: a run, and what its alignment may cost. */
+static struct pool_block take_run(const struct wanted *wanted)
+{
+    struct pool_request request = {
+        .chunks = wanted->chunks + wanted->alignment - 1,
+        .modes = POOL_SPLIT,
+    };
+
+    return pool_take(&arena.pool, &request);
+}
+
+/* Of the set's colours the first that has the block, from turn on. */
+static struct pool_block gather_own(const struct wanted *wanted)
+{
+    struct pool_block block = {.source = POOL_FULL, .first = POOL_NONE};
+
+    for (uint32_t i = 0; i < wanted->set.count && block.source == POOL_FULL; i++)
+        block = gather(wanted, wanted->turn + i, 0);
+    return block;
+}
+
+/* More memory, by half of what there is, so that asking costs little; false: there is none. */
+static bool grow(uint64_t wanted)
+{
+    uint64_t step = arena.owned / 2, least = GROWTH_LEAST >> arena.shift, room = arena_room();
+
+    if (step < least)
+        step = least;
+    if (step < wanted)
+        step = wanted;
+    return room != 0 && arena_grow((uint32_t)(step < room ? step : room)) != 0;
+}
+
+/* Colours of which new memory had none: the machine may have no such memory, or none left. */
+static bool is_barren[POOL_COLOURS_MOST];
+
+static uint64_t owned_of(struct colour_set set)
+{
+    uint64_t owned = 0;
+
+    for (uint32_t i = 0; i < set.count; i++)
+        owned += arena.pool.bank[set.colour[i]].owned;
+    return owned;
+}
+
+/* More memory of the set's colours; false: there was none in what the kernel gave. */
+static bool grow_own(const struct wanted *wanted)
+{
+    uint64_t before = owned_of(wanted->set);
+    uint64_t all = (uint64_t)wanted->chunks * all_colours() / wanted->set.count;
+
+    if (is_barren[wanted->set.colour[0]] || !grow(all))
+        return false;
+    if (owned_of(wanted->set) > before)
+        return true;
+    is_barren[wanted->set.colour[0]] = true;
+    return false;
+}
+
+static struct pool_block find_gathered(const struct wanted *wanted)
+{
+    struct pool_block block = gather_own(wanted);
+
+    if (block.source == POOL_FULL && kept_shed())
+        block = gather_own(wanted);
+    while (block.source == POOL_FULL && grow_own(wanted))
+        block = gather_own(wanted);
+    if (block.source == POOL_FULL && supply_sweep != NULL) {
+        supply_sweep();
+        block = gather_own(wanted);
+    }
+    return block.source == POOL_FULL ? gather(wanted, wanted->turn, wanted->modes) : block;
+}
+
+static struct pool_block find_run(const struct wanted *wanted)
+{
+    struct pool_block block = take_run(wanted);
+
+    while (block.source == POOL_FULL && grow((uint64_t)wanted->chunks + wanted->alignment))
+        block = take_run(wanted);
+    if (block.source == POOL_FULL && supply_sweep != NULL) {
+        supply_sweep();
+        block = take_run(wanted);
+    }
+    if (block.source != POOL_FULL)
+        block.source = POOL_FROM_RUN; /* a run of one chunk may have come from a bank's list */
+    return block;
+}
+
+static struct pool_block find(const struct wanted *wanted)
+{
+    struct pool_block block = {.source = POOL_FULL, .first = POOL_NONE};
+
+    if (wanted->can_gather)
+        block = find_gathered(wanted);
+    if (block.source == POOL_FULL && (wanted->modes & POOL_SPLIT) != 0)
+        block = find_run(wanted);
+    return block;
+}
+
+static void count(const struct wanted *wanted, enum pool_source source)
+{
+    if (all_colours() == 1 && source == POOL_FROM_RUN)
+        source = POOL_FROM_BANK;
+    supply_counts[wanted->set.colour[wanted->turn % wanted->set.count]].by_source[source]++;
+}
+
+uint32_t supply_chunk(struct colour_set set, uint32_t *turn, unsigned modes)
+{
+    struct wanted wanted = wanted_of(set, (*turn)++, 1, 1, modes);
+    struct pool_block block = find(&wanted);
+
+    count(&wanted, block.source);
+    return block.first;
+}
+
+/* The run's chunks become a block in its place, without those that only served its alignment. */
+static char *use_run(uint32_t first, uint32_t chunks, uint32_t alignment)
+{
+    uint32_t taken = chunks + alignment - 1;
+    size_t place = (uintptr_t)arena_address(first) >> arena.shift;
+    uint32_t skip = (uint32_t)(-place & (alignment - 1));
+
+    for (uint32_t i = 0; i < taken; i++) {
+        if (i < skip || i >= skip + chunks)
+            arena_release(first + i);
+        else
+            arena_chunk(first + i)->kind = i == skip ? CHUNK_BLOCK : CHUNK_INSIDE;
+    }
+    arena_chunk(first + skip)->length = chunks;
+    return arena_address(first + skip);
+}
+
+/* The address of a found block; NULL: the kernel moves nothing more. */
+static char *use(const struct wanted *wanted, struct pool_block block)
+{
+    if (block.source == POOL_FROM_RUN || (wanted->chunks == 1 && wanted->alignment == 1))
+        return use_run(block.first, wanted->chunks, wanted->alignment);
+    return together_make(block.first, wanted->chunks, wanted->alignment);
+}
+
+/* One that was freed; NULL: there is none of the set's colours. */
+static char *use_kept(const struct wanted *wanted)
+{
+    char *address = NULL;
+
+    if (wanted->chunks == 1 || wanted->alignment != 1)
+        return NULL;
+    for (uint32_t i = 0; i < wanted->set.count && address == NULL; i++)
+        address =
+            kept_take(wanted->set.colour[(wanted->turn + i) % wanted->set.count], wanted->chunks);
+    return address;
+}
+
+/* Lengths of which kept blocks are found again: eight from one power of two to the next. */
+static size_t rounded_length(size_t chunks)
+{
+    size_t step = chunks < 16 ? 1 : (size_t)1 << (60 - __builtin_clzl(chunks));
+
+    return (chunks + step - 1) & ~(step - 1);
+}
+
+char *supply_block(struct colour_set set, uint32_t *turn, size_t chunks, size_t alignment,
+                   unsigned modes)
+{
+    if (chunks > arena.capacity || alignment > arena.capacity - chunks + 1)
+        return NULL;
+    if (all_colours() > 1 && rounded_length(chunks) < together.pieces_most)
+        chunks = rounded_length(chunks);
+    struct wanted wanted = wanted_of(set, (*turn)++, (uint32_t)chunks, (uint32_t)alignment, modes);
+    char *address = use_kept(&wanted);
+    if (address != NULL) {
+        count(&wanted, POOL_FROM_BANK);
+        return address;
+    }
+    struct pool_block block = find(&wanted);
+    address = block.source != POOL_FULL ? use(&wanted, block) : NULL;
+    if (address == NULL && block.source != POOL_FULL) {
+        wanted.can_gather = false;
+        block = find(&wanted);
+        address = block.source != POOL_FULL ? use(&wanted, block) : NULL;
+    }
+    count(&wanted, block.source);
+    return address;
+}
+
+uint32_t supply_length(const void *block)
+{
+    size_t chunk = arena_find(block), unit = together_find(block);
+
+    if (((uintptr_t)block & (((size_t)1 << arena.shift) - 1)) != 0)
+        return 0;
+    if (chunk < arena.capacity)
+        return arena_chunk((uint32_t)chunk)->kind == CHUNK_BLOCK
+                   ? arena_chunk((uint32_t)chunk)->length
+                   : 0;
+    return unit < together.count ? together.units[unit].length : 0;
+}
+
+void supply_give_back(void *block)
+{
+    uint32_t length = supply_length(block);
+    size_t chunk = arena_find(block);
+
+    if (chunk >= arena.capacity) {
+        kept_put((uint32_t)together_find(block));
+        return;
+    }
+    for (uint32_t i = 0; i < length; i++)
+        arena_release((uint32_t)chunk + i);
+}

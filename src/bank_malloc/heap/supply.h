@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Chunks for a thread: of its own banks if the pool has such or can get them, else by the modes.
+ * And the counts of where they came from.
+ *
+ * Every function is called with arena.lock held.
+ */
+#ifndef MPLACE_BANK_SUPPLY_H
+#define MPLACE_BANK_SUPPLY_H
+
+#include "bank_malloc/heap/colours.h"
+#include "bank_malloc/memory/arena.h"
+
+/* Requests for each colour, by where their chunks came from. */
+struct supply_counts {
+    uint64_t by_source[POOL_FROM_RUN + 1]; /* enum pool_source; POOL_FULL: refused */
+};
+
+/* Indexed by colour. */
+extern struct supply_counts supply_counts[POOL_COLOURS_MOST];
+
+/* Called when a bank is empty and the pool cannot grow: gives back what ended threads hold. */
+extern void (*supply_sweep)(void);
+
+/*
+ * A block of whole chunks that begins at a multiple of alignment chunks, a power of two; NULL:
+ * there is none. Which of the set's colours is asked first goes by *turn, which is changed. modes:
+ * as enum pool_mode.
+ */
+char *supply_block(struct colour_set set, uint32_t *turn, size_t chunks, size_t alignment,
+                   unsigned modes);
+
+/* One chunk in its place; POOL_NONE: there is none. */
+uint32_t supply_chunk(struct colour_set set, uint32_t *turn, unsigned modes);
+
+/* The chunks of a block; 0: no block begins there. */
+uint32_t supply_length(const void *block);
+
+/* Gives back a block that supply_length knows. */
+void supply_give_back(void *block);
+
+#endif

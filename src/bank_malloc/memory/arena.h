@@ -1,0 +1,149 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * The memory of the pool: a row of addresses, cut into chunks, that is populated, locked and asked
+ * for its frames piece by piece, and what each chunk is used for. The child of a fork starts anew:
+ * what is free gets pages of the child's own when it is needed; what is in use stays, copied on
+ * write, and is not used again before it has got such pages, too.
+ *
+ * Every function but the inline ones is called with arena.lock held.
+ */
+#ifndef MPLACE_BANK_ARENA_H
+#define MPLACE_BANK_ARENA_H
+
+#include "bank_malloc/memory/frames.h"
+#include "bank_malloc/memory/lock.h"
+#include "bank_malloc/pool/pool.h"
+
+#include <stdatomic.h>
+
+enum {
+    CHUNK_SHIFT_MOST = 16, /* a longer chunk of one bank is used as several */
+    BLOCK_ALIGNMENT = 16,  /* of every block; the shortest one */
+};
+
+enum chunk_kind {
+    CHUNK_UNUSED, /* free, or without memory */
+    CHUNK_SLAB,   /* cut into blocks of one size */
+    CHUNK_BLOCK,  /* the first of a block of whole chunks */
+    CHUNK_INSIDE, /* another one of these */
+    CHUNK_MOVED,  /* its frames are elsewhere: see together.h */
+};
+
+struct heap;
+
+/*
+ * What is known of a chunk, outside of it. The fields from owner to word are a slab's. Memory of
+ * this type is never given back, so that a late look at a chunk that is no slab any more does no
+ * harm.
+ */
+struct chunk {
+    _Atomic(struct heap *) owner;
+    struct chunk *next, *previous; /* in the owner's list of slabs with free blocks */
+    struct chunk *notified_next;
+    char *base;
+    union {
+        uint32_t size; /* of a block */
+        uint32_t unit; /* of a moved chunk: where its pages are, see together.h */
+    };
+    uint32_t reciprocal;   /* 2^32 / size, rounded up */
+    uint16_t used, blocks; /* blocks the owner knows to be in use; all */
+    uint16_t word;         /* of bits: where the owner looks for a free block first */
+    uint8_t class;
+    _Atomic uint8_t kind;    /* enum chunk_kind */
+    atomic_bool is_notified; /* it is in a heap's stack of notified slabs */
+    bool is_inherited;       /* from the parent of a fork */
+    uint32_t length; /* of a block, in chunks; of a moved chunk: whether its place is lost */
+    uint64_t bits[]; /* free blocks, as the owner knows them; then those freed by others */
+};
+
+struct arena {
+    struct bank_lock lock;
+    uint64_t signals; /* of the thread that has the lock: those that it had blocked before */
+    char *base;       /* NULL: the arena did not start */
+    unsigned shift;
+    uint32_t capacity, top; /* chunks; those from top on never had memory */
+    uint32_t words;         /* of either half of bits */
+    unsigned stride_shift;
+    char *chunks; /* records, 1 << stride_shift bytes each */
+    char *tables; /* of pool and unread */
+    struct frames frames;
+    struct pool pool;
+    struct bit_index unread; /* chunks without memory that may get some */
+    uint32_t owned;          /* chunks that have it */
+    uint32_t mixed;          /* those of them that are of no one bank */
+    uint32_t lost;           /* chunks whose addresses another mapping took */
+    uint32_t inherited; /* in use, from the parent of a fork: of no bank, and not in the pool */
+    bool is_locked;     /* in memory; false once that was refused */
+};
+
+extern struct arena arena;
+
+/*
+ * Reserves addresses for a pool of so many bytes, at least one chunk, and finds how long a chunk
+ * is. False: no addresses, or FRAMES_RELATIVE without huge pages; then it may be called again.
+ */
+bool arena_start(const struct frames *frames, size_t bytes);
+
+/* Gets memory for up to that many chunks more; returns how many it got, of whatever colours. */
+uint32_t arena_grow(uint32_t chunks);
+
+/* How many it may get more. */
+uint32_t arena_room(void);
+
+/* A chunk that was taken from the pool is not used any more: back to the pool; an inherited one
+   loses its pages. */
+void arena_release(uint32_t chunk);
+
+/* The same of one whose place another mapping took: it has no memory any more, and never will. */
+void arena_lose(uint32_t chunk);
+
+/* In the child of a fork: the pool is empty, and what is in use is inherited. False: no memory for
+   the tables; then the child goes on with the parent's pool, and nothing is known of its banks. */
+bool arena_start_child(void);
+
+/* Reads the frames of all chunks again; returns how many are not of their colour any more. Only if
+   frames are known. where(chunk) is the address at which its pages are now. */
+uint32_t arena_count_moved(const char *(*where)(uint32_t chunk));
+
+/*
+ * Handlers do not run in a thread that has the lock: one that forks, and whose child allocates,
+ * works as it does in glibc.
+ */
+void arena_lock(void);
+void arena_unlock(void);
+
+/* Whether that is a colour, and not memory of no one bank. */
+static inline bool arena_is_colour(uint16_t colour)
+{
+    return colour < arena.frames.controllers * arena.frames.banks;
+}
+
+static inline char *arena_address(uint32_t chunk)
+{
+    return arena.base + ((size_t)chunk << arena.shift);
+}
+
+static inline struct chunk *arena_chunk(uint32_t chunk)
+{
+    return (struct chunk *)(void *)(arena.chunks + ((size_t)chunk << arena.stride_shift));
+}
+
+static inline uint32_t arena_number(const struct chunk *chunk)
+{
+    return (uint32_t)((size_t)((const char *)chunk - arena.chunks) >> arena.stride_shift);
+}
+
+/* The chunk that the address is in; arena.capacity or more: it is not in the arena. */
+static inline size_t arena_find(const void *address)
+{
+    return ((uintptr_t)address - (uintptr_t)arena.base) >> arena.shift;
+}
+
+/* The second half of bits: blocks that other threads freed. */
+static inline _Atomic uint64_t *chunk_remote(struct chunk *chunk)
+{
+    return (_Atomic uint64_t *)(chunk->bits + arena.words);
+}
+
+#endif

@@ -1,0 +1,209 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * See together.h. mremap leaves a hole where the pages were, which is closed at once by a mapping
+ * without access. In between, another thread's mmap may take the place: then the chunk, once its
+ * block goes, has nowhere to go back to, and is given up.
+ */
+#include "bank_malloc/memory/together.h"
+
+#include "base/pages.h"
+
+#include <fcntl.h>
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000 /* Linux 4.17 */
+#endif
+
+struct together together;
+
+/* vm.max_map_count; the kernel's default if it does not say. */
+static uint32_t read_mappings_most(void)
+{
+    char text[16] = {0};
+    uint32_t number = 0;
+    int file =
+        (int)system_call(SYS_openat, AT_FDCWD, "/proc/sys/vm/max_map_count", O_RDONLY | O_CLOEXEC);
+
+    if (file >= 0) {
+        (void)system_call(SYS_read, file, text, sizeof text - 1);
+        system_call(SYS_close, file, NULL, 0);
+    }
+    for (const char *at = text; *at >= '0' && *at <= '9' && number < UINT32_MAX / 16; at++)
+        number = number * 10 + (uint32_t)(*at - '0');
+    return number != 0 ? number : 65530;
+}
+
+void together_start(void)
+{
+    enum { MAPPINGS_A_PIECE = 2, SPARE = 4 /* addresses for each chunk that can be moved */ };
+    uint32_t pieces = read_mappings_most() / 2 / MAPPINGS_A_PIECE;
+    uint32_t count = pieces < RUNS_NONE / SPARE ? pieces * SPARE : RUNS_NONE - 1;
+    size_t bytes = (size_t)count << arena.shift;
+    long base = system_call_6(SYS_mmap, 0, (long)bytes, PROT_NONE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *tables = pages_map(count * sizeof *together.units + runs_bytes(count), MAP_NORESERVE);
+
+    if ((base < 0 && base > -4096) || tables == NULL)
+        return;
+    together.units = (struct together_unit *)(void *)tables;
+    runs_init(&together.runs, count, tables + count * sizeof *together.units);
+    together.base = (char *)base + (-(uintptr_t)base & (((size_t)1 << arena.shift) - 1));
+    together.count = count - 1; /* the last one may be cut by that */
+    runs_give(&together.runs, 0, together.count);
+    together.pieces_most = pieces;
+}
+
+bool together_can(uint32_t n)
+{
+    return n <= together.pieces_most - together.pieces && runs_fit(&together.runs, n) != 0;
+}
+
+static bool move_pages(char *from, char *to, size_t bytes)
+{
+    return system_call_6(SYS_mremap, (long)from, (long)bytes, (long)bytes,
+                         MREMAP_MAYMOVE | MREMAP_FIXED, (long)to, 0) == (long)to;
+}
+
+/* Closes a hole; false: another mapping has taken the place. */
+static bool close_hole(char *from, size_t bytes)
+{
+    return system_call_6(SYS_mmap, (long)from, (long)bytes, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
+                         0) == (long)from;
+}
+
+/* Whether the chunk's own place is still ours: it was closed when the pages went. */
+static bool has_place(uint32_t chunk)
+{
+    return arena_chunk(chunk)->length == 0;
+}
+
+/* The pages of n units, whose chunks follow each other too, go home, and the units are closed. */
+static void move_home(uint32_t unit, uint32_t n)
+{
+    size_t bytes = (size_t)n << arena.shift;
+    uint32_t chunk = together.units[unit].chunk;
+
+    if (has_place(chunk) && move_pages(together_address(unit), arena_address(chunk), bytes)) {
+        frames_announce(&arena.frames, arena_address(chunk), (uint64_t)chunk << arena.shift, bytes);
+        for (uint32_t i = 0; i < n; i++)
+            arena_release(chunk + i);
+    } else {
+        pages_unmap(together_address(unit), bytes);
+        for (uint32_t i = 0; i < n; i++)
+            arena_lose(chunk + i);
+    }
+    together.pieces--;
+    if (close_hole(together_address(unit), bytes))
+        runs_give(&together.runs, unit, n);
+}
+
+/* How many units from `unit` up to `end` hold chunks that follow each other: they move at once. */
+static uint32_t piece_of(uint32_t unit, uint32_t end)
+{
+    uint32_t n = 1, chunk = together.units[unit].chunk;
+
+    while (unit + n < end && together.units[unit + n].chunk == chunk + n &&
+           has_place(chunk + n) == has_place(chunk))
+        n++;
+    return n;
+}
+
+static void undo(uint32_t unit, uint32_t end)
+{
+    for (uint32_t n; unit < end; unit += n) {
+        n = piece_of(unit, end);
+        move_home(unit, n);
+    }
+}
+
+void together_undo(uint32_t unit)
+{
+    uint32_t length = together.units[unit].length;
+
+    together.units[unit].length = 0;
+    undo(unit, unit + length);
+}
+
+/* Units at a multiple of alignment units' bytes. */
+static uint32_t take_units(uint32_t n, uint32_t alignment)
+{
+    uint32_t first = runs_take(&together.runs, n + alignment - 1);
+
+    if (first == RUNS_NONE || alignment == 1)
+        return first;
+    size_t place = (uintptr_t)together_address(first) >> arena.shift;
+    uint32_t skip = (uint32_t)(-place & (alignment - 1));
+    if (skip > 0)
+        runs_give(&together.runs, first, skip);
+    if (skip < alignment - 1)
+        runs_give(&together.runs, first + skip + n, alignment - 1 - skip);
+    return first + skip;
+}
+
+/* Moves n units' chunks, which follow each other, from their places. False: the kernel refused. */
+static bool move_piece(uint32_t unit, uint32_t n)
+{
+    uint32_t chunk = together.units[unit].chunk;
+    size_t bytes = (size_t)n << arena.shift;
+
+    if (!move_pages(arena_address(chunk), together_address(unit), bytes))
+        return false;
+    bool is_closed = close_hole(arena_address(chunk), bytes);
+    for (uint32_t i = 0; i < n; i++) {
+        struct chunk *record = arena_chunk(chunk + i);
+
+        record->kind = CHUNK_MOVED;
+        record->unit = unit + i;
+        record->length = !is_closed;
+    }
+    frames_announce(&arena.frames, together_address(unit), (uint64_t)chunk << arena.shift, bytes);
+    together.pieces++;
+    return true;
+}
+
+/* Back as it was, after the piece at `failed` was refused. The addresses that it should have got
+   may be open: nothing is put there any more. */
+static void take_back(uint32_t begin, uint32_t failed, uint32_t piece, uint32_t end)
+{
+    undo(begin, failed);
+    for (uint32_t unit = failed; unit < end; unit++)
+        arena_release(together.units[unit].chunk);
+    if (failed + piece < end)
+        runs_give(&together.runs, failed + piece, end - failed - piece);
+}
+
+char *together_make(uint32_t first, uint32_t n, uint32_t alignment)
+{
+    uint32_t begin = take_units(n, alignment), chunk = first;
+
+    if (begin == RUNS_NONE) {
+        for (uint32_t next; chunk != POOL_NONE; chunk = next) {
+            next = pool_next(&arena.pool, chunk);
+            arena_release(chunk);
+        }
+        return NULL;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        together.units[begin + i] = (struct together_unit){.chunk = chunk};
+        arena_chunk(chunk)->length = 0;
+        chunk = pool_next(&arena.pool, chunk);
+    }
+    for (uint32_t unit = begin, piece; unit < begin + n; unit += piece) {
+        piece = piece_of(unit, begin + n);
+        if (!move_piece(unit, piece)) {
+            take_back(begin, unit, piece, begin + n);
+            return NULL;
+        }
+    }
+    together.units[begin].length = n;
+    return together_address(begin);
+}
+
+const char *together_where(uint32_t chunk)
+{
+    const struct chunk *record = arena_chunk(chunk);
+
+    return record->kind == CHUNK_MOVED ? together_address(record->unit) : arena_address(chunk);
+}

@@ -1,0 +1,60 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Chunks of one bank, wherever they are in the pool, as one block: their pages are moved (mremap)
+ * to neighbouring addresses, frames and all, and back when the block goes. A piece that is moved
+ * takes about two of the process's mappings, so at most half of vm.max_map_count is used for it.
+ *
+ * Every function but together_find is called with arena.lock held.
+ */
+#ifndef MPLACE_BANK_TOGETHER_H
+#define MPLACE_BANK_TOGETHER_H
+
+#include "bank_malloc/memory/arena.h"
+
+struct together_unit {
+    uint32_t chunk;  /* whose pages are here */
+    uint32_t length; /* of the block that begins here, in chunks; else 0 */
+};
+
+struct together {
+    char *base;
+    uint32_t count; /* units of a chunk's length; 0: nothing can be moved */
+    uint32_t pieces, pieces_most;
+    struct runs runs;
+    struct together_unit *units;
+};
+
+extern struct together together;
+
+/* After arena_start. Without addresses or mappings for it nothing can be moved. */
+void together_start(void);
+
+/* Whether a block of n chunks can be made now. */
+bool together_can(uint32_t n);
+
+/*
+ * Makes a block of the n chunks that pool_take linked from first on; it begins at a multiple of
+ * alignment chunks, a power of two. NULL: the kernel refused; each chunk is where it was, or was
+ * released.
+ */
+char *together_make(uint32_t first, uint32_t n, uint32_t alignment);
+
+/* Gives the chunks of the block that begins at that unit back to the pool. */
+void together_undo(uint32_t unit);
+
+/* Where the pages of a chunk are, moved or not. */
+const char *together_where(uint32_t chunk);
+
+/* The unit that the address is in; together.count or more: none. */
+static inline size_t together_find(const void *address)
+{
+    return ((uintptr_t)address - (uintptr_t)together.base) >> arena.shift;
+}
+
+static inline char *together_address(uint32_t unit)
+{
+    return together.base + ((size_t)unit << arena.shift);
+}
+
+#endif

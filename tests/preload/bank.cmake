@@ -1,0 +1,74 @@
+# libbank_malloc.so under programs. Frames are simulated, so that every machine sees the same; only
+# bank_where asks for real ones, and is skipped where the kernel does not tell them.
+function(mplace_bank_test name label timeout settings)
+    add_test(NAME ${label}.bank.${name}
+             COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/malloc_test.sh $<TARGET_FILE:bank_malloc> ${ARGN})
+    set_tests_properties(${label}.bank.${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout}
+                         SKIP_RETURN_CODE 77 ENVIRONMENT "${settings}")
+endfunction()
+
+# Blocks of whole chunks are moved in pieces of 8 KiB on the one, of 32 KiB on the other.
+set(bank_tilepro64 BANK_MAP=tilepro64 BANK_PHYSICAL=simulated)
+set(bank_skylake BANK_MAP=skylake-2channels BANK_PHYSICAL=simulated)
+
+# What glibc promises: the programs of malloc.cmake. Not there: malloc_limit, for the limit of this
+# library is its pool; malloc_introspection, whose free blocks it does not count.
+foreach(claim "impossible_requests_fail_with_enomem_and_change_nothing;malloc_impossible"
+              "success_leaves_errno_alone;malloc_errno"
+              "blocks_are_aligned_to_16_bytes_and_to_what_was_asked;malloc_alignment"
+              "blocks_have_their_bytes_and_realloc_keeps_them;malloc_blocks"
+              "blocks_belong_to_the_process_and_not_to_a_thread;malloc_threads"
+              "fork_at_any_moment_leaves_an_allocator_that_works;malloc_fork"
+              "sized_frees_free;malloc_sized")
+    list(GET claim 0 name)
+    list(GET claim 1 program)
+    mplace_bank_test(${name} preload 240 "${bank_skylake}" $<TARGET_FILE:${program}>)
+endforeach()
+mplace_bank_test(allocation_works_from_first_constructor_to_last_destructor preload 120 "${bank_tilepro64}"
+                 $<TARGET_FILE:malloc_lifetime> $<TARGET_FILE:malloc_plugin>)
+if(TARGET malloc_new)
+    mplace_bank_test(operator_new_aligns_and_throws preload 120 "${bank_tilepro64}" $<TARGET_FILE:malloc_new>)
+endif()
+
+foreach(program bank_interface bank_where)
+    add_executable(${program} ${program}.c)
+    target_compile_options(${program} PRIVATE -fno-builtin)
+    target_link_libraries(${program} PRIVATE pthread ${CMAKE_DL_LIBS})
+    set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endforeach()
+mplace_bank_test(the_interface_says_whose_memory_is_whose preload 60
+                 "${bank_tilepro64};BANK_POOL=64M;BANK_MODE=none" $<TARGET_FILE:bank_interface>)
+
+# Where each page really is: see bank_where.c.
+set(bank_real BANK_MAP=${CMAKE_CURRENT_SOURCE_DIR}/bank_where.map)
+foreach(policy near cpu thread "0:0-3\;1:4,6\;0:7")
+    string(REGEX REPLACE "^0.*" "list" name "${policy}")
+    mplace_bank_test(every_block_of_every_thread_is_on_its_banks.${name} preload 120
+                     "${bank_real};BANK_COLOURS=${policy}" $<TARGET_FILE:bank_where> threads ${name})
+endforeach()
+foreach(mode none restricted unrestricted split)
+    mplace_bank_test(when_a_bank_is_full_blocks_are_where_the_mode_lets_them.${mode} preload 120
+                     "${bank_real};BANK_POOL=32M;BANK_MODE=${mode}" $<TARGET_FILE:bank_where> full ${mode})
+endforeach()
+mplace_bank_test(a_block_of_8_mib_is_on_one_bank preload 120 "${bank_real};BANK_POOL=256M"
+                 $<TARGET_FILE:bank_where> long 8388608)
+mplace_bank_test(a_block_of_64_mib_is_on_one_bank soak 600 "${bank_real};BANK_POOL=2G"
+                 $<TARGET_FILE:bank_where> long 67108864)
+foreach(follow 0 1)
+    mplace_bank_test(a_thread_that_moves_gets_other_banks_only_if_asked.${follow} preload 120
+                     "${bank_real};BANK_COLOURS=cpu;BANK_FOLLOW=${follow}" $<TARGET_FILE:bank_where> follow ${follow})
+endforeach()
+mplace_bank_test(the_child_of_a_fork_has_a_pool_of_its_own preload 120 "${bank_real}"
+                 $<TARGET_FILE:bank_where> fork)
+
+foreach(claim
+        a_bad_setting_is_one_line_that_says_what_is_allowed
+        without_a_map_one_line_says_so_and_memory_is_allocated
+        statistics_say_where_blocks_came_from
+        it_exports_the_malloc_family_and_the_interface_alone
+        real_programs_give_the_same_results
+        a_trace_knows_the_frame_of_every_page_of_every_block)
+    add_test(NAME preload.bank.${claim}
+             COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/bank_test.sh ${CMAKE_BINARY_DIR} ${claim})
+    set_tests_properties(preload.bank.${claim} PROPERTIES LABELS preload TIMEOUT 120 SKIP_RETURN_CODE 77)
+endforeach()
