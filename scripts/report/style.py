@@ -50,6 +50,17 @@ def sheet(more=""):
     return f"<style>\n{BASE}{more}</style>"
 
 
+def opening(title, sheet_of_page):
+    """The lines of a page up to its body. The title is HTML."""
+    return [
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{title}</title>",
+        f"{sheet_of_page}</head><body>",
+    ]
+
+
 def scrolled(lines, label):
     """The lines in a box that scrolls sideways, by keys as well; label says what it is to who cannot see it."""
     return [f'<div class="wide" tabindex="0" role="region" aria-label="{escaped(label)}">', *lines, "</div>"]

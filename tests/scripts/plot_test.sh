@@ -34,6 +34,19 @@ plot()
     run "$mplace" plot "$@" --out "$scratch/page"
 }
 
+# figures_of_the_page [NUMBER]: the names of the drawings; each has a narrow one.
+figures_of_the_page()
+{
+    local name names=()
+
+    for name in page/figure"${1-}"*.svg; do
+        [[ $name != *-narrow.svg ]] || continue
+        names+=("${name#page/}")
+        [[ -s ${name%.svg}-narrow.svg ]] || fail "$name has no narrow one"
+    done
+    echo "${names[*]}"
+}
+
 expect_well_formed()
 {
     /usr/bin/python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$1" 2>/dev/null ||
@@ -57,6 +70,25 @@ figures_and_a_page_are_drawn()
     # Of the rates and of the sets one for glibc and one for cia, which are for the page alone.
     expect "small charts in the page" 4 "$(grep -c '<h3>\(glibc\|cia\)</h3><svg' page/index.html)"
     expect "small charts beside it" "" "$(find page -name 'panel*')"
+}
+
+each_figure_is_drawn_narrow_with_its_key_and_all_its_charts()
+{
+    local text
+
+    result >a.csv
+    plot a.csv
+    expect "exit status" 0 "$status"
+    expect_well_formed page/figure1-rate-narrow.svg
+    expect_well_formed page/figure1-sets-used-narrow.svg
+    for text in 'Ring of 128 nodes on Some CPU (somewhere)' '>glibc<' '>cia<' 'median under tts' \
+        'slowest to fastest run' 'the fastest allocator under tts at each size'; do
+        expect "'$text' in the drawing" 1 "$(grep -c "$text</text>\|$text/text>" page/figure1-rate-narrow.svg)"
+    done
+    expect "charts" 2 "$(grep -c '^<svg x="0"' page/figure1-rate-narrow.svg)"
+    expect "width" 'viewBox="0 0 420' "$(grep -o -m 1 'viewBox="0 0 [0-9]*' page/figure1-rate-narrow.svg)"
+    expect "ids that two charts share" "" \
+        "$(grep -oE " id=[\"'][^\"']*" page/figure1-rate-narrow.svg | sort | uniq -d)"
 }
 
 a_points_values_come_up_where_the_mouse_rests()
@@ -135,7 +167,7 @@ the_tree_is_figure_2_and_has_a_page_of_its_own_or_shares_one()
     plot a.csv
     expect "exit status" 0 "$status"
     expect "figures" "figure1-rate.svg figure1-sets-used.svg figure2-rate-2.svg figure2-rate.svg" \
-        "$(cd page && echo figure*.svg)"
+        "$(figures_of_the_page)"
     grep -qF 'AVL tree, 2 threads on Some CPU (somewhere)' page/figure2-rate.svg || fail "the title is missing"
     grep -qF 'AVL tree, 4 threads on Some CPU (somewhere)' page/figure2-rate-2.svg || fail "the threads do not tell figures apart"
     grep -qF 'Million operations/s' page/figure2-rate.svg || fail "the unit is missing"
@@ -143,7 +175,7 @@ the_tree_is_figure_2_and_has_a_page_of_its_own_or_shares_one()
     { echo "$header"; grep ^avltree a.csv; } >b.csv
     rm -r page
     plot b.csv
-    expect "figures of the tree alone" "figure2-rate-2.svg figure2-rate.svg" "$(cd page && echo figure*.svg)"
+    expect "figures of the tree alone" "figure2-rate-2.svg figure2-rate.svg" "$(figures_of_the_page)"
 }
 
 emulated_transactions_are_drawn_without_any_time()
@@ -158,7 +190,7 @@ emulated_transactions_are_drawn_without_any_time()
     } >a.csv
     plot a.csv
     expect "exit status" 0 "$status"
-    expect "figures" "figure2-aborts.svg figure2-elided.svg" "$(cd page && echo figure*.svg)"
+    expect "figures" "figure2-aborts.svg figure2-elided.svg" "$(figures_of_the_page)"
     expect_well_formed page/figure2-elided.svg
     expect_well_formed page/figure2-aborts.svg
     grep -qF 'Elided sections: AVL tree, 4 threads, emulated transactions' page/figure2-elided.svg || fail "the title is missing"
@@ -182,7 +214,7 @@ native_transactions_are_drawn_apart_from_emulated_ones()
     plot a.csv
     expect "exit status" 0 "$status"
     expect "figures of the tree" "figure2-aborts-2.svg figure2-aborts.svg figure2-elided-2.svg figure2-elided.svg figure2-rate.svg" \
-        "$(cd page && echo figure2*.svg)"
+        "$(figures_of_the_page 2)"
     grep -qF 'emulated transactions' page/figure2-elided.svg || fail "the emulated ones are not the first"
     grep -qF 'transactions of Some CPU' page/figure2-elided-2.svg || fail "the processor is not named"
     # Without a count there is nothing to draw of it: a run in which nothing was counted.
@@ -222,7 +254,7 @@ emulated_caches_are_named_and_drawn_apart()
     plot twelve.csv eight.csv
     expect "exit status" 0 "$status"
     expect "figures" "figure2-aborts-2.svg figure2-aborts.svg figure2-elided-2.svg figure2-elided.svg" \
-        "$(cd page && echo figure*.svg)"
+        "$(figures_of_the_page)"
     for figure in elided aborts; do
         grep -qF '4 threads, emulated transactions, L1D of 64 sets × 8 ways' "page/figure2-$figure.svg" || fail "8 ways are not named, or not the first, in $figure"
         grep -qF '4 threads, emulated transactions, L1D of 64 sets × 12 ways' "page/figure2-$figure-2.svg" || fail "12 ways are not named in $figure"
@@ -241,7 +273,7 @@ emulated_caches_are_named_and_drawn_apart()
     rm -r page
     plot twelve.csv eight.csv
     expect "figures" "figure2-aborts-2.svg figure2-aborts.svg figure2-elided-2.svg figure2-elided.svg" \
-        "$(cd page && echo figure*.svg)"
+        "$(figures_of_the_page)"
     if grep -q 'L1D of' page/figure2-elided.svg; then
         fail "a cache is named that nobody told"
     fi
@@ -373,7 +405,7 @@ a_name_with_markup_stays_text()
     if grep -qF '<CPU>' page/index.html; then
         fail "the name is markup"
     fi
-    cat page/figure1-rate*.svg | grep -qF '@ 2^3 {x}_y %d' || fail "the name is not in the figure as it stands"
+    grep -qF '@ 2^3 {x}_y %d' page/figure1-rate*.svg || fail "the name is not in the figure as it stands"
 }
 
 the_sets_of_a_chosen_size_are_drawn()

@@ -127,13 +127,7 @@ def body(markdown):
 
 def lines(markdown):
     """The lines of the page."""
-    yield "<!DOCTYPE html>"
-    yield (
-        '<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    )
-    yield "<title>mplace: the claims of the paper, judged</title>"
-    yield style.sheet(MORE) + "</head><body>"
+    yield from style.opening("mplace: the claims of the paper, judged", style.sheet(MORE))
     yield '<p><a href="index.html">The figures of these rows</a></p>'
     yield from body(markdown)
     yield "</body></html>"

@@ -28,10 +28,7 @@ WIDTH, HEIGHT = 60, 12
 
 def lines(document):
     """The lines of the page. The first block of the document says how to read it."""
-    yield "<!DOCTYPE html>"
-    yield '<html lang="en"><head><meta charset="utf-8">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>mplace compare</title>{style.sheet(MORE)}</head><body>"
+    yield from style.opening("mplace compare", style.sheet(MORE))
     yield "<h1>mplace compare</h1>"
     tables = [block for block in document if isinstance(block, Table)]
     if any(has_interval(cell) for table in tables for row in table.rows for cell in row):

@@ -55,5 +55,6 @@ def inline_figure(name, caption, wide, marks, panels):
     for panel, svg in panels:
         title = f"<h3>{escaped(panel.title)}</h3>" if panel.title else ""
         yield f"<div>{title}{inline_drawing(panel.figure.name, svg)}</div>"
-    links = f'<a href="{name}.png">PNG</a> <a href="{name}.svg">SVG</a>'
+    files = (("PNG", f"{name}.png"), ("SVG", f"{name}.svg"), ("SVG for phones", f"{name}-narrow.svg"))
+    links = " ".join(f'<a href="{file}">{text}</a>' for text, file in files)
     yield f"</div><figcaption>{caption} As a file: {links}</figcaption></figure>"

@@ -2,6 +2,7 @@
 """The keys of the small charts: names of as_html.MARKS, and what they mean."""
 
 from plot.panels import fastest_of_all
+from plot.rate_figures import has_ranges
 
 ABORTS = (("bar", "aborts at one node size, % of the transactions"),)
 ELIDED_ROWS = (
@@ -25,7 +26,7 @@ def rates(group):
     locks = sorted({series.lock for series in group.series})
     marks = ("small circle", "circle", "disc")[-len(locks) :]
     yield from ((mark, f"median under {lock}") for mark, lock in zip(marks, locks))
-    if _has_ranges(group):
+    if has_ranges(group):
         yield "range", "slowest to fastest run"
     lock, _ = fastest_of_all(group)
     yield "reference", f"the fastest allocator under {lock} at each size"
@@ -34,9 +35,5 @@ def rates(group):
 def elided(group):
     """The key of the elided share."""
     yield "disc", "elided share of all runs"
-    if _has_ranges(group):
+    if has_ranges(group):
         yield "range", "run with least to run with most"
-
-
-def _has_ranges(group):
-    return any(point.runs > 1 for series in group.series for point in series.points)

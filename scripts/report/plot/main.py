@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""mplace plot: "figures" prints what gnuplot draws, "page" the HTML that shows the drawings."""
+"""mplace plot: "figures" prints what gnuplot draws, "narrow" the drawings for phones, "page" the HTML that shows them."""
 
 import argparse
 import os
@@ -47,18 +47,28 @@ def write_figures(measured, _):
         print(figure.name, figure.script().replace("\0", ""), sep="\0", end="\0")
 
 
-def write_page(measured, folder):
-    """Prints the page of the figures in the folder. It links claims.html where the folder has one."""
+def page_of(measured, folder):
+    """The page of the figures in the folder. It links claims.html where the folder has one."""
 
     def drawing(name):
         return read_text(os.path.join(folder, f"{name}.svg"))
 
-    has_claims = os.path.exists(os.path.join(folder, "claims.html"))
-    for line in Page(measured, drawing, has_claims).lines():
+    return Page(measured, drawing, os.path.exists(os.path.join(folder, "claims.html")))
+
+
+def write_narrow(measured, folder):
+    """Prints the name and the narrow drawing of each figure, a NUL after each."""
+    for name, drawing in page_of(measured, folder).narrow_drawings():
+        print(f"{name}-narrow", drawing, sep="\0", end="\0")
+
+
+def write_page(measured, folder):
+    """Prints the page."""
+    for line in page_of(measured, folder).lines():
         print(line)
 
 
-WRITERS = {"figures": write_figures, "page": write_page}
+WRITERS = {"figures": write_figures, "narrow": write_narrow, "page": write_page}
 
 
 def sizes_of(text):

@@ -4,11 +4,14 @@
 from markup import escaped
 from plot import keys, panels
 from plot.as_html import inline_figure
+from plot.narrow import narrow_drawing
+from plot.rate_figures import rate_title, sets_used_title
 from plot.settings import machine_list, settings_list, sources_text, values_of, warnings_box
 from plot.sets_figure import sets_figure_name
 from plot.style import STYLE
 from plot.tables import elision_findings, rate_findings, summary_table, worst_table
 from plot.words import bench_text, elision_text, why_no_ttstle
+from style import opening
 
 WHAT_IT_IS_ABOUT = (
     "A cache set holds as many lines as the cache has ways. An allocator that spaces equal blocks"
@@ -65,6 +68,15 @@ class Page:
         self.measured = measured
         self.drawing = drawing
         self.has_claims = has_claims
+        self.shown = []  # title, name, key and panels of each figure
+
+    def narrow_drawings(self):
+        """The name and the narrow drawing of each figure."""
+        self.shown = []
+        for _ in self.lines():
+            pass
+        for title, name, key, charts in self.shown:
+            yield name, narrow_drawing(title, key, charts)
 
     def lines(self):
         """The lines of the page."""
@@ -81,22 +93,18 @@ class Page:
         yield from self._left_out()
         yield from self._foot()
 
-    def _figure(self, name, caption, key, shown, has_overview=True):
+    def _figure(self, title, name, caption, key, shown, has_overview=True):
         """A figure with the panels shown; the drawing of all is inline where it adds to them."""
         wide = self.drawing(name) if has_overview else ""
         charts = [(panel, self.drawing(panel.figure.name)) for panel in shown]
+        key = list(key)
+        self.shown.append((title, name, key, charts))
         return inline_figure(name, caption, wide, key, charts)
 
     def _head(self):
         rows = self.measured.shown()
         cpus, hosts = escaped(values_of(rows, "cpu")), escaped(values_of(rows, "host"))
-        yield "<!DOCTYPE html>"
-        yield (
-            '<html lang="en"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        )
-        yield f"<title>mplace: where blocks lie, on {cpus}</title>"
-        yield STYLE + "</head><body>"
+        yield from opening(f"mplace: where blocks lie, on {cpus}", STYLE)
         yield "<h1>Where malloc puts blocks, and what it costs</h1>"
         yield f'<p class="where">Measured on {cpus}, host {hosts}: {len(rows)} runs.</p>'
         yield f"<p>{WHAT_IT_IS_ABOUT}</p>"
@@ -111,9 +119,8 @@ class Page:
             yield from warnings_box(self.measured.machines)
         what = RING_CAPTION if key.bench == "ring" else TREE_CAPTION
         caption = f"Figure {number}. {RATE_CAPTION}\n{what}"
-        yield from self._figure(
-            group.figure("rate"), caption, keys.rates(group), panels.rate_panels(group)
-        )
+        title, charts = rate_title(self.measured, key), panels.rate_panels(group)
+        yield from self._figure(title, group.figure("rate"), caption, keys.rates(group), charts)
         reason = why_no_ttstle(self.measured, key.cpu)
         if reason:
             yield f"<p>{escaped(reason)}</p>"
@@ -121,13 +128,15 @@ class Page:
             caption = f"Figure {number}, sets. {SETS_USED_CAPTION}"
             sets = self.measured.sets_of(key.cpu)
             shown = panels.sets_used_panels(group, sets)
+            title = sets_used_title(key, sets)
             yield from self._figure(
-                group.figure("sets-used"), caption, keys.sets_used(sets), shown, has_overview=False
+                title, group.figure("sets-used"), caption, keys.sets_used(sets), shown, has_overview=False
             )
             for size in self.measured.sets_sizes if is_first else ():
                 caption = f"Figure 1, nodes of {size} B. {SETS_CAPTION}"
                 shown = [panels.sets_panel(self.measured, size)]
-                yield from self._figure(sets_figure_name(size), caption, keys.SETS, shown)
+                title = f"Nodes of {size} B that begin in each set of the L1 data cache"
+                yield from self._figure(title, sets_figure_name(size), caption, keys.SETS, shown)
         yield "<h2>Tables</h2>"
         yield from summary_table(group)
         yield from worst_table(group)
@@ -141,11 +150,13 @@ class Page:
         is_ring = group.key.bench == "ring"
         key = keys.ELIDED_ROWS if is_ring else keys.elided(group)
         shown = panels.elided_panels(group)
-        yield from self._figure(group.figure("elided"), caption, key, shown, has_overview=is_ring)
+        title = f"Elided sections: {elision_text(group.key)}"
+        yield from self._figure(title, group.figure("elided"), caption, key, shown, has_overview=is_ring)
         caption = f"Figure {number}, aborts. {ABORTS_CAPTION} {ABORTS_SCALE}"
         shown = panels.aborts_panels(group)
+        title = f"Aborts: {elision_text(group.key)}"
         yield from self._figure(
-            group.figure("aborts"), caption, keys.ABORTS, shown, has_overview=False
+            title, group.figure("aborts"), caption, keys.ABORTS, shown, has_overview=False
         )
 
     def _left_out(self):

@@ -4,12 +4,18 @@
 from plot import gnuplot
 from plot.words import bench_text, machine_text, why_no_ttstle
 
+RANGE_NOTE = "The line through a point reaches from its slowest run to its fastest."
 LONGEST_NAME_IN_FOUR_COLUMNS = 13  # of allocator and lock together
 
 
 def shrinking(count):
     """The sizes of points of which many coincide: each series is smaller than the one below it."""
     return [1.15 * 0.85**index for index in range(count)]
+
+
+def has_ranges(group):
+    """Whether any point stands for more than one run."""
+    return any(point.runs > 1 for series in group.series for point in series.points)
 
 
 def rate_curves(group):
@@ -33,19 +39,34 @@ def rate_curves(group):
     ]
 
 
+def rate_title(measured, key):
+    """What rates are of."""
+    return f"{bench_text(key)} on {machine_text(measured, key.cpu)}"
+
+
+def sets_used_title(key, sets):
+    """What sets are counted."""
+    return f"L1 data cache sets that {key.nodes} nodes begin in, of {sets}"
+
+
 def rate_figure(measured, group):
     """The rates of a group."""
     key = group.key
     curves = rate_curves(group)
     longest = max(len(series.malloc + series.lock) for series in group.series)
     columns = 4 if longest <= LONGEST_NAME_IN_FOUR_COLUMNS else 3
-    title = f"{bench_text(key)} on {machine_text(measured, key.cpu)}"
+    title = rate_title(measured, key)
     # Where there is room: the ring's points are at the top, the tree's fall to the right.
-    place = "0.01, graph 0.035 left" if key.bench == "ring" else "0.99, graph 0.965 right"
+    is_ring = key.bench == "ring"
+    places = ("0.01, graph 0.035 left", "0.01, graph 0.08 left") if is_ring else (
+        "0.99, graph 0.965 right", "0.99, graph 0.92 right")
+    notes = (why_no_ttstle(measured, key.cpu), RANGE_NOTE if has_ranges(group) else "")
+    labels = "".join(f"""\
+    set label {number} {gnuplot.quoted(note)} at graph {place} noenhanced font ',12' textcolor rgb '#555555' front
+""" for number, place, note in zip((1, 3), places, notes))
     commands = f"""\
 {gnuplot.head(title, 600, len(curves), columns)}
-    set label 1 {gnuplot.quoted(why_no_ttstle(measured, key.cpu))} at graph {place} noenhanced \\
-        font ',12' textcolor rgb '#555555' front
+{labels}\
 {gnuplot.size_axis(group.sizes())}
     set yrange [0:*]
     set ylabel {gnuplot.quoted(f"Million {key.what}")}
@@ -80,7 +101,7 @@ def sets_used_figure(measured, group):
     """The sets that the nodes of a ring begin in."""
     sets = measured.sets_of(group.key.cpu)
     curves = [curve for _, curve in sets_used_curves(group)]
-    title = f"L1 data cache sets that {group.key.nodes} nodes begin in, of {sets}"
+    title = sets_used_title(group.key, sets)
     commands = f"""\
 {gnuplot.head(title, 460, len(curves), 4)}
 {gnuplot.size_axis(group.sizes())}

@@ -8,6 +8,7 @@ mplace_report_tests(plot_figures
     long_names_make_a_legend_of_three_columns
     the_values_of_a_point_come_up_under_its_series
     a_line_below_the_points_reaches_from_the_slowest_run_to_the_fastest
+    a_figure_with_ranges_says_what_they_are
     sets_are_drawn_once_an_allocator_each_smaller_than_the_one_below
     sets_that_were_not_counted_are_missing_values
     the_sets_are_those_of_the_processor_or_of_the_cache_that_was_counted_or_64

@@ -113,6 +113,11 @@ class Tests(unittest.TestCase):
         line, point = (figure.commands.index(what) for what in ("1:3:(0):($4-$3)", "1:2 with"))
         self.assertLess(line, point)
 
+    def test_a_figure_with_ranges_says_what_they_are(self):
+        note = "from its slowest run to its fastest"
+        self.assertIn(note, rates_of(ring(), ring(seed=2)).commands)
+        self.assertNotIn(note, rates_of(ring()).commands)
+
     def test_sets_are_drawn_once_an_allocator_each_smaller_than_the_one_below(self):
         rows = [ring(lock=lock, malloc=m) for lock in ("tts", "pthread") for m in ("cia", "rand")]
         self.assertEqual(shapes(sets_used_of(*rows)), {"rand": (9, 1.15), "cia": (13, 0.9775)})
