@@ -13,9 +13,12 @@ set(mplace_install_folders
     ${CMAKE_INSTALL_LIBDIR}/mplace/valgrind ${CMAKE_INSTALL_LIBDIR}/pkgconfig
     ${CMAKE_INSTALL_LIBDIR}/cmake ${CMAKE_INSTALL_LIBDIR}/cmake/mplace
     ${CMAKE_INSTALL_LIBDIR}/mplace/report ${CMAKE_INSTALL_LIBDIR}/mplace/report/claims
-    ${CMAKE_INSTALL_LIBDIR}/mplace/report/compare ${CMAKE_INSTALL_LIBDIR}/mplace/report/doctor
+    ${CMAKE_INSTALL_LIBDIR}/mplace/report/coherence ${CMAKE_INSTALL_LIBDIR}/mplace/report/compare
+    ${CMAKE_INSTALL_LIBDIR}/mplace/report/doctor
     ${CMAKE_INSTALL_LIBDIR}/mplace/report/plot ${CMAKE_INSTALL_LIBDIR}/mplace/report/profiles
-    ${CMAKE_INSTALL_LIBDIR}/mplace/programs
+    ${CMAKE_INSTALL_LIBDIR}/mplace/report/sharing
+    ${CMAKE_INSTALL_LIBDIR}/mplace/programs ${CMAKE_INSTALL_LIBDIR}/mplace/machines
+    ${CMAKE_INSTALL_LIBDIR}/mplace/machines/parts
     ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions
     ${CMAKE_INSTALL_DATADIR}/zsh/site-functions
     ${CMAKE_INSTALL_INCLUDEDIR} ${CMAKE_INSTALL_MANDIR} ${CMAKE_INSTALL_MANDIR}/man1
@@ -46,5 +49,5 @@ endforeach()
 
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING
-        PATTERN "*.md" PATTERN "*.svg" PATTERN "man" EXCLUDE)
+        PATTERN "*.md" PATTERN "*.svg" PATTERN "*.tar.xz" PATTERN "*.csv" PATTERN "man" EXCLUDE)
 install(FILES cmake/debian/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -28,11 +28,12 @@ die()
 
 # A name with "|" is the same thing under the names of different releases. The emulator is built
 # from valgrind's parts; the allocators are what sweeps compare with.
-build_packages='gcc libc6-dev make cmake python3 pkg-config systemtap-sdt-dev libhwloc-dev libpfm4-dev
+build_packages='gcc libc6-dev make cmake python3 pkg-config systemtap-sdt-dev libhwloc-dev libpfm4-dev libzstd-dev
     valgrind parallel datamash gnuplot-nox fonts-dejavu-core util-linux
     libjemalloc2 libmimalloc2.0|libmimalloc3 libtcmalloc-minimal4|libtcmalloc-minimal4t64
     libtbbmalloc2'
-test_packages='check g++ shellcheck spin perl procps python3 libpython3.11-testsuite|libpython3.12-testsuite|libpython3.13-testsuite git xz-utils sqlite3
+test_packages='check g++ shellcheck spin perl procps zsh fish git jq xz-utils sqlite3
+    python3 libpython3.11-testsuite|libpython3.12-testsuite|libpython3.13-testsuite
     redis-server redis-tools memcached libmemcached-tools stress-ng libcap2-bin musl-tools
     openssh-client openssh-server rsync dpkg-dev file debootstrap mandoc python3-yaml'
 # The programs of --test run at the sizes of real use, and these beside them.

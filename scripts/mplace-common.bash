@@ -68,7 +68,11 @@ else
     mplace_valgrind_folder=$mplace_parts/valgrind
 fi
 
-mplace_malloc_names='glibc cia rand jemalloc mimalloc tcmalloc tbbmalloc rand+jemalloc rand+mimalloc rand+tcmalloc rand+cia'
+# Machines of mplace simulate: installed among the parts, else where they are written.
+mplace_machine_folder=$mplace_parts/machines
+[[ -d $mplace_machine_folder ]] || mplace_machine_folder=$mplace_parts/../sim/chip/machines
+
+mplace_malloc_names='glibc cia rand bank jemalloc mimalloc tcmalloc tbbmalloc rand+jemalloc rand+mimalloc rand+tcmalloc rand+cia'
 mplace_lock_names='pthread tts ttstle'
 # The most ways of a cache that the emulator models.
 mplace_modelled_ways=64
@@ -290,7 +294,7 @@ malloc_libraries()
     fi
     case $name in
     '' | glibc) return ;;
-    cia) own_library cia_malloc ;;
+    bank | cia) own_library "${name}_malloc" ;;
     jemalloc) system_library libjemalloc2 libjemalloc.so.2 ;;
     mimalloc) system_library 'libmimalloc2.0 (or a later libmimalloc)' libmimalloc.so.2 libmimalloc.so.3 ;;
     tcmalloc) system_library libtcmalloc-minimal4 libtcmalloc_minimal.so.4 ;;
@@ -315,6 +319,22 @@ own_program()
 
     [[ -x $file ]] || die "$file is missing; $(how_to_build)"
     printf '%s' "$file"
+}
+
+# The file of a simulated machine, by its name or as a file.
+machine_file()
+{
+    local file=$mplace_machine_folder/$1.machine names
+
+    if [[ $1 != */* && -f $file ]]; then
+        printf '%s' "$file"
+        return
+    fi
+    if [[ ! -f $1 ]]; then
+        mapfile -t names < <(cd -- "$mplace_machine_folder" && printf '%s\n' *.machine | sed 's/\.machine$//')
+        die "there is no machine '$1' (mplace machines lists them)$(did_you_mean "$1" "${names[@]}")"
+    fi
+    printf '%s' "$1"
 }
 
 # find_program NAME: sets program to its path as the shell finds it, or ends as the shell does: 127 if it is not there, 126

@@ -31,7 +31,8 @@
 enum { FOLDER, PRELOAD, PROGRAM, NAME };
 enum { BAD_ARGUMENT = 2, CANNOT_EXECUTE = 126, NOT_FOUND = 127 };
 
-static const char *const settings[] = {"CIA_STATS", "RAND_STATS", "TTS_STATS", "TTSTLE_STATS"};
+static const char *const settings[] = {"CIA_STATS", "RAND_STATS", "BANK_STATS", "TTS_STATS",
+                                       "TTSTLE_STATS"};
 
 /* Those that people and service managers send. The others keep their effect on us. */
 static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,

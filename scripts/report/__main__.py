@@ -13,9 +13,13 @@ import sys
 REPORTS = {
     "claims": "claims.main",
     "claims-page": "claims.page",
+    "coherence": "coherence.main",
+    "coherence-figure": "coherence.figure",
+    "coherence-row": "coherence.row",
     "compare": "compare.main",
     "compare-order": "compare.order",
     "doctor": "doctor.main",
+    "doctor-sharing": "sharing.main",
     "plot": "plot.main",
     "profile": "profiles.main",
 }

@@ -7,7 +7,7 @@
 #   exit status: 0 held, 1 did not hold, 2 bad arguments, 77 a Debian package is missing
 #
 # A combination is none, or an allocator, a lock library, or both with a plus sign between: cia,
-# cia-locks (CIA_RSEQ=0), cia-compact (CIA_LINES=compact), rand, tts, ttstle.
+# cia-locks (CIA_RSEQ=0), cia-compact (CIA_LINES=compact), rand, bank (simulated frames), tts, ttstle.
 #
 # MPLACE_APPS_BOUND=SECONDS replaces that bound, for a machine that does much else.
 # With MPLACE_APPS_ROWS=FOLDER a script leaves there what came of it, in one line of fields that
@@ -138,19 +138,20 @@ start() {
     fi
     for part in ${parts[@]+"${parts[@]}"}; do
         case $part in
-        cia | cia-locks | cia-compact | rand)
+        cia | cia-locks | cia-compact | rand | bank)
             [[ -z $allocator ]] || bad_usage "two allocators in '$combination'"
             allocator=${part%%-*}
             case $part in
             cia-locks) settings_of_mode=(CIA_RSEQ=0) ;;
             cia-compact) settings_of_mode=(CIA_LINES=compact) ;;
+            bank) settings_of_mode=(BANK_MAP=skylake-2channels BANK_PHYSICAL=simulated) ;;
             esac
             ;;
         tts | ttstle)
             [[ -z $lock ]] || bad_usage "two lock libraries in '$combination'"
             lock=$part
             ;;
-        *) bad_usage "unknown combination '$combination'; its parts are cia, cia-locks, cia-compact, rand, tts, ttstle, none" ;;
+        *) bad_usage "unknown combination '$combination'; its parts are cia, cia-locks, cia-compact, rand, bank, tts, ttstle, none" ;;
         esac
         libraries+=("${part%%-*}")
     done
@@ -177,7 +178,7 @@ start() {
     fi
     # What a caller's environment says must not change what the two runs do.
     unset LD_PRELOAD LD_LIBRARY_PATH "${!PYTHON@}" "${!GIT_@}" "${!MALLOC_@}" XZ_OPT XZ_DEFAULTS \
-        "${!CIA_@}" "${!RAND_@}" "${!TTS_@}" "${!TTSTLE_@}"
+        "${!BANK_@}" "${!CIA_@}" "${!RAND_@}" "${!TTS_@}" "${!TTSTLE_@}"
     export LC_ALL=C TZ=UTC HOME=$home TMPDIR=$work
     cd "$work"
 }
@@ -186,7 +187,7 @@ start() {
 copy_library() {
     local name=lib$1
     case $1 in
-    cia | rand) name+=_malloc.so ;;
+    bank | cia | rand) name+=_malloc.so ;;
     tts | ttstle) name+=_lock.so ;;
     esac
     [[ -r $2/$name ]] || bad_usage "no library $2/$name"
@@ -208,7 +209,7 @@ launch_preloaded() {
     # The lock library first: what an allocator's own locks are is its own business either way.
     for part in ${lock:+"$lock"} ${allocator:+"$allocator"}; do
         case $part in
-        cia | rand) preload+="${preload:+:}$work/lib/lib${part}_malloc.so" ;;
+        bank | cia | rand) preload+="${preload:+:}$work/lib/lib${part}_malloc.so" ;;
         *) preload+="${preload:+:}$work/lib/lib${part}_lock.so" ;;
         esac
         settings+=("${part^^}_STATS=$work/statistics/$tag/$part.%p")
@@ -291,6 +292,10 @@ served() {
     case $part in
     cia) name=cia_malloc word=allocations ;;
     rand) name=rand word='requests|calls' ;;
+    bank) # counts what the pool was asked for: chunks, of which each has many blocks
+        name='mplace bank' word=requests
+        [[ $least -eq 0 ]] || least=1
+        ;;
     *) name=${part}_lock word=acquisitions ;;
     esac
     if [[ $which == all ]]; then

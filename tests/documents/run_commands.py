@@ -70,7 +70,7 @@ def main():
         scratch = pathlib.Path(folder)
         prepare(scratch, source, build)
         environment = {name: value for name, value in os.environ.items()
-                       if not re.match(r"(LD_|CIA_|RAND_|TTS|MPLACE_)", name)}
+                       if not re.match(r"(LD_|BANK_|CIA_|RAND_|TTS|MPLACE_)", name)}
         environment.update(PATH=f"{scratch}/bin:{environment['PATH']}", MPLACE_BUILD=str(build), TMPDIR=str(scratch),
                            LIBRARIES=str(build / "lib"), LC_ALL="C.UTF-8")
         failed = ran = left_out = 0

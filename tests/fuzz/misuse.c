@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * What libcia_malloc.so does to a program that misuses it: one line on stderr that names the
- * address, and SIGABRT. Every case runs in a child of its own; for every size, both in a process
- * that hardly ever asked for that size and in one that has done so thousands of times, since its
- * blocks go other ways then.
+ * What libcia_malloc.so and libbank_malloc.so do to a program that misuses it: one line on stderr
+ * that names the address, and SIGABRT. Every case runs in a child of its own; for every size, both
+ * in a process that hardly ever asked for that size and in one that has done so thousands of times,
+ * since its blocks go other ways then.
  *
  * An address that is no block is noticed always. A block freed twice is noticed always where both
  * frees happen on one CPU; on two it may wait on both, and docs/internals.md says what comes of

@@ -61,15 +61,22 @@ void run_in_a_child(void (*run)(const void *argument), const void *argument, str
     ending->named = *named();
 }
 
+static bool is_ours(const char *said)
+{
+    static const char *const names[] = {"libcia_malloc: ", "libbank_malloc: "};
+
+    return strncmp(said, names[0], strlen(names[0])) == 0 ||
+           strncmp(said, names[1], strlen(names[1])) == 0;
+}
+
 bool was_noticed(const struct ending *ending)
 {
-    static const char ours[] = "libcia_malloc: ";
     char name[32];
     const char *end = strchr(ending->said, '\n');
 
     snprintf(name, sizeof name, "%p", ending->named);
     return WIFSIGNALED(ending->status) && WTERMSIG(ending->status) == SIGABRT &&
-           strncmp(ending->said, ours, sizeof ours - 1) == 0 && end != NULL && end[1] == '\0' &&
+           is_ours(ending->said) && end != NULL && end[1] == '\0' &&
            strstr(ending->said, name) != NULL;
 }
 

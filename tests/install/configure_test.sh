@@ -52,7 +52,7 @@ without_check_libraries_and_benchmarks_build_and_one_line_says_that_the_tests_ar
     configure plain
     [[ -s asked ]] || fail "Check was not looked for"
     expect "lines about the tests" 1 "$(cat out err | grep -c 'no tests: ' || true)"
-    cat out err | grep -q 'no tests: .* Debian package check' || fail "the line does not name the package"
+    grep -q 'no tests: .* Debian package check' out err || fail "the line does not name the package"
     build_without_tests
 }
 
@@ -61,7 +61,7 @@ with_tests_off_check_is_not_looked_for()
     without_check
     configure plain -DBUILD_TESTING=OFF
     [[ ! -e asked ]] || fail "Check was looked for"
-    ! cat out err | grep -q 'no tests: ' || fail "that there are no tests was asked for, and is told"
+    ! grep -q 'no tests: ' out err || fail "that there are no tests was asked for, and is told"
     build_without_tests
 }
 

@@ -75,6 +75,8 @@ function(life_test claim label timeout program)
     life_run(${claim}.cia ${label} ${timeout} $<TARGET_FILE:cia_malloc> "CIA_RSEQ=1" ${program} ${ARGN})
     life_run(${claim}.cia.locks ${label} ${timeout} $<TARGET_FILE:cia_malloc> "CIA_RSEQ=0" ${program} ${ARGN})
     life_run(${claim}.rand ${label} ${timeout} $<TARGET_FILE:rand_malloc> "" ${program} ${ARGN})
+    life_run(${claim}.bank ${label} ${timeout} $<TARGET_FILE:bank_malloc>
+             "BANK_MAP=skylake-2channels;BANK_PHYSICAL=simulated" ${program} ${ARGN})
     life_run(${claim}.tts ${label} ${timeout} $<TARGET_FILE:tts_lock> "" ${program} ${ARGN})
     life_run(${claim}.ttstle ${label} ${timeout} $<TARGET_FILE:ttstle_lock> "" ${program} ${ARGN})
     life_run(${claim}.cia+ttstle ${label} ${timeout} $<TARGET_FILE:cia_malloc>:$<TARGET_FILE:ttstle_lock>

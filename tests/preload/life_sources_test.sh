@@ -26,7 +26,7 @@ none()
     failed=1
 }
 
-libraries=(src/base src/cia_malloc src/rand_malloc src/mutex src/tts_lock src/ttstle_lock)
+libraries=(src/base src/bank_malloc src/cia_malloc src/malloc_family src/rand_malloc src/mutex src/tts_lock src/ttstle_lock)
 
 # shellcheck disable=SC2317 # the functions that none calls
 c_files() { grep -rnE --include='*.[ch]' "$@"; }

@@ -88,8 +88,8 @@ endforeach()
 
 add_test(NAME preload.the_libraries_take_few_bytes_of_static_tls_and_no_rseq_registration
          COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/footprint_test.sh ${CMAKE_SOURCE_DIR}
-                 $<TARGET_FILE:cia_malloc> $<TARGET_FILE:rand_malloc> $<TARGET_FILE:tts_lock>
-                 $<TARGET_FILE:ttstle_lock>)
+                 $<TARGET_FILE:bank_malloc> $<TARGET_FILE:cia_malloc> $<TARGET_FILE:rand_malloc>
+                 $<TARGET_FILE:tts_lock> $<TARGET_FILE:ttstle_lock>)
 set_tests_properties(preload.the_libraries_take_few_bytes_of_static_tls_and_no_rseq_registration
                      PROPERTIES LABELS preload TIMEOUT 60 SKIP_RETURN_CODE 77)
 

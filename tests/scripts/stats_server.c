@@ -28,7 +28,7 @@ enum { KINDS = sizeof kinds / sizeof kinds[0], MOST = 3000 };
 static void *blocks[KINDS][MOST];
 static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
 
-static void lock(pthread_mutex_t *mutex, int times)
+static __attribute__((noinline)) void lock(pthread_mutex_t *mutex, int times)
 {
     for (int i = 0; i < times; i++) {
         (void)pthread_mutex_lock(mutex);

@@ -154,7 +154,7 @@ completion_knows_what_each_place_takes()
 {
     local reader
 
-    expect "a subcommand" "smoke stats sweep" "$(offered s)"
+    expect "a subcommand" "simulate smoke stats sweep" "$(offered s)"
     expect "its options" "--malloc" "$(offered run --mal)"
     expect "its values" "tts ttstle" "$(offered run --lock tt)"
     expect "workloads" ":nospace larson,sh6 larson,sh8" "$(offered compare --workload larson,sh)"
@@ -189,7 +189,7 @@ ask $2 compare --workload larson,sh
 ask $2 plot ''
 ask $2 run -- ls -l
 END
-    expect "answers" "values: smoke stats sweep;values: larson,sh6 larson,sh8;files;normal 2 ls -l" \
+    expect "answers" "values: simulate smoke stats sweep;values: larson,sh6 larson,sh8;files;normal 2 ls -l" \
         "$(zsh -f ask.zsh "$source_folder/scripts/mplace.zsh" "$mplace" | paste -sd';')"
 }
 
@@ -198,7 +198,7 @@ completion_works_in_fish()
     type -P fish >/dev/null || skip "fish is not installed"
     mkdir -p home bin
     ln -s "$mplace" bin/mplace
-    expect "answers" "smoke stats sweep;larson,sh6 larson,sh8" \
+    expect "answers" "simulate smoke stats sweep;larson,sh6 larson,sh8" \
         "$(HOME=$scratch/home PATH=$scratch/bin:$PATH fish --no-config -c "source '$source_folder/scripts/mplace.fish'
             complete -C 'mplace s' | cut -f1 | paste -sd' '
             complete -C 'mplace compare --workload larson,sh' | cut -f1 | paste -sd' '" | paste -sd';')"
@@ -274,7 +274,9 @@ every_program_tells_its_version_and_knows_no_other_option()
 
     version=$(sed -n 's/^project(mplace VERSION \([0-9.]*\) .*/\1/p' "$source_folder/CMakeLists.txt")
     for name in ring avltree malloc_bench lockpair calibrate mplace-probe mplace-check mplace-gather mplace-measure mplace-count \
-        mplace-stats-reader; do
+        mplace-stats-reader mplace-chip mplace-trace-dump mplace-trace-writer; do
+        # Those of the simulator are not built without libzstd.
+        [[ $name == mplace-@(chip|trace-*) && ! -x $build_folder/bin/$name ]] && continue
         run "$build_folder/bin/$name" --version
         expect "exit status of $name" 0 "$status"
         expect "$name" "$name (mplace) $version" "$(cat "$scratch/out")"
@@ -328,7 +330,9 @@ cpu_warns_of_what_spoils_a_measurement()
 include_order()
 {
     run python3 "$source_folder/tests/scripts/include_order.py" "$1" \
+        --folder src/bank_malloc=api,heap,memory,.,pool \
         --folder src/cia_malloc=api,statistics,hardened,profile,cpu_cache,large,heap,pages \
+        --folder sim/chip=.,cores,sharing,coherence,mesh,memory,caches,engine,machine \
         --folder sim/rtmgrind=.,report,translation,processors,transactions,counts,common
 }
 
