@@ -26,4 +26,11 @@ static inline void pages_unmap(void *pages, size_t bytes)
     (void)system_call_6(SYS_munmap, (long)pages, (long)bytes, 0, 0, 0, 0);
 }
 
+/* Private anonymous pages become zero, and give their memory back unless it is locked. */
+static inline void pages_clear(void *pages, size_t bytes)
+{
+    if (system_call(SYS_madvise, (long)pages, (void *)bytes, MADV_DONTNEED) != 0)
+        __builtin_memset(pages, 0, bytes);
+}
+
 #endif

@@ -9,16 +9,19 @@
 #include "expect_child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/time.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { THREADS = 4, CHILD_SECONDS = 20 };
+enum { THREADS = 4, CHILD_SECONDS = 60 };
 
 static atomic_bool stop;
 
@@ -186,6 +189,73 @@ static void fork_and_streams_that_allocate_do_not_wait_for_each_other(void)
     join_threads(threads, THREADS);
 }
 
+/*
+ * The same, by order and not by chance: a stream that is being flushed allocates when fork, behind
+ * its handlers, waits for stdio's list lock.
+ */
+static atomic_bool is_flushing, is_forking;
+
+/* Whether the process's first thread sleeps: the letter behind its name in brackets. */
+static bool main_thread_sleeps(void)
+{
+    char path[64], text[256] = "";
+    int file;
+
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", getpid());
+    file = open(path, O_RDONLY | O_CLOEXEC);
+    EXPECT(file >= 0 && read(file, text, sizeof text - 1) > 0 && close(file) == 0);
+    char *name_end = strrchr(text, ')');
+    return name_end != NULL && name_end[2] == 'S';
+}
+
+static ssize_t write_while_fork_waits(void *cookie, const char *text, size_t size)
+{
+    (void)text;
+    (void)cookie;
+    atomic_store(&is_flushing, true);
+    while (!atomic_load(&is_forking) || !main_thread_sleeps())
+        sched_yield();
+    for (size_t bytes = 16; bytes <= 4 << 20; bytes *= 2) { /* some need the allocator's locks */
+        void *blocks[16];
+
+        for (int i = 0; i < 16; i++)
+            EXPECT((blocks[i] = malloc(bytes)) != NULL);
+        for (int i = 0; i < 16; i++)
+            free(blocks[i]);
+    }
+    return (ssize_t)size;
+}
+
+static void *flush_all(void *argument)
+{
+    FILE *stream =
+        fopencookie(argument, "w", (cookie_io_functions_t){.write = write_while_fork_waits});
+
+    EXPECT(stream != NULL && fputs("to be flushed", stream) >= 0);
+    EXPECT(fflush(NULL) == 0);
+    fclose(stream);
+    return NULL;
+}
+
+static void a_stream_may_allocate_while_fork_waits_for_its_end(void)
+{
+    pthread_t thread;
+    pid_t child;
+
+    EXPECT(pthread_create(&thread, NULL, flush_all, NULL) == 0);
+    while (!atomic_load(&is_flushing))
+        sched_yield();
+    atomic_store(&is_forking, true);
+    child = fork();
+    if (child == 0) {
+        begin_child(CHILD_SECONDS);
+        use_the_allocator(3);
+        _exit(0);
+    }
+    expect_clean_end(child);
+    EXPECT(pthread_join(thread, NULL) == 0);
+}
+
 enum { FORKS_IN_HANDLER = 100 };
 static volatile sig_atomic_t forks_done, child_returned;
 
@@ -259,9 +329,9 @@ static void the_child_of_a_fork_in_a_handler_may_allocate(void)
 
 int main(void)
 {
-    alarm(25);
+    alarm(100);                                             /* one that hangs ends */
     a_handler_may_fork_out_of_malloc_and_the_child_go_on(); /* first: it needs a single thread */
-    alarm(25);
+    a_stream_may_allocate_while_fork_waits_for_its_end();
     two_hundred_children_of_a_busy_process_allocate_and_free_what_they_inherited();
     a_child_may_start_threads_and_fork_again();
     fork_and_streams_that_allocate_do_not_wait_for_each_other();

@@ -436,6 +436,42 @@ START_TEST(the_reference_notices_each_rule_that_is_taken_out)
 }
 END_TEST
 
+/* Rows of every length, around the words of 64 bits too, with random units free. */
+START_TEST(a_row_made_anew_from_its_used_units_has_the_same_runs)
+{
+    enum { LONGEST = 300 };
+    uint64_t random = 1;
+
+    for (uint32_t count = 1; count <= LONGEST; count++) {
+        struct runs before, after;
+        void *tables = calloc(2, runs_bytes(count));
+
+        ck_assert_ptr_nonnull(tables);
+        runs_init(&before, count, tables);
+        for (uint32_t unit = 0; unit < count; unit++) {
+            if (random_next(&random) % 4 != 0)
+                runs_give(&before, unit, 1);
+        }
+        /* What the levels above the units say is not looked at. */
+        for (uint32_t level = 1; level < before.used.levels; level++)
+            before.used.level[level][0] = 0;
+        runs_init_used(&after, count, (char *)tables + runs_bytes(count), before.used.level[0]);
+        for (uint32_t n = count; n > 0; n--) {
+            ck_assert_uint_eq(runs_fit(&after, n), runs_fit(&before, n));
+        }
+        for (uint32_t n = runs_fit(&after, 1); n > 0; n = runs_fit(&after, 1)) {
+            uint32_t first = runs_take(&after, n);
+
+            for (uint32_t unit = first; unit < first + n; unit++)
+                ck_assert(runs_is_free(&before, unit));
+        }
+        for (uint32_t unit = 0; unit < count; unit++)
+            ck_assert(!runs_is_free(&after, unit));
+        free(tables);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("bank_pool");
@@ -447,6 +483,7 @@ int main(void)
     tcase_add_test(tests, what_is_given_back_joins_its_neighbours_to_one_run);
     tcase_add_test(tests, a_chunk_that_is_removed_is_never_given_out);
     tcase_add_test(tests, memory_of_no_one_bank_is_in_runs_only);
+    tcase_add_test(tests, a_row_made_anew_from_its_used_units_has_the_same_runs);
     tcase_add_test(tests, random_operations_agree_with_a_slow_reference);
     tcase_add_loop_test(tests, the_reference_notices_each_rule_that_is_taken_out, MUTANT_NONE + 1,
                         MUTANTS);

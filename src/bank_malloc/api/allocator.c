@@ -313,32 +313,29 @@ uint16_t bank_colour_of(const void *address)
     return arena.pool.colour[chunk];
 }
 
-/* --- fork: no thread is at work in the pool while it is copied --- */
-
-static void before_fork(void)
-{
-    bank_start();
-    arena_lock();
-}
-
-static void after_fork_in_parent(void)
-{
-    arena_unlock();
-}
-
+/*
+ * --- fork ---
+ *
+ * The forking thread does not hold the pool's lock: between its handlers and the copy libc takes
+ * locks of its own (of stdio's list of streams, of NSS), and a thread that has one of those may
+ * want memory before it lets go. What another thread was changing is half changed in the child,
+ * which therefore trusts only what is a word of its own: see arena_start_child.
+ */
 static void after_fork_in_child(void)
 {
-    if (arena.base != NULL)
-        (void)arena_start_child();
+    if (arena.base == NULL)
+        return;
+    arena_start_child();
+    together_start_child();
     kept_start_child();
+    colours_start_child();
     heap_start_child();
     if (has_key)
         (void)pthread_setspecific(key, NULL);
     memset(supply_counts, 0, sizeof supply_counts);
-    arena_unlock();
 }
 
 void bank_register_fork(void)
 {
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    pthread_atfork(bank_start, NULL, after_fork_in_child);
 }

@@ -51,6 +51,11 @@ struct colour_set colours_intern(const uint16_t *colours, uint32_t count)
     return (struct colour_set){set + 1, count};
 }
 
+void colours_start_child(void)
+{
+    sets_begin = sets_end = NULL;
+}
+
 /* A number that begins at *text, below bound; false: there is none. */
 static bool parse_number(const char **text, uint32_t bound, uint32_t *number)
 {

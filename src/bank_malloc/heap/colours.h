@@ -48,6 +48,9 @@ struct colour_set colours_of_new_thread(unsigned cpu);
 /* The one set with these colours, which exist; count 0: out of memory. Not thread-safe. */
 struct colour_set colours_intern(const uint16_t *colours, uint32_t count);
 
+/* In the child of a fork: sets that colours_intern made stay, and may come twice. */
+void colours_start_child(void);
+
 /* Whether a thread with these colours would get others on this CPU; false by thread and list. */
 bool colours_are_others_on(struct colour_set set, unsigned cpu);
 

@@ -268,50 +268,53 @@ static size_t pool_table_bytes(void)
 
 static size_t table_bytes(void)
 {
-    return pool_table_bytes() + bit_index_bytes(arena.capacity);
+    size_t bytes = pool_table_bytes() + bit_index_bytes(arena.capacity);
+
+    return (bytes + FRAME_BYTES - 1) & ~(size_t)(FRAME_BYTES - 1);
 }
 
-/* An empty pool, with every chunk unread. */
+/* An empty pool, with every chunk unread, in tables that are all zero. */
+static void start_tables(void)
+{
+    pool_init(&arena.pool, arena.capacity, arena.frames.controllers, arena.frames.banks,
+              arena.tables);
+    bit_index_init(&arena.unread, arena.capacity, arena.tables + pool_table_bytes());
+    bit_index_fill(&arena.unread, arena.capacity);
+}
+
+/* Twice the room: a child changes from one half to the other, and has memory for that. */
 static bool make_tables(void)
 {
-    char *tables = pages_map(table_bytes(), MAP_NORESERVE);
-
-    if (tables == NULL)
+    arena.tables = pages_map(2 * table_bytes(), MAP_NORESERVE);
+    if (arena.tables == NULL)
         return false;
-    arena.tables = tables;
-    pool_init(&arena.pool, arena.capacity, arena.frames.controllers, arena.frames.banks, tables);
-    bit_index_init(&arena.unread, arena.capacity, tables + pool_table_bytes());
-    bit_index_fill(&arena.unread, arena.capacity);
+    arena.spare_tables = arena.tables + table_bytes();
+    start_tables();
     return true;
 }
 
-bool arena_start_child(void)
+void arena_start_child(void)
 {
-    struct runs runs = arena.pool.runs;
-    struct bit_index unread = arena.unread;
-    char *tables = arena.tables;
+    const uint64_t *used = arena.pool.runs.used.level[0], *unread = arena.unread.level[0];
+    char *before = arena.tables;
 
-    if (!make_tables()) {
-        arena.frames.knowledge = FRAMES_UNKNOWN;
-        return false;
-    }
-    arena.owned = arena.mixed = 0;
+    arena.lock = (struct bank_lock){.word = LOCK_FREE};
+    arena.tables = arena.spare_tables;
+    arena.spare_tables = before;
+    start_tables();
+    arena.owned = arena.mixed = arena.inherited = 0;
     /* What is neither free nor without memory stays as it is: in use, or of no use. */
     for (uint32_t word = 0; word <= arena.top / 64; word++) {
-        for (uint64_t left = runs.used.level[0][word] & ~unread.level[0][word]; left != 0;
-             left &= left - 1) {
+        for (uint64_t left = used[word] & ~unread[word]; left != 0; left &= left - 1) {
             uint32_t chunk = word * 64 + (uint32_t)__builtin_ctzll(left);
             struct chunk *record = arena_chunk(chunk);
 
             bit_index_remove(&arena.unread, chunk);
-            if (record->kind != CHUNK_UNUSED && !record->is_inherited) {
-                record->is_inherited = true;
-                arena.inherited++;
-            }
+            record->is_inherited = record->kind != CHUNK_UNUSED;
+            arena.inherited += record->is_inherited;
         }
     }
-    pages_unmap(tables, table_bytes());
-    return true;
+    pages_clear(before, table_bytes());
 }
 
 /* What is known of each chunk. */

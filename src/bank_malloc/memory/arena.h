@@ -65,8 +65,9 @@ struct arena {
     uint32_t capacity, top; /* chunks; those from top on never had memory */
     uint32_t words;         /* of either half of bits */
     unsigned stride_shift;
-    char *chunks; /* records, 1 << stride_shift bytes each */
-    char *tables; /* of pool and unread */
+    char *chunks;       /* records, 1 << stride_shift bytes each */
+    char *tables;       /* of pool and unread */
+    char *spare_tables; /* as many bytes, all zero: the child's */
     struct frames frames;
     struct pool pool;
     struct bit_index unread; /* chunks without memory that may get some */
@@ -98,9 +99,13 @@ void arena_release(uint32_t chunk);
 /* The same of one whose place another mapping took: it has no memory any more, and never will. */
 void arena_lose(uint32_t chunk);
 
-/* In the child of a fork: the pool is empty, and what is in use is inherited. False: no memory for
-   the tables; then the child goes on with the parent's pool, and nothing is known of its banks. */
-bool arena_start_child(void);
+/*
+ * In the child of a fork: the pool is empty, and what is in use is inherited. Another thread of the
+ * parent may have held the lock, and what it was changing is half changed here. So of the parent's
+ * tables only the bits of each chunk are looked at, which have been right since the chunk's block
+ * was handed out; what the thread was taking or giving back is lost to the child.
+ */
+void arena_start_child(void);
 
 /* Reads the frames of all chunks again; returns how many are not of their colour any more. Only if
    frames are known. where(chunk) is the address at which its pages are now. */

@@ -34,24 +34,49 @@ static uint32_t read_mappings_most(void)
     return number != 0 ? number : 65530;
 }
 
+static size_t table_bytes(uint32_t count)
+{
+    return (runs_bytes(count) + FRAME_BYTES - 1) & ~(size_t)(FRAME_BYTES - 1);
+}
+
 void together_start(void)
 {
-    enum { MAPPINGS_A_PIECE = 2, SPARE = 4 /* addresses for each chunk that can be moved */ };
-    uint32_t pieces = read_mappings_most() / 2 / MAPPINGS_A_PIECE;
-    uint32_t count = pieces < RUNS_NONE / SPARE ? pieces * SPARE : RUNS_NONE - 1;
+    enum {
+        MAPPINGS_A_PIECE = 2,
+        SPARE = 4, /* addresses for each chunk that can be moved */
+        PIECES_MOST = 1 << 18,
+    };
+    uint32_t may = read_mappings_most() / 2 / MAPPINGS_A_PIECE;
+    uint32_t pieces = may < PIECES_MOST ? may : PIECES_MOST, count = pieces * SPARE;
     size_t bytes = (size_t)count << arena.shift;
     long base = system_call_6(SYS_mmap, 0, (long)bytes, PROT_NONE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    char *tables = pages_map(count * sizeof *together.units + runs_bytes(count), MAP_NORESERVE);
+    char *units = pages_map(count * sizeof *together.units, MAP_NORESERVE);
+    char *tables = pages_map(2 * table_bytes(count), MAP_NORESERVE); /* a child's, too */
 
-    if ((base < 0 && base > -4096) || tables == NULL)
+    if ((base < 0 && base > -4096) || units == NULL || tables == NULL)
         return;
-    together.units = (struct together_unit *)(void *)tables;
-    runs_init(&together.runs, count, tables + count * sizeof *together.units);
+    together.units = (struct together_unit *)(void *)units;
+    runs_init(&together.runs, count, tables);
+    together.tables = tables;
+    together.spare_tables = tables + table_bytes(count);
     together.base = (char *)base + (-(uintptr_t)base & (((size_t)1 << arena.shift) - 1));
     together.count = count - 1; /* the last one may be cut by that */
     runs_give(&together.runs, 0, together.count);
     together.pieces_most = pieces;
+}
+
+void together_start_child(void)
+{
+    uint32_t count = together.runs.count;
+    char *before = together.tables;
+
+    if (together.count == 0)
+        return;
+    together.tables = together.spare_tables;
+    together.spare_tables = before;
+    runs_init_used(&together.runs, count, together.tables, together.runs.used.level[0]);
+    pages_clear(before, table_bytes(count));
 }
 
 bool together_can(uint32_t n)

@@ -21,6 +21,7 @@ struct together {
     char *base;
     uint32_t count; /* units of a chunk's length; 0: nothing can be moved */
     uint32_t pieces, pieces_most;
+    char *tables, *spare_tables; /* of runs; and for a child's, as many bytes, all zero */
     struct runs runs;
     struct together_unit *units;
 };
@@ -29,6 +30,9 @@ extern struct together together;
 
 /* After arena_start. Without addresses or mappings for it nothing can be moved. */
 void together_start(void);
+
+/* In the child of a fork, see arena_start_child: what was being moved stays where it is. */
+void together_start_child(void);
 
 /* Whether a block of n chunks can be made now. */
 bool together_can(uint32_t n);

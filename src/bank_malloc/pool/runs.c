@@ -20,7 +20,7 @@ size_t runs_bytes(uint32_t count)
            TABLES * aligned(((size_t)count + 1) * sizeof(uint32_t));
 }
 
-void runs_init(struct runs *runs, uint32_t count, void *zeroed)
+static void lay_out(struct runs *runs, uint32_t count, void *zeroed)
 {
     uint32_t **const tables[TABLES] = {&runs->first, &runs->length, &runs->next, &runs->previous};
     char *at = zeroed;
@@ -34,6 +34,11 @@ void runs_init(struct runs *runs, uint32_t count, void *zeroed)
         *tables[i] = (uint32_t *)(void *)at;
         at += aligned(((size_t)count + 1) * sizeof(uint32_t));
     }
+}
+
+void runs_init(struct runs *runs, uint32_t count, void *zeroed)
+{
+    lay_out(runs, count, zeroed);
     bit_index_fill(&runs->used, count);
 }
 
@@ -82,6 +87,29 @@ static uint32_t end_behind(const struct runs *runs, uint32_t unit)
     uint32_t used = unit == runs->count ? BIT_INDEX_NONE : bit_index_next(&runs->used, unit);
 
     return used == BIT_INDEX_NONE ? runs->count : used;
+}
+
+/* The first free unit from unit on, or the row's end. */
+static uint32_t next_free(const struct runs *runs, uint32_t unit)
+{
+    while (unit < runs->count) {
+        uint64_t free = ~runs->used.level[0][unit / 64] >> unit % 64;
+
+        if (free != 0)
+            return unit + (uint32_t)__builtin_ctzll(free);
+        unit = (unit / 64 + 1) * 64;
+    }
+    return runs->count;
+}
+
+void runs_init_used(struct runs *runs, uint32_t count, void *zeroed, const uint64_t *used)
+{
+    lay_out(runs, count, zeroed);
+    bit_index_copy(&runs->used, count, used);
+    for (uint32_t end, unit = next_free(runs, 0); unit < count; unit = next_free(runs, end)) {
+        end = end_behind(runs, unit);
+        link_run(runs, unit, end - unit);
+    }
 }
 
 void runs_take_at(struct runs *runs, uint32_t first, uint32_t n)

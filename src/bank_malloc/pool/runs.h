@@ -33,6 +33,12 @@ size_t runs_bytes(uint32_t count);
 /* A row of used units, in memory of that size that is all zero. count < RUNS_NONE. */
 void runs_init(struct runs *runs, uint32_t count, void *zeroed);
 
+/*
+ * The same of a row whose used units are known: words of 64 bits, as runs.used.level[0]. That is
+ * all that the child of a fork can trust of a row that another thread was changing.
+ */
+void runs_init_used(struct runs *runs, uint32_t count, void *zeroed, const uint64_t *used);
+
 /* Takes n >= 1 units in a row; returns the first, or RUNS_NONE if no run is that long. */
 uint32_t runs_take(struct runs *runs, uint32_t n);
 
