@@ -4,6 +4,7 @@
  * Where a block lies: maps of addresses, frames of pages, parts and ports; and what the memory
  * counts for a few accesses of which the places are known.
  */
+#include "chip_complaint.h"
 #include "chip_fixture.h"
 #include "run_suite.h"
 
@@ -112,25 +113,13 @@ START_TEST(each_address_is_a_place_of_its_own)
 }
 END_TEST
 
-/* The complaint about a file with this text beside memory.model = dram, or "". */
+/* The complaint about this beside memory.model = dram. */
 static const char *complaint(const char *text)
 {
-    static char problem[2048];
-    char path[] = "/tmp/chip_memory.XXXXXX";
-    int file = mkstemp(path);
-    struct machine machine;
+    char whole[1024];
 
-    ck_assert_int_ge(file, 0);
-    ck_assert_int_gt(dprintf(file, "memory.model = dram\n%s", text), 0);
-    close(file);
-    machine_defaults(&machine);
-    machine_parts(&machine, CHIP_PARTS);
-    problem[0] = '\0';
-    if (machine_read(&machine, path, problem, sizeof problem))
-        machine_check(&machine, problem, sizeof problem);
-    unlink(path);
-    ck_assert_ptr_null(strchr(problem, '\n'));
-    return problem;
+    ck_assert_int_lt(snprintf(whole, sizeof whole, "memory.model = dram\n%s", text), sizeof whole);
+    return complaint_about(whole, CHIP_PARTS);
 }
 
 START_TEST(a_wrong_memory_is_one_line)

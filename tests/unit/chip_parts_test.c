@@ -11,6 +11,7 @@
 #include "chip/mesh/mesh.h"
 
 #include "base/random.h"
+#include "chip_complaint.h"
 #include "run_suite.h"
 
 #include <check.h>
@@ -121,24 +122,9 @@ START_TEST(the_directory_gives_up_its_oldest_entry_that_is_not_busy)
 }
 END_TEST
 
-/* The complaint about a file with this text, or "". */
 static const char *complaint(const char *text)
 {
-    static char problem[1024];
-    char path[] = "/tmp/chip_machine.XXXXXX";
-    int file = mkstemp(path);
-    struct machine machine;
-
-    ck_assert_int_ge(file, 0);
-    ck_assert_int_eq(write(file, text, strlen(text)), (ssize_t)strlen(text));
-    close(file);
-    machine_defaults(&machine);
-    problem[0] = '\0';
-    if (machine_read(&machine, path, problem, sizeof problem))
-        machine_check(&machine, problem, sizeof problem);
-    unlink(path);
-    ck_assert_ptr_null(strchr(problem, '\n'));
-    return problem;
+    return complaint_about(text, "no/such/folder");
 }
 
 START_TEST(a_machine_file_is_read)
