@@ -133,14 +133,24 @@ static __attribute__((noinline)) void allocate(const char *how)
     }
 }
 
-/* Blocks whose first whole line falls into one set, the set that has most; their lines. */
+enum { LINES_MOST = 65 };
+
+/*
+ * Blocks whose first whole line falls into one set, the set that has most; their lines. lines is on
+ * the stack that the transaction writes to: the sets around it are left out, for a line of the
+ * stack would be one of those that fill the set.
+ */
 static size_t choose(volatile uint8_t **lines, size_t most)
 {
+    enum { BELOW = 512, ABOVE = 128 /* frames of callees, and the rest of the own one */ };
+    uintptr_t stack = (uintptr_t)lines - BELOW, stack_end = (uintptr_t)(lines + LINES_MOST) + ABOVE;
     unsigned counts[SETS] = {0}, best = 0;
     size_t chosen = 0;
 
     for (int i = 0; i < BLOCKS; i++)
         counts[((uintptr_t)blocks[i] + LINE - 1) / LINE % SETS]++;
+    for (uintptr_t line = stack / LINE; line <= stack_end / LINE; line++)
+        counts[line % SETS] = 0;
     for (unsigned set = 0; set < SETS; set++)
         best = counts[set] > counts[best] ? set : best;
     for (int i = 0; i < BLOCKS && chosen < most; i++) {
@@ -153,14 +163,14 @@ static size_t choose(volatile uint8_t **lines, size_t most)
 
 int main(int count, char **arguments)
 {
-    volatile uint8_t *lines[65];
+    volatile uint8_t *lines[LINES_MOST];
     size_t ways, chosen;
     int status;
 
     EXPECT(count == 4);
     size = strtoul(arguments[2], NULL, 0);
     ways = strtoul(arguments[3], NULL, 0);
-    EXPECT(ways < 64 && size >= 128);
+    EXPECT(ways < LINES_MOST - 1 && size >= 128);
     need_transactions();
     allocate(arguments[1]);
     chosen = choose(lines, ways + 1);
