@@ -30,7 +30,7 @@ if(TARGET malloc_new)
     mplace_bank_test(operator_new_aligns_and_throws preload 120 "${bank_tilepro64}" $<TARGET_FILE:malloc_new>)
 endif()
 
-foreach(program bank_interface bank_where)
+foreach(program bank_edges bank_interface bank_where)
     add_executable(${program} ${program}.c)
     target_compile_options(${program} PRIVATE -fno-builtin)
     target_link_libraries(${program} PRIVATE pthread ${CMAKE_DL_LIBS})
@@ -38,6 +38,10 @@ foreach(program bank_interface bank_where)
 endforeach()
 mplace_bank_test(the_interface_says_whose_memory_is_whose preload 60
                  "${bank_tilepro64};BANK_POOL=64M;BANK_MODE=none" $<TARGET_FILE:bank_interface>)
+
+# See bank_edges.c.
+mplace_bank_test(long_blocks_are_had_as_long_as_there_is_memory preload 120 "${bank_tilepro64};BANK_POOL=1G"
+                 $<TARGET_FILE:bank_edges> scattered)
 
 # Where each page really is: see bank_where.c.
 set(bank_real BANK_MAP=${CMAKE_CURRENT_SOURCE_DIR}/bank_where.map)

@@ -82,12 +82,12 @@ without_a_map_one_line_says_so_and_memory_is_allocated()
 
 statistics_say_where_blocks_came_from()
 {
-    local -a settings=(BANK_POOL=4M BANK_COLOURS='2:5')
+    local -a settings=(BANK_POOL=32M BANK_COLOURS='2:5')
     command -v jq >"$scratch/jq" || { echo "skipped: no jq"; exit 77; }
     expect "unasked" '' "$(banked "${settings[@]}" sort /dev/null 2>&1)"
-    banked "${settings[@]}" BANK_STATS="$scratch/first.json" sort "$library" >"$scratch/sorted"
-    banked "${settings[@]}" BANK_STATS="$scratch/second.json" sort "$library" >"$scratch/sorted"
-    expect "the pool" '"simulated" 4 8 8192 4194304 32' \
+    banked "${settings[@]}" BANK_STATS="$scratch/first.json" sort --buffer-size=100K "$library" >"$scratch/sorted"
+    banked "${settings[@]}" BANK_STATS="$scratch/second.json" sort --buffer-size=100K "$library" >"$scratch/sorted"
+    expect "the pool" '"simulated" 4 8 8192 33554432 32' \
         "$(jq -r '"\(.frames | tojson) \(.controllers) \(.banks) \(.chunk_bytes) \(.pool_bytes) \(.per_bank | length)"' "$scratch/first.json")"
     expect "who was asked" '[[2,5]]' \
         "$(jq -c '[.per_bank[] | select(.own_bank + .own_controller + .elsewhere + .split > 0) | [.controller, .bank]]' "$scratch/first.json")"

@@ -281,6 +281,11 @@ void *bank_reallocate(void *block, size_t bytes)
     return moved;
 }
 
+static bool is_moved(size_t unit)
+{
+    return unit < together.count && !runs_is_free(&together.runs, (uint32_t)unit);
+}
+
 /* The chunk whose pages are at that address and in use; POOL_NONE: there is none. */
 static uint32_t chunk_at(const void *address)
 {
@@ -293,14 +298,14 @@ static uint32_t chunk_at(const void *address)
 
         return kind == CHUNK_UNUSED || kind == CHUNK_MOVED ? (uint32_t)POOL_NONE : (uint32_t)chunk;
     }
-    if (unit >= together.count || runs_is_free(&together.runs, (uint32_t)unit))
+    if (!is_moved(unit))
         return POOL_NONE;
     return together.units[unit].chunk;
 }
 
 bool bank_has_memory(const void *address)
 {
-    return chunk_at(address) != POOL_NONE;
+    return chunk_at(address) != POOL_NONE || is_moved(together_find(address));
 }
 
 uint16_t bank_colour_of(const void *address)

@@ -32,7 +32,7 @@ void bank_totals_read(struct bank_totals *totals)
     arena_lock();
     for (uint32_t c = 0; arena.base != NULL && c <= arena.frames.controllers; c++)
         free_chunks += arena.pool.controller_free[c];
-    totals->pool_bytes = (size_t)arena.owned << arena.shift;
+    totals->pool_bytes = (size_t)(arena.owned + arena.elsewhere) << arena.shift;
     totals->free_bytes = free_chunks << arena.shift;
     arena_unlock();
 }
@@ -96,9 +96,9 @@ static void write_head(struct report *report)
     report_format(report,
                   "mplace bank: requests %lu, pool %lu KiB in chunks of %lu B; map %s, frames %s, "
                   "%u controllers, %u banks each\n",
-                  count_requests(), (uint64_t)arena.owned << arena.shift >> 10, 1ul << arena.shift,
-                  map_name(), knowledge_names[frames->knowledge], frames->controllers,
-                  frames->banks);
+                  count_requests(), (uint64_t)(arena.owned + arena.elsewhere) << arena.shift >> 10,
+                  1ul << arena.shift, map_name(), knowledge_names[frames->knowledge],
+                  frames->controllers, frames->banks);
     if (bank_settings.banks_lost + bank_settings.controllers_lost != 0)
         report_format(report,
                       "  left out, as pages do not tell: %u functions of banks, %u of "
@@ -112,7 +112,8 @@ static void write_head(struct report *report)
     report_format(report,
                   "  chunks of no one bank %u, lost %u, from the parent %u; moved pieces "
                   "%u of %u\n",
-                  arena.mixed, arena.lost, arena.inherited, together.pieces, together.pieces_most);
+                  arena.mixed + arena.elsewhere, arena.lost, arena.inherited, together.pieces,
+                  together.pieces_most);
 }
 
 void bank_report(struct report *report)
@@ -154,13 +155,13 @@ static void write_json(struct report *report)
                   "  \"chunk_bytes\": %lu,\n  \"pool_bytes\": %lu,\n",
                   count_requests(), knowledge_names[arena.frames.knowledge],
                   arena.frames.controllers, arena.frames.banks, 1ul << arena.shift,
-                  (uint64_t)arena.owned << arena.shift);
+                  (uint64_t)(arena.owned + arena.elsewhere) << arena.shift);
     report_format(report,
                   "  \"bank_functions_left_out\": %u,\n  \"controller_functions_left_out\": %u,\n"
                   "  \"chunks_in_another_bank\": %u,\n  \"chunks_of_no_one_bank\": %u,\n"
                   "  \"chunks_lost\": %u,\n  \"chunks_inherited\": %u,\n  \"per_bank\": [",
                   bank_settings.banks_lost, bank_settings.controllers_lost, count_moved(),
-                  arena.mixed, arena.lost, arena.inherited);
+                  arena.mixed + arena.elsewhere, arena.lost, arena.inherited);
     for (uint32_t colour = 0; colour < arena.frames.controllers * arena.frames.banks; colour++) {
         read_bank(colour, &figures);
         if (!is_worth_a_line(&figures))

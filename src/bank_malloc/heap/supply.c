@@ -27,6 +27,13 @@ struct wanted {
     bool can_gather; /* chunks of a bank can be made a block, wherever they are */
 };
 
+/* Kept blocks go if they are why not. */
+static bool can_move(uint32_t chunks)
+{
+    return together_can(chunks) ||
+           (chunks <= together.pieces_most && kept_shed() && together_can(chunks));
+}
+
 static struct wanted wanted_of(struct colour_set set, uint32_t turn, uint32_t chunks,
                                uint32_t alignment, unsigned modes)
 {
@@ -38,8 +45,8 @@ static struct wanted wanted_of(struct colour_set set, uint32_t turn, uint32_t ch
         .chunks = chunks,
         .alignment = alignment,
         .modes = is_one_colour ? POOL_SPLIT : modes, /* any run is of the only colour */
-        .can_gather = (chunks == 1 && alignment == 1) ||
-                      (!is_one_colour && together_can(chunks + alignment - 1)),
+        .can_gather =
+            (chunks == 1 && alignment == 1) || (!is_one_colour && can_move(chunks + alignment - 1)),
     };
 }
 
@@ -88,7 +95,11 @@ static bool grow(uint64_t wanted)
         step = least;
     if (step < wanted)
         step = wanted;
-    return room != 0 && arena_grow((uint32_t)(step < room ? step : room)) != 0;
+    if (room == 0)
+        return false;
+    /* Where so much is refused, what is needed may not be. */
+    return arena_grow((uint32_t)(step < room ? step : room)) != 0 ||
+           (wanted < step && wanted <= room && arena_grow((uint32_t)wanted) != 0);
 }
 
 /* Colours of which new memory had none: the machine may have no such memory, or none left. */
@@ -158,11 +169,11 @@ static struct pool_block find(const struct wanted *wanted)
     return block;
 }
 
-static void count(const struct wanted *wanted, enum pool_source source)
+static void count(struct colour_set set, uint32_t turn, enum pool_source source)
 {
     if (all_colours() == 1 && source == POOL_FROM_RUN)
         source = POOL_FROM_BANK;
-    supply_counts[wanted->set.colour[wanted->turn % wanted->set.count]].by_source[source]++;
+    supply_counts[set.colour[turn % set.count]].by_source[source]++;
 }
 
 uint32_t supply_chunk(struct colour_set set, uint32_t *turn, unsigned modes)
@@ -170,7 +181,7 @@ uint32_t supply_chunk(struct colour_set set, uint32_t *turn, unsigned modes)
     struct wanted wanted = wanted_of(set, (*turn)++, 1, 1, modes);
     struct pool_block block = find(&wanted);
 
-    count(&wanted, block.source);
+    count(set, wanted.turn, block.source);
     return block.first;
 }
 
@@ -200,16 +211,30 @@ static char *use(const struct wanted *wanted, struct pool_block block)
 }
 
 /* One that was freed; NULL: there is none of the set's colours. */
-static char *use_kept(const struct wanted *wanted)
+static char *use_kept(struct colour_set set, uint32_t turn, uint32_t chunks)
 {
     char *address = NULL;
 
-    if (wanted->chunks == 1 || wanted->alignment != 1)
-        return NULL;
-    for (uint32_t i = 0; i < wanted->set.count && address == NULL; i++)
-        address =
-            kept_take(wanted->set.colour[(wanted->turn + i) % wanted->set.count], wanted->chunks);
+    for (uint32_t i = 0; i < set.count && address == NULL; i++)
+        address = kept_take(set.colour[(turn + i) % set.count], chunks);
     return address;
+}
+
+/*
+ * Where free chunks are enough, but lie scattered, and mappings to move them are used up: they go
+ * back to the kernel, and the block is as much fresh memory.
+ */
+static char *use_fresh(const struct wanted *wanted)
+{
+    uint32_t room;
+
+    if ((wanted->modes & POOL_SPLIT) == 0)
+        return NULL;
+    (void)kept_shed();
+    room = arena_room();
+    if (wanted->chunks > room && !arena_discard(wanted->chunks - room))
+        return NULL;
+    return together_fresh(wanted->chunks, wanted->alignment);
 }
 
 /* Lengths of which kept blocks are found again: eight from one power of two to the next. */
@@ -227,12 +252,13 @@ char *supply_block(struct colour_set set, uint32_t *turn, size_t chunks, size_t 
         return NULL;
     if (all_colours() > 1 && rounded_length(chunks) < together.pieces_most)
         chunks = rounded_length(chunks);
-    struct wanted wanted = wanted_of(set, (*turn)++, (uint32_t)chunks, (uint32_t)alignment, modes);
-    char *address = use_kept(&wanted);
+    uint32_t first = (*turn)++;
+    char *address = chunks > 1 && alignment == 1 ? use_kept(set, first, (uint32_t)chunks) : NULL;
     if (address != NULL) {
-        count(&wanted, POOL_FROM_BANK);
+        count(set, first, POOL_FROM_BANK);
         return address;
     }
+    struct wanted wanted = wanted_of(set, first, (uint32_t)chunks, (uint32_t)alignment, modes);
     struct pool_block block = find(&wanted);
     address = block.source != POOL_FULL ? use(&wanted, block) : NULL;
     if (address == NULL && block.source != POOL_FULL) {
@@ -240,7 +266,9 @@ char *supply_block(struct colour_set set, uint32_t *turn, size_t chunks, size_t 
         block = find(&wanted);
         address = block.source != POOL_FULL ? use(&wanted, block) : NULL;
     }
-    count(&wanted, block.source);
+    if (address == NULL && (address = use_fresh(&wanted)) != NULL)
+        block.source = POOL_FROM_RUN;
+    count(set, first, block.source);
     return address;
 }
 

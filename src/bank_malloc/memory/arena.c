@@ -16,6 +16,9 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24 /* Linux 5.18 */
+#endif
 
 enum { PIECE_CHUNKS = 512 }; /* that are read at once */
 
@@ -116,6 +119,14 @@ static void take_memory(char *from, size_t bytes)
     (void)map_at(from, bytes, PROT_NONE, MAP_FIXED | MAP_NORESERVE);
 }
 
+bool arena_map(char *from, size_t bytes)
+{
+    if (give_memory(from, bytes, true))
+        return true;
+    take_memory(from, bytes);
+    return false;
+}
+
 /* The colours of chunks that have memory. */
 static void read_colours(uint32_t first, uint32_t count, bool are_told, uint16_t *colours)
 {
@@ -170,7 +181,7 @@ static uint32_t chunks_in_step(void)
     bool need_huge = arena.frames.knowledge == FRAMES_RELATIVE ||
                      (arena.frames.knowledge == FRAMES_KNOWN && arena.shift > FRAME_SHIFT);
 
-    return need_huge ? 1u << (HUGE_PAGE_SHIFT - arena.shift) : 1;
+    return need_huge && !arena.has_holes ? 1u << (HUGE_PAGE_SHIFT - arena.shift) : 1;
 }
 
 uint32_t arena_grow(uint32_t chunks)
@@ -202,9 +213,41 @@ uint32_t arena_grow(uint32_t chunks)
 
 uint32_t arena_room(void)
 {
-    uint32_t taken = arena.owned + arena.lost + arena.inherited;
+    uint32_t taken = arena.owned + arena.lost + arena.inherited + arena.elsewhere;
 
     return arena.capacity > taken ? arena.capacity - taken : 0;
+}
+
+static void discard(uint32_t chunk)
+{
+    size_t bytes = (size_t)1 << arena.shift;
+
+    arena.mixed -= !arena_is_colour(arena.pool.colour[chunk]);
+    pool_remove(&arena.pool, chunk, true);
+    bit_index_add(&arena.unread, chunk);
+    arena.owned--;
+    if (system_call_6(SYS_madvise, (long)arena_address(chunk), (long)bytes, MADV_DONTNEED_LOCKED, 0,
+                      0, 0) != 0)
+        take_memory(arena_address(chunk), bytes); /* one mapping more, or two */
+}
+
+bool arena_discard(uint32_t chunks)
+{
+    enum { SHARE = 8 }; /* of each bank's free chunks go in turn */
+    uint32_t colours = arena.frames.controllers * arena.frames.banks, all = 0;
+
+    for (uint32_t colour = 0; colour <= colours; colour++)
+        all += arena.pool.bank[colour].free;
+    if (all < chunks)
+        return false;
+    arena.has_holes = true;
+    for (uint32_t colour = colours; chunks > 0; colour = colour == 0 ? colours : colour - 1) {
+        const struct pool_bank *bank = &arena.pool.bank[colour];
+
+        for (uint32_t n = (bank->free + SHARE - 1) / SHARE; n > 0 && chunks > 0; n--, chunks--)
+            discard(bank->first - 1);
+    }
+    return true;
 }
 
 /* No block is on the chunk any more. Whether it is in the pool: an inherited one is not. */

@@ -74,8 +74,10 @@ struct arena {
     uint32_t owned;          /* chunks that have it */
     uint32_t mixed;          /* those of them that are of no one bank */
     uint32_t lost;           /* chunks whose addresses another mapping took */
+    uint32_t elsewhere;      /* chunks' worth of memory outside the row: see together_fresh */
     uint32_t inherited; /* in use, from the parent of a fork: of no bank, and not in the pool */
     bool is_locked;     /* in memory; false once that was refused */
+    bool has_holes;     /* since arena_discard */
 };
 
 extern struct arena arena;
@@ -91,6 +93,14 @@ uint32_t arena_grow(uint32_t chunks);
 
 /* How many it may get more. */
 uint32_t arena_room(void);
+
+/* Gives the memory of that many free chunks back to the kernel, wherever they are; they may get
+   some again later. False: so many are not free, and nothing was done. */
+bool arena_discard(uint32_t chunks);
+
+/* Memory at addresses without access outside the row, as a chunk gets it; false: the kernel
+   refused, and there is none. */
+bool arena_map(char *from, size_t bytes);
 
 /* A chunk that was taken from the pool is not used any more: back to the pool; an inherited one
    loses its pages. */

@@ -57,7 +57,8 @@ void kept_put(uint32_t unit)
 {
     uint32_t length = together.units[unit].length, first = together.units[unit].chunk;
 
-    if (length > arena.owned / POOL_SHARE || arena_chunk(first)->is_inherited) {
+    if (length > arena.owned / POOL_SHARE || first == POOL_NONE ||
+        arena_chunk(first)->is_inherited) {
         together_undo(unit);
         return;
     }

@@ -39,6 +39,34 @@ static size_t table_bytes(uint32_t count)
     return (runs_bytes(count) + FRAME_BYTES - 1) & ~(size_t)(FRAME_BYTES - 1);
 }
 
+/* Addresses for that many units, and tables of them; false: there are none. */
+static bool start(uint32_t count)
+{
+    size_t bytes = (size_t)count << arena.shift, unit_bytes = count * sizeof *together.units;
+    long base = system_call_6(SYS_mmap, 0, (long)bytes, PROT_NONE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *units, *tables;
+
+    if (base < 0 && base > -4096)
+        return false;
+    units = pages_map(unit_bytes, MAP_NORESERVE);
+    tables = units != NULL ? pages_map(2 * table_bytes(count), MAP_NORESERVE) : NULL;
+    if (tables == NULL) {
+        pages_unmap((void *)base, bytes);
+        if (units != NULL)
+            pages_unmap(units, unit_bytes);
+        return false;
+    }
+    together.units = (struct together_unit *)(void *)units;
+    runs_init(&together.runs, count, tables);
+    together.tables = tables;
+    together.spare_tables = tables + table_bytes(count); /* a child's */
+    together.base = (char *)base + (-(uintptr_t)base & (((size_t)1 << arena.shift) - 1));
+    together.count = count - 1; /* the last one may be cut by that */
+    runs_give(&together.runs, 0, together.count);
+    return true;
+}
+
 void together_start(void)
 {
     enum {
@@ -48,22 +76,9 @@ void together_start(void)
     };
     uint32_t may = read_mappings_most() / 2 / MAPPINGS_A_PIECE;
     uint32_t pieces = may < PIECES_MOST ? may : PIECES_MOST, count = pieces * SPARE;
-    size_t bytes = (size_t)count << arena.shift;
-    long base = system_call_6(SYS_mmap, 0, (long)bytes, PROT_NONE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    char *units = pages_map(count * sizeof *together.units, MAP_NORESERVE);
-    char *tables = pages_map(2 * table_bytes(count), MAP_NORESERVE); /* a child's, too */
 
-    if ((base < 0 && base > -4096) || units == NULL || tables == NULL)
-        return;
-    together.units = (struct together_unit *)(void *)units;
-    runs_init(&together.runs, count, tables);
-    together.tables = tables;
-    together.spare_tables = tables + table_bytes(count);
-    together.base = (char *)base + (-(uintptr_t)base & (((size_t)1 << arena.shift) - 1));
-    together.count = count - 1; /* the last one may be cut by that */
-    runs_give(&together.runs, 0, together.count);
-    together.pieces_most = pieces;
+    if ((arena.capacity < RUNS_NONE / 2 && start(count + arena.capacity)) || start(count))
+        together.pieces_most = pieces;
 }
 
 void together_start_child(void)
@@ -95,6 +110,14 @@ static bool close_hole(char *from, size_t bytes)
 {
     return system_call_6(SYS_mmap, (long)from, (long)bytes, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
+                         0) == (long)from;
+}
+
+/* The same where there are pages, which go. */
+static bool cover(char *from, size_t bytes)
+{
+    return system_call_6(SYS_mmap, (long)from, (long)bytes, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
                          0) == (long)from;
 }
 
@@ -143,12 +166,24 @@ static void undo(uint32_t unit, uint32_t end)
     }
 }
 
+/* Fresh memory goes back to the kernel. */
+static void drop_fresh(uint32_t unit, uint32_t n)
+{
+    together.fresh--;
+    arena.elsewhere -= n;
+    if (cover(together_address(unit), (size_t)n << arena.shift))
+        runs_give(&together.runs, unit, n);
+}
+
 void together_undo(uint32_t unit)
 {
     uint32_t length = together.units[unit].length;
 
     together.units[unit].length = 0;
-    undo(unit, unit + length);
+    if (together.units[unit].chunk == POOL_NONE)
+        drop_fresh(unit, length);
+    else
+        undo(unit, unit + length);
 }
 
 /* Units at a multiple of alignment units' bytes. */
@@ -223,6 +258,25 @@ char *together_make(uint32_t first, uint32_t n, uint32_t alignment)
         }
     }
     together.units[begin].length = n;
+    return together_address(begin);
+}
+
+char *together_fresh(uint32_t n, uint32_t alignment)
+{
+    uint32_t begin =
+        together.fresh < together.pieces_most / 2 ? take_units(n, alignment) : (uint32_t)RUNS_NONE;
+
+    if (begin == RUNS_NONE)
+        return NULL;
+    if (!arena_map(together_address(begin), (size_t)n << arena.shift)) {
+        runs_give(&together.runs, begin, n);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        together.units[begin + i] = (struct together_unit){.chunk = POOL_NONE};
+    together.units[begin].length = n;
+    together.fresh++;
+    arena.elsewhere += n;
     return together_address(begin);
 }
 

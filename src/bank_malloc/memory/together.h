@@ -13,7 +13,7 @@
 #include "bank_malloc/memory/arena.h"
 
 struct together_unit {
-    uint32_t chunk;  /* whose pages are here */
+    uint32_t chunk;  /* whose pages are here; POOL_NONE: fresh memory */
     uint32_t length; /* of the block that begins here, in chunks; else 0 */
 };
 
@@ -22,6 +22,7 @@ struct together {
     uint32_t count; /* units of a chunk's length; 0: nothing can be moved */
     uint32_t pieces, pieces_most;
     char *tables, *spare_tables; /* of runs; and for a child's, as many bytes, all zero */
+    uint32_t fresh; /* blocks */
     struct runs runs;
     struct together_unit *units;
 };
@@ -43,6 +44,12 @@ bool together_can(uint32_t n);
  * released.
  */
 char *together_make(uint32_t first, uint32_t n, uint32_t alignment);
+
+/*
+ * A block of as much fresh memory, of no known bank, in place of chunks that the pool has not got
+ * together; NULL: the kernel refused.
+ */
+char *together_fresh(uint32_t n, uint32_t alignment);
 
 /* Gives the chunks of the block that begins at that unit back to the pool. */
 void together_undo(uint32_t unit);

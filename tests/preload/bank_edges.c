@@ -1,0 +1,82 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * What libbank_malloc promises a program that knows nothing of banks, where the pool is nearly
+ * full, or in pieces. bank.cmake has the settings.
+ *
+ *   bank_edges scattered       long blocks are had as long as there is memory, wherever it lies
+ */
+#include "expect.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A chain through the blocks: there is no memory for a table of them. */
+struct link {
+    struct link *next;
+    size_t tag;
+};
+
+static struct link *take(size_t bytes, size_t most, size_t *count)
+{
+    struct link *chain = NULL, *block;
+
+    for (*count = 0; *count < most && (block = malloc(bytes)) != NULL; ++*count) {
+        *block = (struct link){.next = chain, .tag = *count};
+        chain = block;
+    }
+    return chain;
+}
+
+static void give_back(struct link *chain, size_t count)
+{
+    for (struct link *next; chain != NULL; chain = next) {
+        next = chain->next;
+        EXPECT(chain->tag == --count);
+        free(chain);
+    }
+    EXPECT(count == 0);
+}
+
+/* Takes up to so many blocks and gives them back; returns how many there were. */
+static size_t take_and_give_back(size_t bytes, size_t most)
+{
+    size_t count;
+    struct link *chain = take(bytes, most, &count);
+
+    give_back(chain, count);
+    return count;
+}
+
+/* A pool of 1 GiB in chunks of 8 KiB: to move them together for all blocks takes more mappings than
+   a process may have, and what is free between those that were moved is no row of neighbours. */
+static void long_blocks_are_had_as_long_as_there_is_memory(void)
+{
+    enum { MIB = 1 << 20, POOL_MIB = 1024, CHUNK = 8192, CHUNKS = POOL_MIB * (MIB / CHUNK) };
+
+    for (int round = 0; round < 2; round++) {
+        EXPECT(take_and_give_back(MIB, POOL_MIB) > POOL_MIB / 8 * 7);
+        /* What went to the kernel is the pool's again. */
+        EXPECT(take_and_give_back(CHUNK, CHUNKS) > CHUNKS / 8 * 7);
+        EXPECT(take_and_give_back((size_t)100 * MIB, 1) == 1);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } claims[] = {
+        {"scattered", long_blocks_are_had_as_long_as_there_is_memory},
+    };
+
+    for (size_t i = 0; argc == 2 && i < sizeof claims / sizeof *claims; i++) {
+        if (strcmp(argv[1], claims[i].name) == 0) {
+            claims[i].run();
+            return 0;
+        }
+    }
+    return 2;
+}
