@@ -68,6 +68,7 @@ mplace_bank_test(the_child_of_a_fork_has_a_pool_of_its_own preload 120 "${bank_r
 foreach(claim
         a_bad_setting_is_one_line_that_says_what_is_allowed
         without_a_map_one_line_says_so_and_memory_is_allocated
+        without_a_map_what_the_kernel_never_commits_is_enomem
         statistics_say_where_blocks_came_from
         it_exports_the_malloc_family_and_the_interface_alone
         real_programs_give_the_same_results

@@ -80,6 +80,15 @@ without_a_map_one_line_says_so_and_memory_is_allocated()
         "$(<"$scratch/err")"
 }
 
+# The map's absence is a line of its own, so that malloc_test.sh cannot run it.
+without_a_map_what_the_kernel_never_commits_is_enomem()
+{
+    local status=0
+    LD_PRELOAD=$library "$build/tests/malloc_commit" 2>"$scratch/err" || status=$?
+    [[ $status -ne 77 ]] || exit 77
+    [[ $status -eq 0 ]] || fail "$(<"$scratch/err")"
+}
+
 statistics_say_where_blocks_came_from()
 {
     local -a settings=(BANK_POOL=32M BANK_COLOURS='2:5')

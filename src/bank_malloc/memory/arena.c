@@ -56,10 +56,11 @@ static char *map_at(char *address, size_t bytes, int protection, int flags)
     return is_error(result) ? NULL : (char *)result;
 }
 
-/* Addresses without memory, that begin at a huge page. */
+/* Addresses without memory, that begin at a huge page. Not MAP_NORESERVE: the kernel is to refuse
+   what it never commits once they get memory. */
 static char *reserve(size_t bytes)
 {
-    char *raw = map_at(NULL, bytes + HUGE_PAGE_BYTES, PROT_NONE, MAP_NORESERVE);
+    char *raw = map_at(NULL, bytes + HUGE_PAGE_BYTES, PROT_NONE, 0);
 
     if (raw == NULL)
         return NULL;
@@ -116,7 +117,7 @@ static bool give_memory(char *from, size_t bytes, bool is_fresh)
 
 static void take_memory(char *from, size_t bytes)
 {
-    (void)map_at(from, bytes, PROT_NONE, MAP_FIXED | MAP_NORESERVE);
+    (void)map_at(from, bytes, PROT_NONE, MAP_FIXED);
 }
 
 bool arena_map(char *from, size_t bytes)

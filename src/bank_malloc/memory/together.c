@@ -44,7 +44,7 @@ static bool start(uint32_t count)
 {
     size_t bytes = (size_t)count << arena.shift, unit_bytes = count * sizeof *together.units;
     long base = system_call_6(SYS_mmap, 0, (long)bytes, PROT_NONE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char *units, *tables;
 
     if (base < 0 && base > -4096)
@@ -109,16 +109,14 @@ static bool move_pages(char *from, char *to, size_t bytes)
 static bool close_hole(char *from, size_t bytes)
 {
     return system_call_6(SYS_mmap, (long)from, (long)bytes, PROT_NONE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
-                         0) == (long)from;
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == (long)from;
 }
 
 /* The same where there are pages, which go. */
 static bool cover(char *from, size_t bytes)
 {
     return system_call_6(SYS_mmap, (long)from, (long)bytes, PROT_NONE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-                         0) == (long)from;
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == (long)from;
 }
 
 /* Whether the chunk's own place is still ours: it was closed when the pages went. */
