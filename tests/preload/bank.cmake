@@ -42,6 +42,8 @@ mplace_bank_test(the_interface_says_whose_memory_is_whose preload 60
 # See bank_edges.c.
 mplace_bank_test(long_blocks_are_had_as_long_as_there_is_memory preload 120 "${bank_tilepro64};BANK_POOL=1G"
                  $<TARGET_FILE:bank_edges> scattered)
+mplace_bank_test(moved_blocks_that_are_free_leave_no_mapping_behind preload 60 "${bank_tilepro64}"
+                 $<TARGET_FILE:bank_edges> mappings)
 
 # Where each page really is: see bank_where.c.
 set(bank_real BANK_MAP=${CMAKE_CURRENT_SOURCE_DIR}/bank_where.map)

@@ -5,12 +5,14 @@
  * full, or in pieces. bank.cmake has the settings.
  *
  *   bank_edges scattered       long blocks are had as long as there is memory, wherever it lies
+ *   bank_edges mappings        of blocks that were moved together and are free no mapping is left
  */
 #include "expect.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A chain through the blocks: there is no memory for a table of them. */
 struct link {
@@ -63,6 +65,41 @@ static void long_blocks_are_had_as_long_as_there_is_memory(void)
     }
 }
 
+static int mappings(void)
+{
+    static char text[1 << 16]; /* a stream's buffer would be the first block */
+    int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), count = 0;
+
+    EXPECT(file >= 0);
+    for (ssize_t length; (length = read(file, text, sizeof text)) > 0;) {
+        for (ssize_t i = 0; i < length; i++)
+            count += text[i] == '\n';
+    }
+    close(file);
+    return count;
+}
+
+/* The pool grows for them, so that their pages are first touched where they were moved to. */
+static void moved_blocks_leave_no_mapping_behind(void)
+{
+    enum { BLOCKS = 20, BYTES = 1 << 20, PIECES = BLOCKS * BYTES / 8192 };
+    static char *blocks[BLOCKS];
+    int before = mappings();
+
+    for (int i = 0; i < BLOCKS; i++) {
+        EXPECT((blocks[i] = malloc(BYTES)) != NULL);
+        memset(blocks[i], 1, BYTES);
+    }
+    int moved = mappings();
+    EXPECT(moved > before + PIECES);
+    for (int i = 0; i < BLOCKS; i++)
+        free(blocks[i]);
+    /* Freed ones are kept as they are until their bank is empty. */
+    EXPECT(take_and_give_back(8192, 8000) > 0);
+    EXPECT(mappings() < before + PIECES / 8);
+
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -70,6 +107,7 @@ int main(int argc, char **argv)
         void (*run)(void);
     } claims[] = {
         {"scattered", long_blocks_are_had_as_long_as_there_is_memory},
+        {"mappings", moved_blocks_leave_no_mapping_behind},
     };
 
     for (size_t i = 0; argc == 2 && i < sizeof claims / sizeof *claims; i++) {

@@ -105,8 +105,12 @@ static bool give_memory(char *from, size_t bytes, bool is_fresh)
           system_call(SYS_mprotect, (long)from, (void *)bytes, PROT_READ | PROT_WRITE) == 0) &&
         map_at(from, bytes, PROT_READ | PROT_WRITE, MAP_FIXED) == NULL)
         return false;
-    if (!frames_matter)
+    if (!frames_matter) {
+        /* A mapping that was never touched takes the place that its pages are moved to for its own:
+           back here it would be one of its own for ever. */
+        *(volatile char *)from = 0;
         return true;
+    }
     (void)system_call_6(SYS_madvise, (long)from, (long)bytes, MADV_HUGEPAGE, 0, 0, 0);
     bool is_there = populate(from, bytes);
     (void)system_call_6(SYS_madvise, (long)from, (long)bytes, MADV_NOHUGEPAGE, 0, 0, 0);

@@ -70,7 +70,7 @@ static bool start(uint32_t count)
 void together_start(void)
 {
     enum {
-        MAPPINGS_A_PIECE = 2,
+        MAPPINGS_A_PIECE = 3,
         SPARE = 4, /* addresses for each chunk that can be moved */
         PIECES_MOST = 1 << 18,
     };

@@ -3,7 +3,7 @@
  *
  * Chunks of one bank, wherever they are in the pool, as one block: their pages are moved (mremap)
  * to neighbouring addresses, frames and all, and back when the block goes. A piece that is moved
- * takes about two of the process's mappings, so at most half of vm.max_map_count is used for it.
+ * takes up to three of the process's mappings, so at most half of vm.max_map_count is used for it.
  *
  * Every function but together_find is called with arena.lock held.
  */
