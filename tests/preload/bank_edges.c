@@ -6,10 +6,12 @@
  *
  *   bank_edges scattered       long blocks are had as long as there is memory, wherever it lies
  *   bank_edges mappings        of blocks that were moved together and are free no mapping is left
+ *   bank_edges classes         what other threads freed serves blocks of any size
  */
 #include "expect.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -97,7 +99,33 @@ static void moved_blocks_leave_no_mapping_behind(void)
     /* Freed ones are kept as they are until their bank is empty. */
     EXPECT(take_and_give_back(8192, 8000) > 0);
     EXPECT(mappings() < before + PIECES / 8);
+}
 
+static struct link *passed;
+
+static void *free_passed(void *argument)
+{
+    for (struct link *next; passed != NULL; passed = next) {
+        next = passed->next;
+        free(passed);
+    }
+    return argument;
+}
+
+/* Most of a pool of 64 MiB, in one size after the other. */
+static void what_other_threads_freed_serves_any_size(void)
+{
+    static const size_t sizes[] = {16, 100, 200, 1000, 60, 400, 3000, 30};
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        size_t most = ((size_t)40 << 20) / (sizes[i] + sizes[i] / 4 + 16), count;
+        pthread_t thread;
+
+        passed = take(sizes[i], most, &count);
+        EXPECT(count == most);
+        EXPECT(pthread_create(&thread, NULL, free_passed, NULL) == 0);
+        EXPECT(pthread_join(thread, NULL) == 0);
+    }
 }
 
 int main(int argc, char **argv)
@@ -107,6 +135,7 @@ int main(int argc, char **argv)
         void (*run)(void);
     } claims[] = {
         {"scattered", long_blocks_are_had_as_long_as_there_is_memory},
+        {"classes", what_other_threads_freed_serves_any_size},
         {"mappings", moved_blocks_leave_no_mapping_behind},
     };
 

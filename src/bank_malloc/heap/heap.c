@@ -140,7 +140,7 @@ static uint32_t collect(struct chunk *slab)
  * A slab from the stack. A thread that frees may be late: its block was collected with others, the
  * slab went, and perhaps is another heap's by now. That one is told in its place.
  */
-static void drain_slab(struct heap *heap, struct chunk *slab)
+static void drain_slab(struct heap *heap, struct chunk *slab, bool is_locked)
 {
     atomic_store(&slab->is_notified, false);
     if (atomic_load(&slab->kind) != CHUNK_SLAB)
@@ -154,18 +154,28 @@ static void drain_slab(struct heap *heap, struct chunk *slab)
     slab->used = (uint16_t)(slab->used - count);
     if (count == 0 || slab == heap->current[slab->class])
         return;
-    if (was_full)
-        link_partial(heap, slab);
+    if (slab->used > 0 || heap->partial[slab->class] == NULL) {
+        if (was_full)
+            link_partial(heap, slab);
+        return;
+    }
+    if (!was_full)
+        unlink_partial(heap, slab);
+    if (is_locked)
+        arena_release(arena_number(slab));
+    else
+        release(slab);
 }
 
-/* All slabs of the stack. Those that are empty now are in the lists of partial slabs. */
-static void drain(struct heap *heap)
+/* All slabs of the stack. Those that are empty now go back to the pool, but for one of each class
+   that may be its only one. is_locked: arena.lock is held. */
+static void drain(struct heap *heap, bool is_locked)
 {
     struct chunk *slab = atomic_exchange(&heap->notified, NULL);
 
     for (struct chunk *next; slab != NULL; slab = next) {
         next = slab->notified_next;
-        drain_slab(heap, slab);
+        drain_slab(heap, slab, is_locked);
     }
 }
 
@@ -188,20 +198,6 @@ static void begin_slab(struct heap *heap, struct chunk *slab, unsigned class)
         slab->bits[blocks / 64] = ((uint64_t)1 << blocks % 64) - 1;
     atomic_store(&slab->owner, heap);
     atomic_store(&slab->kind, CHUNK_SLAB);
-}
-
-/* Empty slabs of the class go back to the pool, except the first of the list, which is next. */
-static void shed_spare(struct heap *heap, unsigned class)
-{
-    struct chunk *slab = heap->partial[class];
-
-    for (slab = slab != NULL ? slab->next : NULL; slab != NULL && slab->used == 0;) {
-        struct chunk *next = slab->next;
-
-        unlink_partial(heap, slab);
-        release(slab);
-        slab = next;
-    }
 }
 
 void heap_follow(struct heap *heap)
@@ -243,8 +239,7 @@ void *heap_refill(struct heap *heap, unsigned class)
     struct chunk *slab = heap->current[class];
 
     if (slab == no_slab || !find_word(slab)) {
-        drain(heap);
-        shed_spare(heap, class);
+        drain(heap, false);
         if (slab == no_slab || !find_word(slab)) {
             slab = heap->partial[class];
             if (slab != NULL)
@@ -292,7 +287,7 @@ struct heap *heap_adopt(struct colour_set set)
 /* Every slab without a block in use goes back to the pool. Caller holds arena.lock. */
 static void shed(struct heap *heap)
 {
-    drain(heap);
+    drain(heap, true);
     for (unsigned class = 0; class < size_classes.count; class ++) {
         struct chunk *slab = heap->current[class];
 
