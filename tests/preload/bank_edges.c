@@ -6,12 +6,14 @@
  *
  *   bank_edges scattered       long blocks are had as long as there is memory, wherever it lies
  *   bank_edges mappings        of blocks that were moved together and are free no mapping is left
+ *   bank_edges handler         a handler of SIGABRT may allocate after misuse of a long block
  *   bank_edges classes         what other threads freed serves blocks of any size
  */
 #include "expect.h"
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -128,6 +130,19 @@ static void what_other_threads_freed_serves_any_size(void)
     }
 }
 
+static void allocate_and_exit(int signal)
+{
+    _exit(signal != SIGABRT || malloc(300000) == NULL || malloc(100) == NULL);
+}
+
+static void a_handler_of_abort_may_allocate(void)
+{
+    EXPECT(signal(SIGABRT, allocate_and_exit) != SIG_ERR);
+    char *volatile block = malloc(100000);
+    free(block + 8192);
+    _exit(2);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -136,6 +151,7 @@ int main(int argc, char **argv)
     } claims[] = {
         {"scattered", long_blocks_are_had_as_long_as_there_is_memory},
         {"classes", what_other_threads_freed_serves_any_size},
+        {"handler", a_handler_of_abort_may_allocate},
         {"mappings", moved_blocks_leave_no_mapping_behind},
     };
 

@@ -259,10 +259,12 @@ void bank_free_slowly(void *block)
     int saved_errno = errno;
 
     arena_lock();
-    if (supply_length(block) == 0)
-        heap_misuse(block, "is no block");
-    supply_give_back(block);
+    bool is_block = supply_length(block) != 0;
+    if (is_block)
+        supply_give_back(block);
     arena_unlock();
+    if (!is_block) /* not with the lock: a handler of SIGABRT may allocate */
+        heap_misuse(block, "is no block");
     errno = saved_errno;
 }
 

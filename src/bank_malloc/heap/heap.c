@@ -118,7 +118,7 @@ void heap_free_remote(struct chunk *slab, uint32_t index)
 }
 
 /* What others freed becomes the owner's; returns how many blocks. */
-static uint32_t collect(struct chunk *slab)
+static uint32_t collect(struct chunk *slab, bool is_locked)
 {
     _Atomic uint64_t *remote = chunk_remote(slab);
     uint32_t count = 0;
@@ -126,10 +126,13 @@ static uint32_t collect(struct chunk *slab)
     for (uint32_t i = 0; i <= (slab->blocks - 1u) / 64; i++) {
         uint64_t freed = atomic_exchange(&remote[i], 0);
 
-        if ((freed & slab->bits[i]) != 0)
+        if ((freed & slab->bits[i]) != 0) {
+            if (is_locked) /* a handler of SIGABRT may allocate */
+                arena_unlock();
             heap_misuse(slab->base +
                             (size_t)(i * 64 + (unsigned)__builtin_ctzll(freed)) * slab->size,
                         "is free already");
+        }
         slab->bits[i] |= freed;
         count += (uint32_t)__builtin_popcountll(freed);
     }
@@ -150,7 +153,7 @@ static void drain_slab(struct heap *heap, struct chunk *slab, bool is_locked)
         return;
     }
     bool was_full = is_full(slab);
-    uint32_t count = collect(slab);
+    uint32_t count = collect(slab, is_locked);
     slab->used = (uint16_t)(slab->used - count);
     if (count == 0 || slab == heap->current[slab->class])
         return;
