@@ -7,6 +7,9 @@
  *   bank_edges scattered       long blocks are had as long as there is memory, wherever it lies
  *   bank_edges mappings        of blocks that were moved together and are free no mapping is left
  *   bank_edges handler         a handler of SIGABRT may allocate after misuse of a long block
+ *   bank_edges twice           prints the address of a block that a thread frees, and then another
+ *   bank_edges owner           the same, the owner of the slab last
+ *   bank_edges grow            a block that grows by little is seldom moved
  *   bank_edges classes         what other threads freed serves blocks of any size
  */
 #include "expect.h"
@@ -14,6 +17,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -143,6 +147,66 @@ static void a_handler_of_abort_may_allocate(void)
     _exit(2);
 }
 
+static void *free_it(void *block)
+{
+    free(block);
+    return NULL;
+}
+
+static void free_in_a_thread(void *block)
+{
+    pthread_t thread;
+
+    EXPECT(pthread_create(&thread, NULL, free_it, block) == 0);
+    EXPECT(pthread_join(thread, NULL) == 0);
+}
+
+/* The second time is noticed at once, before the block is another one's. Others are free, too. */
+static void free_a_block_in_two_threads(bool is_owner_last)
+{
+    enum { BLOCKS = 16, FIRST = 3, TWICE = 9, BYTES = 480 };
+    void *volatile blocks[BLOCKS];
+
+    for (int i = 0; i < BLOCKS; i++)
+        EXPECT((blocks[i] = malloc(BYTES)) != NULL);
+    printf("%p\n", blocks[TWICE]);
+    fflush(stdout);
+    free_in_a_thread(blocks[FIRST]);
+    if (is_owner_last)
+        free_in_a_thread(blocks[TWICE]);
+    free(blocks[TWICE]);
+    if (!is_owner_last)
+        free_in_a_thread(blocks[TWICE]);
+}
+
+static void a_thread_frees_and_then_another(void)
+{
+    free_a_block_in_two_threads(false);
+}
+
+static void a_thread_frees_and_then_the_owner(void)
+{
+    free_a_block_in_two_threads(true);
+}
+
+/* Eight times for each time that its length doubles, and a few. */
+static void a_block_that_grows_is_seldom_moved(void)
+{
+    enum { STEP = 4096, MOST = 16 << 20, MOVES_MOST = 120 };
+    char *block = NULL;
+    int moves = 0;
+
+    for (size_t bytes = STEP; bytes <= MOST; bytes += STEP) {
+        char *before = block;
+
+        block = realloc(block, bytes);
+        EXPECT(block != NULL);
+        moves += block != before;
+    }
+    free(block);
+    EXPECT(moves <= MOVES_MOST);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -152,6 +216,9 @@ int main(int argc, char **argv)
         {"scattered", long_blocks_are_had_as_long_as_there_is_memory},
         {"classes", what_other_threads_freed_serves_any_size},
         {"handler", a_handler_of_abort_may_allocate},
+        {"owner", a_thread_frees_and_then_the_owner},
+        {"twice", a_thread_frees_and_then_another},
+        {"grow", a_block_that_grows_is_seldom_moved},
         {"mappings", moved_blocks_leave_no_mapping_behind},
     };
 

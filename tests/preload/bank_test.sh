@@ -89,6 +89,24 @@ without_a_map_what_the_kernel_never_commits_is_enomem()
     [[ $status -eq 0 ]] || fail "$(<"$scratch/err")"
 }
 
+without_a_map_a_block_that_grows_by_little_is_seldom_moved()
+{
+    LD_PRELOAD=$library "$build/tests/bank_edges" grow 2>"$scratch/err" || fail "$(<"$scratch/err")"
+}
+
+a_block_that_two_threads_free_is_named()
+{
+    local status last
+    for last in twice owner; do
+        status=0
+        banked "$build/tests/bank_edges" "$last" >"$scratch/address" 2>"$scratch/err" || status=$?
+        expect "$last: the end" 134 "$status"
+        expect "$last: the line" \
+            "libbank_malloc: $(<"$scratch/address") given to free, realloc or malloc_usable_size is free already" \
+            "$(head -n 1 "$scratch/err")"
+    done
+}
+
 statistics_say_where_blocks_came_from()
 {
     local -a settings=(BANK_POOL=32M BANK_COLOURS='2:5')

@@ -268,6 +268,15 @@ void bank_free_slowly(void *block)
     errno = saved_errno;
 }
 
+/* A block that grew to its length grows on, often by little: it gets room for some of that. */
+static void *allocate_grown(size_t usable, size_t bytes)
+{
+    size_t ahead = usable + usable / 8;
+    void *block = usable > size_classes.longest && bytes < ahead ? bank_allocate(ahead) : NULL;
+
+    return block != NULL ? block : bank_allocate(bytes);
+}
+
 /* A block stays if the request fits and does not leave more than half of it unused. */
 void *bank_reallocate(void *block, size_t bytes)
 {
@@ -275,7 +284,7 @@ void *bank_reallocate(void *block, size_t bytes)
 
     if (bytes <= usable && (bytes >= usable / 2 || usable == BLOCK_ALIGNMENT))
         return block;
-    void *moved = bank_allocate(bytes);
+    void *moved = bytes > usable ? allocate_grown(usable, bytes) : bank_allocate(bytes);
     if (moved == NULL)
         return bytes <= usable ? block : NULL;
     memcpy(moved, block, usable < bytes ? usable : bytes);

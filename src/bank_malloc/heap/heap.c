@@ -109,7 +109,10 @@ void heap_free_remote(struct chunk *slab, uint32_t index)
 {
     uint64_t bit = (uint64_t)1 << index % 64;
 
-    if ((atomic_fetch_or(&chunk_remote(slab)[index / 64], bit) & bit) != 0)
+    /* The owner cleared the bit when it handed the block out, and sets it when it frees the block.
+     */
+    bool is_free = (__atomic_load_n(&slab->bits[index / 64], __ATOMIC_RELAXED) & bit) != 0;
+    if (is_free || (atomic_fetch_or(&chunk_remote(slab)[index / 64], bit) & bit) != 0)
         heap_misuse(slab->base + (size_t)index * slab->size, "is free already");
     if (slab->is_inherited)
         release_inherited(slab);
@@ -130,7 +133,8 @@ static uint32_t collect(struct chunk *slab, bool is_locked)
             if (is_locked) /* a handler of SIGABRT may allocate */
                 arena_unlock();
             heap_misuse(slab->base +
-                            (size_t)(i * 64 + (unsigned)__builtin_ctzll(freed)) * slab->size,
+                            (size_t)(i * 64 + (unsigned)__builtin_ctzll(freed & slab->bits[i])) *
+                                slab->size,
                         "is free already");
         }
         slab->bits[i] |= freed;

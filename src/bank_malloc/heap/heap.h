@@ -98,7 +98,8 @@ static inline void heap_give(struct heap *heap, struct chunk *slab, const void *
         return;
     }
     uint64_t *word = &slab->bits[index / 64], bit = (uint64_t)1 << index % 64;
-    if (__builtin_expect((*word & bit) != 0, 0))
+    uint64_t remote = atomic_load_explicit(&chunk_remote(slab)[index / 64], memory_order_relaxed);
+    if (__builtin_expect(((*word | remote) & bit) != 0, 0))
         heap_misuse(block, "is free already");
     *word |= bit;
     if (__builtin_expect(slab->used == slab->blocks || slab->used == 1, 0)) {
