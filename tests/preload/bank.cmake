@@ -75,6 +75,7 @@ foreach(claim
         a_bad_setting_is_one_line_that_says_what_is_allowed
         without_a_map_one_line_says_so_and_memory_is_allocated
         without_a_map_what_the_kernel_never_commits_is_enomem
+        of_few_addresses_many_are_the_programs
         without_a_map_a_block_that_grows_by_little_is_seldom_moved
         a_block_that_two_threads_free_is_named
         statistics_say_where_blocks_came_from

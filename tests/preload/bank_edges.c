@@ -10,6 +10,7 @@
  *   bank_edges twice           prints the address of a block that a thread frees, and then another
  *   bank_edges owner           the same, the owner of the slab last
  *   bank_edges grow            a block that grows by little is seldom moved
+ *   bank_edges addresses       under a limit of 1 GB of addresses the program's own have room
  *   bank_edges classes         what other threads freed serves blocks of any size
  */
 #include "expect.h"
@@ -20,6 +21,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* A chain through the blocks: there is no memory for a table of them. */
@@ -207,6 +209,17 @@ static void a_block_that_grows_is_seldom_moved(void)
     EXPECT(moves <= MOVES_MOST);
 }
 
+static void of_few_addresses_many_are_the_programs(void)
+{
+    enum { PART = 200 << 20 };
+    char *block = malloc(PART);
+
+    EXPECT(block != NULL);
+    for (int i = 0; i < 2; i++)
+        EXPECT(mmap(NULL, PART, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+    free(block);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -214,6 +227,7 @@ int main(int argc, char **argv)
         void (*run)(void);
     } claims[] = {
         {"scattered", long_blocks_are_had_as_long_as_there_is_memory},
+        {"addresses", of_few_addresses_many_are_the_programs},
         {"classes", what_other_threads_freed_serves_any_size},
         {"handler", a_handler_of_abort_may_allocate},
         {"owner", a_thread_frees_and_then_the_owner},

@@ -89,6 +89,17 @@ without_a_map_what_the_kernel_never_commits_is_enomem()
     [[ $status -eq 0 ]] || fail "$(<"$scratch/err")"
 }
 
+of_few_addresses_many_are_the_programs()
+{
+    local map
+    for map in tilepro64 ''; do
+        (
+            ulimit -v 1000000
+            banked "BANK_MAP=$map" "$build/tests/bank_edges" addresses 2>"$scratch/err"
+        ) || fail "BANK_MAP=$map: $(<"$scratch/err")"
+    done
+}
+
 without_a_map_a_block_that_grows_by_little_is_seldom_moved()
 {
     LD_PRELOAD=$library "$build/tests/bank_edges" grow 2>"$scratch/err" || fail "$(<"$scratch/err")"

@@ -33,12 +33,14 @@ static uint64_t pool_limit(void)
     if (bank_settings.pool != 0)
         return bank_settings.pool;
     /* Without banks nothing is locked, and addresses cost nothing; locked memory is others' loss.
-     */
-    return arena.frames.knowledge == FRAMES_UNKNOWN ? bank_machine_memory() * 2
-                                                    : bank_machine_memory() / 4;
+       Where addresses are limited, half are the program's. together.h wants some, too. */
+    bool has_banks = arena.frames.knowledge != FRAMES_UNKNOWN;
+    uint64_t memory = has_banks ? bank_machine_memory() / 4 : bank_machine_memory() * 2;
+    uint64_t addresses = arena_address_limit() / (has_banks ? 3 : 2);
+    return memory < addresses ? memory : addresses;
 }
 
-/* Where addresses are limited the pool is smaller. */
+/* Where there are not so many addresses the pool is smaller. */
 static bool start_arena(const struct frames *frames)
 {
     uint64_t bytes;

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
@@ -410,6 +411,14 @@ static bool chunks_are_whole(const struct frames *frames, unsigned shift)
     if (trial != NULL)
         pages_unmap(trial, HUGE_PAGE_BYTES);
     return are_whole;
+}
+
+uint64_t arena_address_limit(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur
+                                                                                : UINT64_MAX;
 }
 
 bool arena_start(const struct frames *frames, size_t bytes)

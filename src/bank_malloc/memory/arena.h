@@ -88,6 +88,9 @@ extern struct arena arena;
  */
 bool arena_start(const struct frames *frames, size_t bytes);
 
+/* The limit of the process's addresses, RLIMIT_AS; UINT64_MAX: there is none. */
+uint64_t arena_address_limit(void);
+
 /* Gets memory for up to that many chunks more; returns how many it got, of whatever colours. */
 uint32_t arena_grow(uint32_t chunks);
 

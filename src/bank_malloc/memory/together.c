@@ -77,7 +77,13 @@ void together_start(void)
     uint32_t may = read_mappings_most() / 2 / MAPPINGS_A_PIECE;
     uint32_t pieces = may < PIECES_MOST ? may : PIECES_MOST, count = pieces * SPARE;
 
-    if ((arena.capacity < RUNS_NONE / 2 && start(count + arena.capacity)) || start(count))
+    if (arena.frames.knowledge == FRAMES_UNKNOWN)
+        return; /* any run is of the only colour */
+    if (arena_address_limit() != UINT64_MAX)
+        count = arena.capacity / 2;
+    if ((arena_address_limit() == UINT64_MAX && arena.capacity < RUNS_NONE / 2 &&
+         start(count + arena.capacity)) ||
+        start(count))
         together.pieces_most = pieces;
 }
 
