@@ -48,6 +48,9 @@ mplace_bank_test(what_other_threads_freed_serves_any_size preload 60 "${bank_til
                  $<TARGET_FILE:bank_edges> classes)
 mplace_bank_test(a_handler_of_abort_may_allocate_after_misuse preload 30 "${bank_tilepro64}"
                  $<TARGET_FILE:bank_edges> handler)
+mplace_bank_test(a_filter_that_knows_no_madvise_is_no_lack_of_memory preload 30
+                 "BANK_MAP=${CMAKE_CURRENT_SOURCE_DIR}/bank_where.map;BANK_POOL=64M"
+                 $<TARGET_FILE:bank_edges> sandbox)
 
 # Where each page really is: see bank_where.c.
 set(bank_real BANK_MAP=${CMAKE_CURRENT_SOURCE_DIR}/bank_where.map)

@@ -11,17 +11,24 @@
  *   bank_edges owner           the same, the owner of the slab last
  *   bank_edges grow            a block that grows by little is seldom moved
  *   bank_edges addresses       under a limit of 1 GB of addresses the program's own have room
+ *   bank_edges sandbox         a filter of system calls that knows no madvise is no lack of memory
  *   bank_edges classes         what other threads freed serves blocks of any size
  */
 #include "expect.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stddef.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* A chain through the blocks: there is no memory for a table of them. */
@@ -220,6 +227,24 @@ static void of_few_addresses_many_are_the_programs(void)
     free(block);
 }
 
+/* The library finds it so from the beginning in a program that this one becomes. */
+static void where_madvise_is_not_known_there_is_memory(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+
+    EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        exit(77);
+    execl("/proc/self/exe", "bank_edges", "grow", NULL);
+    EXPECT(!"exec");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -228,6 +253,7 @@ int main(int argc, char **argv)
     } claims[] = {
         {"scattered", long_blocks_are_had_as_long_as_there_is_memory},
         {"addresses", of_few_addresses_many_are_the_programs},
+        {"sandbox", where_madvise_is_not_known_there_is_memory},
         {"classes", what_other_threads_freed_serves_any_size},
         {"handler", a_handler_of_abort_may_allocate},
         {"owner", a_thread_frees_and_then_the_owner},
