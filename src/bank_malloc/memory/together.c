@@ -43,8 +43,8 @@ static size_t table_bytes(uint32_t count)
 static bool start(uint32_t count)
 {
     size_t bytes = (size_t)count << arena.shift, unit_bytes = count * sizeof *together.units;
-    long base = system_call_6(SYS_mmap, 0, (long)bytes, PROT_NONE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    long base =
+        system_call_6(SYS_mmap, 0, (long)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char *units, *tables;
 
     if (base < 0 && base > -4096)

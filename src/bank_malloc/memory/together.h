@@ -22,7 +22,7 @@ struct together {
     uint32_t count; /* units of a chunk's length; 0: nothing can be moved */
     uint32_t pieces, pieces_most;
     char *tables, *spare_tables; /* of runs; and for a child's, as many bytes, all zero */
-    uint32_t fresh; /* blocks */
+    uint32_t fresh;              /* blocks */
     struct runs runs;
     struct together_unit *units;
 };
