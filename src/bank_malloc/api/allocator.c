@@ -6,6 +6,7 @@
 #include "bank_malloc/api/allocator.h"
 
 #include "bank_malloc/memory/kept.h"
+#include "bank_malloc/memory/mapping.h"
 #include "bank_malloc/memory/together.h"
 #include "base/current_cpu.h"
 #include "base/report.h"
@@ -36,7 +37,7 @@ static uint64_t pool_limit(void)
        Where addresses are limited, half are the program's. together.h wants some, too. */
     bool has_banks = arena.frames.knowledge != FRAMES_UNKNOWN;
     uint64_t memory = has_banks ? bank_machine_memory() / 4 : bank_machine_memory() * 2;
-    uint64_t addresses = arena_address_limit() / (has_banks ? 3 : 2);
+    uint64_t addresses = mapping_limit() / (has_banks ? 3 : 2);
     return memory < addresses ? memory : addresses;
 }
 

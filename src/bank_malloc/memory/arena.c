@@ -6,20 +6,11 @@
  */
 #include "bank_malloc/memory/arena.h"
 
+#include "bank_malloc/memory/mapping.h"
 #include "base/pages.h"
-#include "base/report.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
-#endif
-#ifndef MADV_DONTNEED_LOCKED
-#define MADV_DONTNEED_LOCKED 24 /* Linux 5.18 */
-#endif
 
 enum { PIECE_CHUNKS = 512 }; /* that are read at once */
 
@@ -44,92 +35,16 @@ void arena_unlock(void)
     (void)system_call_6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
 }
 
-static bool is_error(long result)
+static bool frames_matter(void)
 {
-    return result < 0 && result > -4096;
-}
-
-static char *map_at(char *address, size_t bytes, int protection, int flags)
-{
-    long result = system_call_6(SYS_mmap, (long)address, (long)bytes, protection,
-                                MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
-
-    return is_error(result) ? NULL : (char *)result;
-}
-
-/* Addresses without memory, that begin at a huge page. Not MAP_NORESERVE: the kernel is to refuse
-   what it never commits once they get memory. */
-static char *reserve(size_t bytes)
-{
-    char *raw = map_at(NULL, bytes + HUGE_PAGE_BYTES, PROT_NONE, 0);
-
-    if (raw == NULL)
-        return NULL;
-    char *base = raw + (-(uintptr_t)raw & (HUGE_PAGE_BYTES - 1));
-    if (base > raw)
-        pages_unmap(raw, (size_t)(base - raw));
-    pages_unmap(base + bytes, (size_t)(raw + HUGE_PAGE_BYTES - base));
-    return base;
-}
-
-static bool populate(char *from, size_t bytes)
-{
-    long result = system_call_6(SYS_madvise, (long)from, (long)bytes, MADV_POPULATE_WRITE, 0, 0, 0);
-
-    if (result != -EINVAL && result != -ENOSYS && result != -EPERM)
-        return result == 0;
-    for (size_t at = 0; at < bytes; at += FRAME_BYTES) /* before Linux 5.14, or in a sandbox */
-        *(volatile char *)(from + at) = 0;
-    return true;
-}
-
-static void lock_pages(char *from, size_t bytes)
-{
-    if (!arena.is_locked || system_call(SYS_mlock, (long)from, (void *)bytes, 0) == 0)
-        return;
-    arena.is_locked = false;
-    report_line("mplace: libbank_malloc.so: the limit of locked memory (ulimit -l) leaves pages of "
-                "the pool unlocked: the kernel may swap them and move them to other banks");
-}
-
-/*
- * Fresh pages, in memory if their frames matter. Huge pages are asked for, because the pages of a
- * chunk are then of one bank, and not joined later, because that would move them.
- */
-static bool give_memory(char *from, size_t bytes, bool is_fresh)
-{
-    bool frames_matter =
-        arena.frames.knowledge == FRAMES_KNOWN || arena.frames.knowledge == FRAMES_RELATIVE;
-
-    /* mprotect where that does, for mmap asks whether all mappings are within RLIMIT_AS. */
-    if (!(is_fresh &&
-          system_call(SYS_mprotect, (long)from, (void *)bytes, PROT_READ | PROT_WRITE) == 0) &&
-        map_at(from, bytes, PROT_READ | PROT_WRITE, MAP_FIXED) == NULL)
-        return false;
-    if (!frames_matter) {
-        /* A mapping that was never touched takes the place that its pages are moved to for its own:
-           back here it would be one of its own for ever. */
-        *(volatile char *)from = 0;
-        return true;
-    }
-    (void)system_call_6(SYS_madvise, (long)from, (long)bytes, MADV_HUGEPAGE, 0, 0, 0);
-    bool is_there = populate(from, bytes);
-    (void)system_call_6(SYS_madvise, (long)from, (long)bytes, MADV_NOHUGEPAGE, 0, 0, 0);
-    if (is_there)
-        lock_pages(from, bytes);
-    return is_there;
-}
-
-static void take_memory(char *from, size_t bytes)
-{
-    (void)map_at(from, bytes, PROT_NONE, MAP_FIXED);
+    return arena.frames.knowledge == FRAMES_KNOWN || arena.frames.knowledge == FRAMES_RELATIVE;
 }
 
 bool arena_map(char *from, size_t bytes)
 {
-    if (give_memory(from, bytes, true))
+    if (mapping_open(from, bytes, true, frames_matter()))
         return true;
-    take_memory(from, bytes);
+    (void)mapping_close(from, bytes);
     return false;
 }
 
@@ -206,8 +121,9 @@ uint32_t arena_grow(uint32_t chunks)
         first += run;
         if (n == 0)
             continue;
-        if (!give_memory(arena_address(begin), (size_t)n << arena.shift, begin >= arena.top)) {
-            take_memory(arena_address(begin), (size_t)n << arena.shift);
+        if (!mapping_open(arena_address(begin), (size_t)n << arena.shift, begin >= arena.top,
+                          frames_matter())) {
+            (void)mapping_close(arena_address(begin), (size_t)n << arena.shift);
             break;
         }
         add_chunks(begin, n);
@@ -232,9 +148,7 @@ static void discard(uint32_t chunk)
     pool_remove(&arena.pool, chunk, true);
     bit_index_add(&arena.unread, chunk);
     arena.owned--;
-    if (system_call_6(SYS_madvise, (long)arena_address(chunk), (long)bytes, MADV_DONTNEED_LOCKED, 0,
-                      0, 0) != 0)
-        take_memory(arena_address(chunk), bytes); /* one mapping more, or two */
+    mapping_empty(arena_address(chunk), bytes);
 }
 
 bool arena_discard(uint32_t chunks)
@@ -397,8 +311,8 @@ static bool chunks_are_whole(const struct frames *frames, unsigned shift)
 {
     uint16_t colours[PIECE_CHUNKS];
     uint32_t count = HUGE_PAGE_BYTES >> shift;
-    char *trial = reserve(HUGE_PAGE_BYTES);
-    bool are_whole = trial != NULL && give_memory(trial, HUGE_PAGE_BYTES, true) &&
+    char *trial = mapping_reserve(HUGE_PAGE_BYTES);
+    bool are_whole = trial != NULL && mapping_open(trial, HUGE_PAGE_BYTES, true, frames_matter()) &&
                      (frames->knowledge == FRAMES_KNOWN || frames_are_huge(trial, HUGE_PAGE_BYTES));
 
     for (uint32_t done = 0; are_whole && done < count; done += PIECE_CHUNKS) {
@@ -413,20 +327,11 @@ static bool chunks_are_whole(const struct frames *frames, unsigned shift)
     return are_whole;
 }
 
-uint64_t arena_address_limit(void)
-{
-    struct rlimit limit;
-
-    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur
-                                                                                : UINT64_MAX;
-}
-
 bool arena_start(const struct frames *frames, size_t bytes)
 {
     unsigned shift = longest_chunk(frames);
 
     arena.frames = *frames;
-    arena.is_locked = true;
     if (frames->knowledge == FRAMES_RELATIVE && !chunks_are_whole(frames, shift))
         return false;
     if (frames->knowledge == FRAMES_KNOWN && !chunks_are_whole(frames, shift))
@@ -436,7 +341,7 @@ bool arena_start(const struct frames *frames, size_t bytes)
     if (bytes >> shift >= POOL_NONE)
         bytes = (size_t)(POOL_NONE - 1) >> (HUGE_PAGE_SHIFT - shift) << HUGE_PAGE_SHIFT;
     arena.capacity = (uint32_t)(bytes >> shift);
-    char *base = reserve(bytes);
+    char *base = mapping_reserve(bytes);
     bool has_records = base != NULL && make_records();
     if (!has_records || !make_tables()) {
         if (has_records)

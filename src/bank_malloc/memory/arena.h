@@ -76,7 +76,6 @@ struct arena {
     uint32_t lost;           /* chunks whose addresses another mapping took */
     uint32_t elsewhere;      /* chunks' worth of memory outside the row: see together_fresh */
     uint32_t inherited; /* in use, from the parent of a fork: of no bank, and not in the pool */
-    bool is_locked;     /* in memory; false once that was refused */
     bool has_holes;     /* since arena_discard */
 };
 
@@ -87,9 +86,6 @@ extern struct arena arena;
  * is. False: no addresses, or FRAMES_RELATIVE without huge pages; then it may be called again.
  */
 bool arena_start(const struct frames *frames, size_t bytes);
-
-/* The limit of the process's addresses, RLIMIT_AS; UINT64_MAX: there is none. */
-uint64_t arena_address_limit(void);
 
 /* Gets memory for up to that many chunks more; returns how many it got, of whatever colours. */
 uint32_t arena_grow(uint32_t chunks);

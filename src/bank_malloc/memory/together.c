@@ -7,13 +7,10 @@
  */
 #include "bank_malloc/memory/together.h"
 
+#include "bank_malloc/memory/mapping.h"
 #include "base/pages.h"
 
 #include <fcntl.h>
-
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000 /* Linux 4.17 */
-#endif
 
 struct together together;
 
@@ -79,9 +76,9 @@ void together_start(void)
 
     if (arena.frames.knowledge == FRAMES_UNKNOWN)
         return; /* any run is of the only colour */
-    if (arena_address_limit() != UINT64_MAX)
+    if (mapping_limit() != UINT64_MAX)
         count = arena.capacity / 2;
-    if ((arena_address_limit() == UINT64_MAX && arena.capacity < RUNS_NONE / 2 &&
+    if ((mapping_limit() == UINT64_MAX && arena.capacity < RUNS_NONE / 2 &&
          start(count + arena.capacity)) ||
         start(count))
         together.pieces_most = pieces;
@@ -105,26 +102,6 @@ bool together_can(uint32_t n)
     return n <= together.pieces_most - together.pieces && runs_fit(&together.runs, n) != 0;
 }
 
-static bool move_pages(char *from, char *to, size_t bytes)
-{
-    return system_call_6(SYS_mremap, (long)from, (long)bytes, (long)bytes,
-                         MREMAP_MAYMOVE | MREMAP_FIXED, (long)to, 0) == (long)to;
-}
-
-/* Closes a hole; false: another mapping has taken the place. */
-static bool close_hole(char *from, size_t bytes)
-{
-    return system_call_6(SYS_mmap, (long)from, (long)bytes, PROT_NONE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == (long)from;
-}
-
-/* The same where there are pages, which go. */
-static bool cover(char *from, size_t bytes)
-{
-    return system_call_6(SYS_mmap, (long)from, (long)bytes, PROT_NONE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == (long)from;
-}
-
 /* Whether the chunk's own place is still ours: it was closed when the pages went. */
 static bool has_place(uint32_t chunk)
 {
@@ -137,7 +114,7 @@ static void move_home(uint32_t unit, uint32_t n)
     size_t bytes = (size_t)n << arena.shift;
     uint32_t chunk = together.units[unit].chunk;
 
-    if (has_place(chunk) && move_pages(together_address(unit), arena_address(chunk), bytes)) {
+    if (has_place(chunk) && mapping_move(together_address(unit), arena_address(chunk), bytes)) {
         frames_announce(&arena.frames, arena_address(chunk), (uint64_t)chunk << arena.shift, bytes);
         for (uint32_t i = 0; i < n; i++)
             arena_release(chunk + i);
@@ -147,7 +124,7 @@ static void move_home(uint32_t unit, uint32_t n)
             arena_lose(chunk + i);
     }
     together.pieces--;
-    if (close_hole(together_address(unit), bytes))
+    if (mapping_close_hole(together_address(unit), bytes))
         runs_give(&together.runs, unit, n);
 }
 
@@ -175,7 +152,7 @@ static void drop_fresh(uint32_t unit, uint32_t n)
 {
     together.fresh--;
     arena.elsewhere -= n;
-    if (cover(together_address(unit), (size_t)n << arena.shift))
+    if (mapping_close(together_address(unit), (size_t)n << arena.shift))
         runs_give(&together.runs, unit, n);
 }
 
@@ -212,9 +189,9 @@ static bool move_piece(uint32_t unit, uint32_t n)
     uint32_t chunk = together.units[unit].chunk;
     size_t bytes = (size_t)n << arena.shift;
 
-    if (!move_pages(arena_address(chunk), together_address(unit), bytes))
+    if (!mapping_move(arena_address(chunk), together_address(unit), bytes))
         return false;
-    bool is_closed = close_hole(arena_address(chunk), bytes);
+    bool is_closed = mapping_close_hole(arena_address(chunk), bytes);
     for (uint32_t i = 0; i < n; i++) {
         struct chunk *record = arena_chunk(chunk + i);
 
