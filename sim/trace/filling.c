@@ -26,19 +26,25 @@ void filling_free(struct filling *filling)
     free(filling);
 }
 
-/* How the operation of the event is told; its number in the block. False: out of memory. */
-static bool tell_operation(struct filling *filling, uint32_t global, unsigned *how, uint32_t *local)
+/* The first event of a block: nothing is known. */
+static void begin_block(struct filling *filling)
 {
-    struct model *model = &filling->model;
-    const struct model_operation *from = &model->operations[model->current];
+    for (uint32_t i = MODEL_START + 1; i < filling->model.used; i++)
+        filling->in_block[filling->model.operations[i].global] = MODEL_START;
+    model_begin(&filling->model);
+}
 
-    for (unsigned i = OPERATION_RECENT; i <= OPERATION_OLDER; i++) {
-        if (from->next[i] != MODEL_START && model->operations[from->next[i]].global == global) {
-            *how = i;
-            *local = from->next[i];
-            return true;
-        }
-    }
+/* Before every FILLING_STEP events: makes room for them. False: out of memory. */
+static bool begin_step(struct filling *filling)
+{
+    if (filling->events == 0)
+        begin_block(filling);
+    return columns_reserve(&filling->columns, FILLING_STEP * FILLING_EVENT_BYTES);
+}
+
+/* Gives an operation the next number of the block, and tells it so. False: out of memory. */
+static bool tell_new_operation(struct filling *filling, struct model *model, uint32_t global)
+{
     if (global >= filling->in_block_room) {
         uint32_t room = 2 * global + 64;
         uint32_t *grown = realloc(filling->in_block, room * sizeof *grown);
@@ -48,23 +54,29 @@ static bool tell_operation(struct filling *filling, uint32_t global, unsigned *h
         filling->in_block = grown;
         filling->in_block_room = room;
     }
-    *local = filling->in_block[global];
-    if (*local < model->used && model->operations[*local].global == global &&
-        *local != MODEL_START) {
-        *how = OPERATION_KNOWN;
-        column_varint(&filling->columns.column[COLUMN_OPERATIONS], *local);
-        return true;
-    }
-    *how = OPERATION_NEW;
-    *local = filling->in_block[global] = model->used;
+    filling->in_block[global] = model->used;
     column_varint(&filling->columns.column[COLUMN_OPERATIONS], global);
     return model_add(model, global);
 }
 
-/* Returns what the token says of the address. */
-static unsigned tell_address(struct filling *filling, uint32_t local, uint64_t address)
+/* How an operation is told that the block has. */
+static inline unsigned tell_operation(struct columns *columns, const struct model *model,
+                                      uint32_t local)
 {
-    struct model *model = &filling->model;
+    const struct model_operation *from = &model->operations[model->current];
+
+    if (local == from->next[0])
+        return OPERATION_RECENT;
+    if (local == from->next[1])
+        return OPERATION_OLDER;
+    column_varint(&columns->column[COLUMN_OPERATIONS], local);
+    return OPERATION_KNOWN;
+}
+
+/* Returns what the token says of the address. */
+static inline unsigned tell_address(struct columns *columns, struct model *model, uint32_t local,
+                                    uint64_t address)
+{
     const struct model_operation *now = &model->operations[local];
     uint64_t *follower = model_follower(model, local);
     unsigned how, bytes = 0;
@@ -78,7 +90,7 @@ static unsigned tell_address(struct filling *filling, uint32_t local, uint64_t a
     } else {
         uint64_t difference = trace_zigzag(address - model_base(model, local));
         do {
-            column_byte(&filling->columns.column[COLUMN_ADDRESS + bytes], (uint8_t)difference);
+            column_byte(&columns->column[COLUMN_ADDRESS + bytes], (uint8_t)difference);
             difference >>= 8;
             bytes++;
         } while (difference != 0);
@@ -86,6 +98,58 @@ static unsigned tell_address(struct filling *filling, uint32_t local, uint64_t a
     }
     model_address(model, local, follower, address);
     return how;
+}
+
+/*
+ * Tells operations, instructions and addresses of at most FILLING_STEP events; there is room.
+ * False: out of memory. The model is a local copy: what is stored in the columns cannot change it,
+ * so the compiler keeps it in registers.
+ */
+static bool tell(struct filling *filling, const struct trace_access *accesses, size_t count)
+{
+    struct columns *columns = &filling->columns;
+    struct column *column = &columns->column[COLUMN_TOKENS];
+    uint8_t *tokens = column->bytes + column->used;
+    struct model model = filling->model;
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        uint32_t operation = accesses[i].operation, instructions = accesses[i].instructions;
+        uint32_t local =
+            operation < filling->in_block_room ? filling->in_block[operation] : MODEL_START;
+        unsigned how = OPERATION_NEW, token;
+
+        if (local != MODEL_START) {
+            how = tell_operation(columns, &model, local);
+        } else {
+            local = model.used;
+            if (!tell_new_operation(filling, &model, operation))
+                break;
+        }
+        token = how << TOKEN_OPERATION_SHIFT;
+        if (instructions != model_instructions(&model, how)) {
+            token |= TOKEN_INSTRUCTIONS;
+            column_varint(&columns->column[COLUMN_INSTRUCTIONS], instructions);
+        }
+        model_follow(&model, how, local, instructions);
+        token |= tell_address(columns, &model, local, accesses[i].address);
+        tokens[i] = (uint8_t)token;
+    }
+    filling->model = model;
+    column->used += i;
+    filling->events += (uint32_t)i;
+    return i == count;
+}
+
+size_t filling_accesses(struct filling *filling, const struct trace_access *accesses, size_t count)
+{
+    uint32_t done = filling->events % FILLING_STEP;
+
+    if (done == 0 && !begin_step(filling))
+        return 0;
+    if (count > FILLING_STEP - done)
+        count = FILLING_STEP - done;
+    return tell(filling, accesses, count) ? count : 0;
 }
 
 /* False: out of memory. */
@@ -115,29 +179,17 @@ static void tell_extras(struct filling *filling, const struct trace_event *event
 bool filling_append(struct filling *filling, uint32_t operation, const struct trace_event *event,
                     bool with_values)
 {
-    struct columns *columns = &filling->columns;
-    unsigned how, token;
-    uint32_t local;
+    const struct trace_access access = {
+        .address = event->address,
+        .operation = operation,
+        .instructions = event->instructions,
+    };
 
-    if (filling->events == 0)
-        model_begin(&filling->model);
-    if (filling->events % FILLING_STEP == 0 &&
-        !columns_reserve(columns, FILLING_STEP * FILLING_EVENT_BYTES))
+    if (filling->events % FILLING_STEP == 0 && !begin_step(filling))
         return false;
     if (with_values && trace_has_bytes(event->kind) &&
-        !tell_bytes(&columns->column[COLUMN_BYTES], event))
+        !tell_bytes(&filling->columns.column[COLUMN_BYTES], event))
         return false;
-    if (!tell_operation(filling, operation, &how, &local))
-        return false;
-    token = how << TOKEN_OPERATION_SHIFT;
-    if (event->instructions != model_instructions(&filling->model, how)) {
-        token |= TOKEN_INSTRUCTIONS;
-        column_varint(&columns->column[COLUMN_INSTRUCTIONS], event->instructions);
-    }
-    model_follow(&filling->model, how, local, event->instructions);
-    token |= tell_address(filling, local, event->address);
-    column_byte(&columns->column[COLUMN_TOKENS], (uint8_t)token);
     tell_extras(filling, event);
-    filling->events++;
-    return true;
+    return tell(filling, &access, 1);
 }

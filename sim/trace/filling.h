@@ -21,7 +21,7 @@ struct filling {
     struct model model;
     struct columns columns;
     uint32_t events;
-    uint32_t *in_block; /* the number in the block of an operation, if it is of this block */
+    uint32_t *in_block; /* the number in the block of an operation; MODEL_START: it has none */
     uint32_t in_block_room;
 };
 
@@ -33,6 +33,9 @@ void filling_free(struct filling *filling);
  * memory. */
 bool filling_append(struct filling *filling, uint32_t operation, const struct trace_event *event,
                     bool with_values);
+
+/* Appends accesses that tell no values, up to the next step: returns how many; 0: out of memory. */
+size_t filling_accesses(struct filling *filling, const struct trace_access *accesses, size_t count);
 
 /* Whether the block may have no room for more events. */
 static inline bool filling_is_full(const struct filling *filling, bool with_values)

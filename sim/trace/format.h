@@ -47,6 +47,12 @@ struct trace_operation {
     uint32_t site;
 };
 
+/* What an access tells besides, unless it tells what it stored. */
+struct trace_access {
+    uint64_t address;
+    uint32_t operation, instructions; /* the operation's number in the file's definitions */
+};
+
 /* The columns of a thread's block, in their order. The address column K has byte K of the
  * differences that have one. */
 enum {

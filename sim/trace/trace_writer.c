@@ -259,6 +259,30 @@ bool trace_writer_event_of(struct trace_writer *writer, uint32_t thread, uint32_
     return !filling_is_full(filling, writer->with_values) || write_events(writer, thread);
 }
 
+bool trace_writer_accesses_of(struct trace_writer *writer, uint32_t thread,
+                              const struct trace_access *accesses, size_t count)
+{
+    struct filling *filling;
+
+    if (writer->failure != 0)
+        return fail(writer, writer->failure);
+    filling = filling_of(writer, thread);
+    if (filling == NULL)
+        return fail(writer, thread < TRACE_THREADS_MOST ? ENOMEM : EINVAL);
+    writer->events += count;
+    writer->accesses += count;
+    while (count > 0) {
+        size_t told = filling_accesses(filling, accesses, count);
+        if (told == 0)
+            return fail(writer, ENOMEM);
+        if (filling_is_full(filling, writer->with_values) && !write_events(writer, thread))
+            return false;
+        accesses += told;
+        count -= told;
+    }
+    return true;
+}
+
 bool trace_writer_event(struct trace_writer *writer, uint32_t thread,
                         const struct trace_event *event)
 {

@@ -10,7 +10,7 @@
 #ifndef TRACE_WRITER_H
 #define TRACE_WRITER_H
 
-#include "trace/trace.h"
+#include "trace/format.h"
 
 struct trace_writer;
 
@@ -41,6 +41,11 @@ bool trace_writer_operation(struct trace_writer *writer, const struct trace_even
                             uint32_t *operation);
 bool trace_writer_event_of(struct trace_writer *writer, uint32_t thread, uint32_t operation,
                            const struct trace_event *event);
+
+/* The same for many events of kinds LOAD to NT_STORE which tell no values: loads, or without values
+ * all of them. */
+bool trace_writer_accesses_of(struct trace_writer *writer, uint32_t thread,
+                              const struct trace_access *accesses, size_t count);
 
 /* The thread has no more events: frees what its stream takes. */
 bool trace_writer_thread_ends(struct trace_writer *writer, uint32_t thread);
