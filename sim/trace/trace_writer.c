@@ -7,27 +7,23 @@
 
 #include "trace/filling.h"
 #include "trace/operation_table.h"
+#include "trace/packer.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <zstd.h>
-
-enum { PACKING_LEVEL = 1 }; /* 3 takes 6 % less space and 10 % more of the time of a capture */
 
 struct trace_writer {
     FILE *file;
     bool with_values;
     int failure; /* an errno value; 0: none */
-    uint64_t bytes, events, accesses, cut_at;
-    uint32_t blocks, threads, sites, stacks;
+    uint64_t events, accesses, cut_at;
+    uint32_t threads, sites, stacks;
     struct filling **filling; /* by thread; NULL: nothing yet */
     uint32_t filling_room;
     struct column definitions;
     uint32_t definitions_count;
     struct operation_table operations;
-    uint8_t *raw, *packed;
-    size_t packed_room;
-    ZSTD_CCtx *packer;
+    struct packer *packer;
 };
 
 static bool fail(struct trace_writer *writer, int error)
@@ -42,7 +38,6 @@ static bool write_bytes(struct trace_writer *writer, const void *bytes, size_t l
 {
     if (fwrite(bytes, 1, length, writer->file) != length)
         return fail(writer, errno != 0 ? errno : EIO);
-    writer->bytes += length;
     return true;
 }
 
@@ -71,15 +66,11 @@ struct trace_writer *trace_writer_open(const char *path, const char *command, bo
         return NULL;
     }
     writer->with_values = with_values;
-    writer->packed_room = ZSTD_compressBound(TRACE_RAW_MOST);
-    writer->packed = malloc(writer->packed_room);
-    writer->raw = malloc(TRACE_RAW_MOST);
-    writer->packer = ZSTD_createCCtx();
     writer->file = fopen(path, "wbe");
-    if (writer->file != NULL && writer->packed != NULL && writer->raw != NULL &&
-        writer->packer != NULL && operation_table_init(&writer->operations)) {
-        ZSTD_CCtx_setParameter(writer->packer, ZSTD_c_compressionLevel, PACKING_LEVEL);
-        if (write_header(writer, command))
+    if (writer->file != NULL && operation_table_init(&writer->operations) &&
+        write_header(writer, command)) {
+        writer->packer = packer_begin(writer->file);
+        if (writer->packer != NULL)
             return writer;
     }
     snprintf(problem, length, "%s cannot be written: %s", path, strerror(errno));
@@ -87,26 +78,23 @@ struct trace_writer *trace_writer_open(const char *path, const char *command, bo
     return NULL;
 }
 
-/* Writes a block whose content is in `raw`. */
-static bool write_block(struct trace_writer *writer, uint32_t stream, uint32_t events,
-                        const uint8_t *raw, size_t length)
+/* Hands the block on whose content is in the packer's room. */
+static bool add_block(struct trace_writer *writer, uint32_t stream, uint32_t events, size_t length)
 {
-    uint8_t header[TRACE_BLOCK_HEADER_BYTES];
-    size_t packed =
-        ZSTD_compress2(writer->packer, writer->packed, writer->packed_room, raw, length);
+    int failure = packer_failure(writer->packer);
 
-    if (ZSTD_isError(packed))
-        return fail(writer, ENOMEM);
-    trace_put32(header, TRACE_BLOCK_MAGIC);
-    trace_put32(header + 4, stream);
-    trace_put32(header + 8, writer->blocks++);
-    trace_put32(header + 12, events);
-    trace_put32(header + 16, (uint32_t)length);
-    trace_put32(header + 20, (uint32_t)packed);
-    trace_put32(header + 24, trace_checksum(0, writer->packed, packed));
-    trace_put32(header + 28, trace_checksum(0, header, 28));
-    return write_bytes(writer, header, sizeof header) &&
-           write_bytes(writer, writer->packed, packed);
+    if (failure != 0)
+        return fail(writer, failure);
+    packer_add(writer->packer, stream, events, length);
+    return true;
+}
+
+/* Hands a block on with the content of a column. */
+static bool add_column(struct trace_writer *writer, uint32_t stream, uint32_t count,
+                       const struct column *column)
+{
+    memcpy(packer_room(writer->packer), column->bytes, column->used);
+    return add_block(writer, stream, count, column->used);
 }
 
 static bool write_definitions(struct trace_writer *writer)
@@ -115,8 +103,8 @@ static bool write_definitions(struct trace_writer *writer)
 
     if (writer->definitions_count == 0)
         return true;
-    written = write_block(writer, TRACE_STREAM_DEFINITIONS, writer->definitions_count,
-                          writer->definitions.bytes, writer->definitions.used);
+    written = add_column(writer, TRACE_STREAM_DEFINITIONS, writer->definitions_count,
+                         &writer->definitions);
     writer->definitions.used = 0;
     writer->definitions_count = 0;
     return written;
@@ -210,9 +198,10 @@ static bool write_events(struct trace_writer *writer, uint32_t thread)
 
     if (filling->events == 0)
         return true;
-    length = columns_join(&filling->columns, writer->raw);
-    if (!write_definitions(writer) ||
-        !write_block(writer, thread, filling->events, writer->raw, length))
+    if (!write_definitions(writer))
+        return false;
+    length = columns_join(&filling->columns, packer_room(writer->packer));
+    if (!add_block(writer, thread, filling->events, length))
         return false;
     filling_clear(filling);
     return true;
@@ -315,11 +304,6 @@ uint64_t trace_writer_accesses(const struct trace_writer *writer)
     return writer->accesses;
 }
 
-uint64_t trace_writer_bytes(const struct trace_writer *writer)
-{
-    return writer->bytes;
-}
-
 /* The end: threads, events, accesses, and the number of accesses that cut the capture. */
 static bool write_end(struct trace_writer *writer)
 {
@@ -332,7 +316,7 @@ static bool write_end(struct trace_writer *writer)
     column_varint(&end, writer->events);
     column_varint(&end, writer->accesses);
     column_varint(&end, writer->cut_at);
-    written = write_block(writer, TRACE_STREAM_END, 0, end.bytes, end.used);
+    written = add_column(writer, TRACE_STREAM_END, 0, &end);
     column_free(&end);
     return written;
 }
@@ -349,15 +333,17 @@ bool trace_writer_close(struct trace_writer *writer, bool complete)
     }
     if (right && complete)
         right = write_definitions(writer) && write_end(writer);
+    if (writer->packer != NULL) {
+        int failure = packer_end(writer->packer);
+        if (failure != 0)
+            right = fail(writer, failure);
+    }
     if (writer->file != NULL && fclose(writer->file) != 0 && right)
         right = fail(writer, errno);
     error = writer->failure;
     free(writer->filling);
     column_free(&writer->definitions);
     operation_table_free(&writer->operations);
-    free(writer->raw);
-    free(writer->packed);
-    ZSTD_freeCCtx(writer->packer);
     free(writer);
     errno = error;
     return right;

@@ -5,7 +5,7 @@
  * make up a trace.
  *
  * A function that returns false has failed for good, errno says why; the writer then takes no more
- * and has to be closed.
+ * and has to be closed. What is written to the file may fail later than the event that was in it.
  */
 #ifndef TRACE_WRITER_H
 #define TRACE_WRITER_H
@@ -53,9 +53,8 @@ bool trace_writer_thread_ends(struct trace_writer *writer, uint32_t thread);
 /* The capture was stopped at a limit after so many accesses: trace_cut_at() will tell. */
 void trace_writer_cut(struct trace_writer *writer, uint64_t accesses);
 
-/* Accesses that were taken, and bytes written so far. */
+/* Accesses that were taken. */
 uint64_t trace_writer_accesses(const struct trace_writer *writer);
-uint64_t trace_writer_bytes(const struct trace_writer *writer);
 
 /* Ends the file: complete, or as the capture was cut off. Frees the writer. */
 bool trace_writer_close(struct trace_writer *writer, bool complete);
