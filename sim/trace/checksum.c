@@ -9,7 +9,10 @@
 
 enum { POLYNOMIAL_REVERSED = (int)0xedb88320 };
 
-static uint32_t table[256];
+enum { STEP = 8 }; /* bytes at a time */
+
+/* Of a byte which so many zeroes follow. */
+static uint32_t table[STEP][256];
 
 static void fill_table(void)
 {
@@ -17,7 +20,13 @@ static void fill_table(void)
         uint32_t rest = byte;
         for (int bit = 0; bit < 8; bit++)
             rest = rest >> 1 ^ (rest & 1 ? (uint32_t)POLYNOMIAL_REVERSED : 0);
-        table[byte] = rest;
+        table[0][byte] = rest;
+    }
+    for (int zeroes = 1; zeroes < STEP; zeroes++) {
+        for (uint32_t byte = 0; byte < 256; byte++) {
+            uint32_t rest = table[zeroes - 1][byte];
+            table[zeroes][byte] = rest >> 8 ^ table[0][rest & 0xff];
+        }
     }
 }
 
@@ -28,7 +37,13 @@ uint32_t trace_checksum(uint32_t before, const void *bytes, size_t length)
     uint32_t rest = ~before;
 
     pthread_once(&filled, fill_table);
-    for (size_t i = 0; i < length; i++)
-        rest = rest >> 8 ^ table[(rest ^ byte[i]) & 0xff];
+    for (; length >= STEP; length -= STEP, byte += STEP) {
+        uint32_t low = rest ^ trace_get32(byte);
+        rest = 0;
+        for (int i = 0; i < 4; i++)
+            rest ^= table[7 - i][low >> 8 * i & 0xff] ^ table[3 - i][byte[4 + i]];
+    }
+    for (; length > 0; length--, byte++)
+        rest = rest >> 8 ^ table[0][(rest ^ *byte) & 0xff];
     return ~rest;
 }
