@@ -78,6 +78,92 @@ START_TEST(events_of_many_blocks_come_back)
 }
 END_TEST
 
+/* Of random places and addresses; some are told alone, between those told together. */
+START_TEST(accesses_that_are_told_together_come_back)
+{
+    enum { PLACES = 50, ACCESSES = 700000 };
+    struct trace_writer *writer = fixture_writer(false);
+    struct trace_event *events = calloc(ACCESSES, sizeof *events);
+    struct trace_access accesses[200];
+    uint32_t operations[PLACES];
+    struct trace_stream *stream;
+    struct trace_event read;
+    struct trace *trace;
+
+    ck_assert(events != NULL);
+    for (size_t i = 0, together; i < ACCESSES; i += together) {
+        together = fixture_random(200);
+        if (together > ACCESSES - i)
+            together = ACCESSES - i;
+        for (size_t j = 0; j < together; j++) {
+            uint32_t place = fixture_random(PLACES);
+            struct trace_event *event = &events[i + j];
+            event->size = (uint16_t)(1 + place);
+            event->instructions = fixture_random(3);
+            event->address = 0x7ffff7000000 + 8 * (uint64_t)fixture_random(1000);
+            if (!trace_writer_operation(writer, event, &operations[place]))
+                ck_abort_msg("operation %u was not taken", place);
+            accesses[j] = (struct trace_access){
+                .address = event->address,
+                .operation = operations[place],
+                .instructions = event->instructions,
+            };
+        }
+        if (together == 1 ? !trace_writer_event(writer, 0, &events[i])
+                          : !trace_writer_accesses_of(writer, 0, accesses, together))
+            ck_abort_msg("access %zu was not taken", i);
+    }
+    ck_assert_uint_eq(trace_writer_accesses(writer), ACCESSES);
+    ck_assert(trace_writer_close(writer, true));
+    trace = open_trace();
+    ck_assert(trace_is_complete(trace));
+    stream = trace_stream_open(trace, 0);
+    ck_assert(stream != NULL);
+    for (size_t i = 0; i < ACCESSES; i++) {
+        if (trace_next(stream, &read) != TRACE_EVENT || read.address != events[i].address ||
+            read.size != events[i].size || read.instructions != events[i].instructions)
+            ck_abort_msg("access %zu differs", i);
+    }
+    ck_assert_int_eq(trace_next(stream, &read), TRACE_END);
+    trace_stream_close(stream);
+    trace_close(trace);
+    free(events);
+}
+END_TEST
+
+/* As fast as they come: many more than the writer keeps waiting. */
+static void write_small_blocks(struct trace_writer *writer, uint32_t blocks)
+{
+    for (uint32_t i = 0; i < blocks; i++) {
+        struct trace_event event = {.kind = TRACE_LOAD, .size = 1, .address = i};
+        if (!trace_writer_event(writer, 0, &event) || !trace_writer_thread_ends(writer, 0))
+            break;
+    }
+}
+
+START_TEST(blocks_come_back_in_their_order)
+{
+    enum { BLOCKS = 5000 };
+    struct trace_writer *writer = fixture_writer(false);
+    struct trace_stream *stream;
+    struct trace_event event;
+    struct trace *trace;
+
+    write_small_blocks(writer, BLOCKS);
+    ck_assert(trace_writer_close(writer, true));
+    trace = open_trace();
+    stream = trace_stream_open(trace, 0);
+    ck_assert(stream != NULL);
+    for (uint32_t i = 0; i < BLOCKS; i++) {
+        if (trace_next(stream, &event) != TRACE_EVENT || event.address != i)
+            ck_abort_msg("event %u differs", i);
+    }
+    ck_assert_int_eq(trace_next(stream, &event), TRACE_END);
+    trace_stream_close(stream);
+    trace_close(trace);
+}
+END_TEST
+
 START_TEST(the_command_sites_and_stacks_come_back)
 {
     const uint32_t *sites;
@@ -201,6 +287,21 @@ START_TEST(a_full_disk_is_told)
 }
 END_TEST
 
+START_TEST(a_disk_that_becomes_full_is_told)
+{
+    char problem[256];
+    struct trace_writer *writer =
+        trace_writer_open("/dev/full", "", false, problem, sizeof problem);
+
+    ck_assert(writer != NULL);
+    write_small_blocks(writer, 5000);
+    ck_assert(!trace_writer_event(writer, 0, &(struct trace_event){.kind = TRACE_FENCE}));
+    ck_assert_int_eq(errno, ENOSPC);
+    ck_assert(!trace_writer_close(writer, true));
+    ck_assert_int_eq(errno, ENOSPC);
+}
+END_TEST
+
 /* What a program does most: the same few places, addresses that go on or come again. */
 START_TEST(an_access_of_a_loop_takes_less_than_a_tenth_of_a_byte)
 {
@@ -236,6 +337,8 @@ int main(void)
     tcase_add_test(files, what_was_stored_comes_back_in_a_trace_with_values);
     tcase_add_test(files, a_trace_without_events_is_complete);
     tcase_add_test(files, events_of_many_blocks_come_back);
+    tcase_add_test(files, accesses_that_are_told_together_come_back);
+    tcase_add_test(files, blocks_come_back_in_their_order);
     tcase_add_test(files, the_command_sites_and_stacks_come_back);
     tcase_add_test(files, a_thread_that_ended_may_go_on);
     tcase_add_test(files, the_limit_of_the_capture_is_told);
@@ -243,6 +346,7 @@ int main(void)
     tcase_add_test(files, what_no_trace_can_have_is_refused);
     tcase_add_test(files, a_file_that_cannot_be_written_is_told);
     tcase_add_test(files, a_full_disk_is_told);
+    tcase_add_test(files, a_disk_that_becomes_full_is_told);
     tcase_add_test(files, an_access_of_a_loop_takes_less_than_a_tenth_of_a_byte);
     suite_add_tcase(suite, files);
     return run_suite(suite);
