@@ -145,39 +145,50 @@ static const struct cores *choose_cores(void)
     return &here.cores;
 }
 
+/* What each worker does. The first one is the program's first thread. */
+static void work(const struct plan *plan, const struct workload *workload,
+                 const struct worker *worker, const struct cores *cores, bool *failed)
+{
+    if ((cores != NULL && cores_bind_self(cores->cpu[omp_get_thread_num()]) != 0) ||
+        !workload->allocate(plan, worker)) {
+#pragma omp atomic write
+        *failed = true;
+    }
+    team_gather(&team, worker);
+    for (uint64_t i = 0; i < plan->warm + plan->rounds && !*failed; i++) {
+        if (i == plan->warm) {
+            if (worker->number == 0) {
+                mplace_trace_begin();
+                interval_begin(&here.interval);
+            }
+            team_gather(&team, worker);
+        }
+        workload->round(plan, worker, i);
+        team_gather(&team, worker);
+    }
+    if (worker->number == 0 && !*failed) {
+        interval_end(&here.interval);
+        mplace_trace_end();
+    }
+}
+
 /* False: out of memory, or fewer threads than asked for. */
 static bool run(const struct plan *plan, const struct workload *workload)
 {
     const struct cores *cores = choose_cores();
     bool failed = false;
 
+    team_prepare(&team);
     omp_set_dynamic(0);
 #pragma omp parallel num_threads(team.threads)
     {
-        unsigned thread = (unsigned)omp_get_thread_num();
-        const struct worker *worker = team_worker(&team, thread);
+        const struct worker *worker = team_worker(&team, (unsigned)omp_get_thread_num());
 
-        if ((cores != NULL && cores_bind_self(cores->cpu[thread]) != 0) ||
-            (unsigned)omp_get_num_threads() != team.threads ||
-            (worker != NULL && !workload->allocate(plan, worker))) {
+        if ((unsigned)omp_get_num_threads() != team.threads) {
 #pragma omp atomic write
             failed = true;
-        }
-#pragma omp barrier
-        for (uint64_t i = 0; i < plan->warm + plan->rounds && !failed; i++) {
-            if (i == plan->warm) {
-                if (thread == 0) {
-                    mplace_trace_begin();
-                    interval_begin(&here.interval);
-                }
-#pragma omp barrier
-            }
-            workload->round(plan, worker, i);
-#pragma omp barrier
-        }
-        if (thread == 0 && !failed) {
-            interval_end(&here.interval);
-            mplace_trace_end();
+        } else if (worker != NULL) {
+            work(plan, workload, worker, cores, &failed);
         }
     }
     return !failed;

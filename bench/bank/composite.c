@@ -70,7 +70,7 @@ static void pass(const struct plan *plan, const struct worker *worker, uint64_t 
     struct part *part;
     int *at;
 
-    if (worker == NULL || number >= left)
+    if (number >= left)
         return;
     left -= number;
     part = &parts[worker->number];

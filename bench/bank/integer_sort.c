@@ -8,7 +8,6 @@
  */
 #include "workload.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,21 +201,17 @@ static void round_of(const struct plan *plan, const struct worker *worker, uint6
 {
     uint64_t iteration = number + 1;
 
-    if (worker != NULL) {
-        set_key(worker, iteration, (uint32_t)iteration);
-        set_key(worker, iteration + ITERATIONS,
-                ((uint32_t)1 << class->log_greatest) - (uint32_t)iteration);
-        probe(worker);
-        count_keys(worker);
-    }
-#pragma omp barrier
-    if (worker != NULL)
-        add_up(plan, worker);
-#pragma omp barrier
-    if (worker != NULL)
-        make_absolute(plan, worker);
-#pragma omp barrier
-    if (omp_get_thread_num() == 0)
+    set_key(worker, iteration, (uint32_t)iteration);
+    set_key(worker, iteration + ITERATIONS,
+            ((uint32_t)1 << class->log_greatest) - (uint32_t)iteration);
+    probe(worker);
+    count_keys(worker);
+    team_gather(plan->team, worker);
+    add_up(plan, worker);
+    team_gather(plan->team, worker);
+    make_absolute(plan, worker);
+    team_gather(plan->team, worker);
+    if (worker->number == 0)
         verify_probes(plan, iteration);
 }
 

@@ -86,11 +86,10 @@ static void round_of(const struct plan *plan, const struct worker *worker, uint6
     for (unsigned kernel = 0; kernel < KERNELS; kernel++) {
         double begun = omp_get_wtime(), passed;
 
-        if (worker != NULL)
-            run_kernel(&parts[worker->number], kernel);
-#pragma omp barrier
+        run_kernel(&parts[worker->number], kernel);
+        team_gather(plan->team, worker);
         passed = omp_get_wtime() - begun;
-        if (omp_get_thread_num() == 0 && number >= plan->warm &&
+        if (worker->number == 0 && number >= plan->warm &&
             (number == plan->warm || passed < best[kernel]))
             best[kernel] = passed;
     }

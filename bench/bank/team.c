@@ -5,7 +5,14 @@
  */
 #include "team.h"
 
+#include <semaphore.h>
 #include <stddef.h>
+
+/* Of each worker. */
+static struct gate {
+    _Alignas(64) sem_t arrived; /* it and those below it in the tree */
+    _Alignas(64) sem_t go;
+} gates[TEAM_MOST];
 
 static void add(struct team *team, unsigned thread, unsigned quadrant, unsigned index)
 {
@@ -54,4 +61,33 @@ const struct worker *team_worker(const struct team *team, unsigned thread)
     unsigned number = team->worker_of[thread];
 
     return number == TEAM_MOST ? NULL : &team->worker[number];
+}
+
+void team_prepare(const struct team *team)
+{
+    for (unsigned i = 0; i < team->workers; i++) {
+        sem_init(&gates[i].arrived, 0, 0);
+        sem_init(&gates[i].go, 0, 0);
+    }
+}
+
+static void wait_for(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) != 0) {
+        /* A signal came. */
+    }
+}
+
+void team_gather(const struct team *team, const struct worker *worker)
+{
+    unsigned first = 2 * worker->number + 1;
+
+    for (unsigned i = first; i < first + 2 && i < team->workers; i++)
+        wait_for(&gates[i].arrived);
+    if (worker->number != 0) {
+        sem_post(&gates[worker->number].arrived);
+        wait_for(&gates[worker->number].go);
+    }
+    for (unsigned i = first; i < first + 2 && i < team->workers; i++)
+        sem_post(&gates[i].go);
 }

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * Who works: the threads of the team stand on a grid of tiles, row by row, and the workers among
- * them are dealt to its four quadrants alike. The others only wait at barriers: so that the number
- * of a thread is that of its tile, and of its core in a simulated machine.
+ * them are dealt to its four quadrants alike. The others do nothing: they are there so that the
+ * number of a thread is that of its tile, and of its core in a simulated machine.
  */
 #ifndef BENCH_BANK_TEAM_H
 #define BENCH_BANK_TEAM_H
@@ -30,6 +30,14 @@ struct team {
  * a multiple of four on a grid, or a quadrant has too few tiles.
  */
 bool team_arrange(struct team *team, unsigned workers, unsigned width, unsigned height);
+
+/*
+ * A barrier of all workers, the numbers of which are in this order a tree. It is of semaphores, for
+ * in a trace the waits of other barriers end with whoever was last when it was recorded, though
+ * another may be last in the replay.
+ */
+void team_prepare(const struct team *team);
+void team_gather(const struct team *team, const struct worker *worker);
 
 /* The worker that this thread is, or NULL. */
 const struct worker *team_worker(const struct team *team, unsigned thread);

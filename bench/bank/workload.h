@@ -34,8 +34,7 @@ struct workload {
     uint64_t size, rounds; /* by default */
     /* Whether this is a size, before anything is allocated. */
     bool (*check)(const struct plan *plan);
-    /* By each worker, then by all threads of the team, worker NULL or not: a round; it may have
-     * barriers. False: out of memory. */
+    /* By each worker: memory, false if there is none; then the rounds, which may gather. */
     bool (*allocate)(const struct plan *plan, const struct worker *worker);
     void (*round)(const struct plan *plan, const struct worker *worker, uint64_t number);
     /* Afterwards, by one thread: whether the result is right. */
