@@ -151,18 +151,28 @@ static void count_keys(const struct worker *worker)
     }
 }
 
-/* How many keys of its range there are before each; *ranks begins at 0. */
+/* Adds up the counts of all workers in a range of keys, one worker's after the other, and makes of
+ * them how many keys of the range are before each. */
 static void add_up(const struct plan *plan, const struct worker *worker)
 {
+    const struct pages *sums = &ranks[worker->number];
     size_t begin = range_begin(plan, worker->number), end = range_begin(plan, worker->number + 1);
-    uint32_t sum = 0;
+    uint32_t before = 0;
 
-    for (size_t key = begin; key < end; key++) {
-        *element(&ranks[worker->number], key - begin) = sum;
-        for (unsigned i = 0; i < plan->team->workers; i++)
-            sum += *element(&parts[i].counts, key);
+    for (unsigned i = 0; i < plan->team->workers; i++) {
+        for (size_t key = begin; key < end; key++) {
+            uint32_t count = *element(&parts[i].counts, key);
+
+            *element(sums, key - begin) = i == 0 ? count : *element(sums, key - begin) + count;
+        }
     }
-    parts[worker->number].sum = sum;
+    for (size_t key = begin; key < end; key++) {
+        uint32_t count = *element(sums, key - begin);
+
+        *element(sums, key - begin) = before;
+        before += count;
+    }
+    parts[worker->number].sum = before;
 }
 
 static void make_absolute(const struct plan *plan, const struct worker *worker)
