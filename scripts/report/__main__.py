@@ -11,6 +11,9 @@ import sys
 
 # The module of each report. Its main(arguments) writes to standard output and returns the exit status.
 REPORTS = {
+    "banks": "banks.main",
+    "banks-figure": "banks.figure",
+    "banks-row": "banks.row",
     "claims": "claims.main",
     "claims-page": "claims.page",
     "coherence": "coherence.main",
