@@ -12,7 +12,8 @@ set(mplace_install_folders
     ${CMAKE_INSTALL_BINDIR} ${CMAKE_INSTALL_LIBDIR} ${CMAKE_INSTALL_LIBDIR}/mplace
     ${CMAKE_INSTALL_LIBDIR}/mplace/valgrind ${CMAKE_INSTALL_LIBDIR}/pkgconfig
     ${CMAKE_INSTALL_LIBDIR}/cmake ${CMAKE_INSTALL_LIBDIR}/cmake/mplace
-    ${CMAKE_INSTALL_LIBDIR}/mplace/report ${CMAKE_INSTALL_LIBDIR}/mplace/report/claims
+    ${CMAKE_INSTALL_LIBDIR}/mplace/report ${CMAKE_INSTALL_LIBDIR}/mplace/report/banks
+    ${CMAKE_INSTALL_LIBDIR}/mplace/report/claims
     ${CMAKE_INSTALL_LIBDIR}/mplace/report/coherence ${CMAKE_INSTALL_LIBDIR}/mplace/report/compare
     ${CMAKE_INSTALL_LIBDIR}/mplace/report/doctor
     ${CMAKE_INSTALL_LIBDIR}/mplace/report/plot ${CMAKE_INSTALL_LIBDIR}/mplace/report/profiles

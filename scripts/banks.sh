@@ -19,7 +19,7 @@ the figure. Rows that are there are kept. All figures are simulated.
   --out FOLDER       where all of it goes (default: out/banks in the source tree)
   --workloads LIST   these only, comma-separated (default: all; --list names them)
   --policies LIST    these only (default: all)
-  --seeds N          at most so many seeds (default: 15, of is 5, of changed machines 3)
+  --seeds N          at most so many seeds (default: 15; of some workloads and policies, and of changed machines, fewer)
   --brief            small arrays of stream and is: shows that all of it works, and means nothing
   --jobs N           workloads side by side (default: one for each CPU)
   --list             name the workloads, each with its policies, and end
@@ -61,21 +61,24 @@ check_number --seeds "$seeds" 1 1000
 
 # --- what there is ---
 
-# A workload a line: its name (of composite with threads and pages of each), seeds at most, and its policies.
+# A workload a line: its name (of composite with threads and pages of each), seeds at most, and its policies, some with
+# fewer seeds.
 workloads()
 {
-    local threads
+    local colours="colours-8 colours-4 colours-2" far="opposite one-node two-nodes circular"
 
-    echo "composite-32-2 15 colours-8 colours-4 colours-2 local local-5 opposite one-node two-nodes circular"
-    echo "composite-32-10 15 colours-8 colours-4 colours-2 only-4 only-2 local local-5 opposite one-node two-nodes circular"
-    for threads in 8 16 24 48; do
-        echo "composite-$threads-10 15 colours-8 local local-5"
-    done
-    echo "stream-32-0 15 colours-8 colours-4 local local-5"
-    echo "is-32-0 5 colours-8 colours-4 local local-5"
+    echo "composite-32-2 15 $colours local local-5 $far"
+    echo "composite-32-10 15 $colours local local-5 $far only-4:3 only-2:3"
+    echo "composite-8-10 15 colours-8 local local-5 colours-4:3"
+    echo "composite-48-10 15 colours-8 local local-5 colours-4:3"
+    echo "stream-32-0 15 colours-8 colours-4 local local-5:3"
+    echo "composite-16-10 5 colours-8 local local-5 colours-4:3"
+    echo "composite-24-10 5 colours-8 local local-5 colours-4:3"
+    echo "is-32-0 3 colours-8 colours-4 local local-5:1"
 }
 
-# A variant of the machine a line: its name, and the keys that it sets. Only composite-32-10 has more than the first.
+# A variant of the machine a line: its name, and the keys that it sets. composite-32-10 has all of them, composite-8-10
+# the first and the last, others the first.
 variants()
 {
     echo "tilepro64"
@@ -84,9 +87,18 @@ variants()
     echo "l2-8-ways-wide l2.ways=8 core.width=3"
     echo "closed memory.page=closed"
     echo "shared-l2 llc.size=4194304"
+    echo "block-16 block=16"
 }
 variant_policies=' colours-8 colours-4 local local-5 '
 variant_seeds=3
+
+# has_variant WORKLOAD POLICY SEED VARIANT
+has_variant()
+{
+    [[ $4 != tilepro64 ]] || return 0
+    (($3 <= variant_seeds)) && [[ $variant_policies == *" $2 "* ]] || return
+    [[ $1 == composite-32-10 || ($1 == composite-8-10 && $4 == block-16) ]]
+}
 
 # check_names OPTION LIST KNOWN...
 check_names()
@@ -100,11 +112,11 @@ check_names()
 }
 mapfile -t known < <(workloads | cut -d' ' -f1)
 check_names --workloads "$wanted_workloads" "${known[@]}"
-mapfile -t known < <(workloads | cut -d' ' -f3- | tr ' ' '\n' | sort -u)
+mapfile -t known < <(workloads | cut -d' ' -f3- | tr ' ' '\n' | sed 's/:.*//' | sort -u)
 check_names --policies "$wanted_policies" "${known[@]}"
 
 if [[ $list == yes ]]; then
-    workloads | cut -d' ' -f1,3-
+    workloads | cut -d' ' -f1,3- | sed 's/:[0-9]*//g'
     exit
 fi
 
@@ -193,13 +205,14 @@ failed=0
 for ((seed = 1; seed <= seeds; seed++)); do
     while read -r workload most policies; do
         [[ -z $wanted_workloads || ,$wanted_workloads, == *",$workload,"* ]] || continue
-        ((seed <= most)) || continue
         for policy in $policies; do
+            [[ $policy == *:* ]] || policy+=:$most
+            ((seed <= ${policy#*:})) || continue
+            policy=${policy%:*}
             [[ -z $wanted_policies || ,$wanted_policies, == *",$policy,"* ]] || continue
             missing=()
             while read -r line; do
-                [[ $line == tilepro64 || ($workload == composite-32-10 && $seed -le $variant_seeds &&
-                    $variant_policies == *" $policy "*) ]] || continue
+                has_variant "$workload" "$policy" "$seed" "${line%% *}" || continue
                 has_row "$workload" "$policy" "${line%% *}" "$seed" || missing+=("$line")
             done < <(variants)
             ((${#missing[@]} > 0)) || continue

@@ -13,12 +13,16 @@ ring_sizes=64:256:16,288:1024:32,1088:4096:64,4224:8192:128,$known_bad_sizes
 avltree_sizes=64:256:32,320:1024:64,1152:2048:128,2304:4096:256,$known_bad_sizes
 greatest_size=1G
 
-# Sets sizes where the user did not, and least_size, what the links and the value of a node take.
+# Sets sizes where the user did not, and least_size, what the links and the value of a node take, or a benchmark of
+# banks needs.
 choose_sizes()
 {
     case $bench in
     ring) least_size=16 sizes=${sizes:-$ring_sizes} ;;
     avltree) least_size=32 sizes=${sizes:-$avltree_sizes} ;;
+    composite) least_size=8192 sizes=${sizes:-16K,80K} ;;
+    stream) least_size=4096 sizes=${sizes:-16M} ;;
+    is) least_size=262144 sizes=${sizes:-256K,4M} ;;
     esac
 }
 
@@ -26,13 +30,17 @@ choose_sizes()
 # once, here, and not by each run. Other hosts are asked by each run.
 enough_cores()
 {
-    local said
+    local said trial
 
     [[ -z $hosts ]] || return 0
-    said=$("$program" --size 64 --threads "$threads" --operations 1 --pin 2>&1 >/dev/null </dev/null) ||
+    case $bench in
+    avltree) trial=(--size 64 --operations 1) ;;
+    *) trial=(--workload "$bench" --size 256K --rounds 1) ;;
+    esac
+    said=$("$program" "${trial[@]}" --threads "$threads" --pin 2>&1 >/dev/null </dev/null) ||
         die "a trial run of $bench failed: ${said##*$'\n'}"
     [[ -n $said ]] || return 0
-    note "${said#avltree: }"
+    note "${said#"${program##*/}": }"
     return 1
 }
 
@@ -132,7 +140,7 @@ run_command()
     preload_of "$(allocator_item "$1")" "$2"
     if [[ -n $remote_folder ]]; then
         # Of the copies: a job goes to their folder first, see remote_prefix.
-        command[0]=bin/$bench
+        command[0]=bin/${program##*/}
         preload_list=$(sed -E 's#(^|:)([^:]*/)?([^:/]+)#\1lib/\3#g' <<<"$preload_list")
         preload_path=
         valgrind_folder=lib/mplace/valgrind
@@ -164,15 +172,16 @@ try_combinations()
     local malloc lock command row rows elides kept=() trial=()
 
     case $bench in
-    ring) trial=(--traversals 1) ;;
-    avltree) trial=(--threads 1 --operations 1) ;;
+    ring) trial=(--size 64 --traversals 1) ;;
+    avltree) trial=(--size 64 --threads 1 --operations 1) ;;
+    *) trial=(--size 256K "${benchmark_arguments[@]}" --rounds 1) ;;
     esac
     [[ -z $counters ]] || trial+=(--counters "$counters")
     [[ -z $pin || $pin == none ]] || trial+=(--pin "$pin")
     header=
     : >"$scratch/complaints"
     while read -r malloc lock; do
-        command=$(run_command "$malloc" "$lock" "$seed" --size 64 "${trial[@]}" --csv --header) || exit
+        command=$(run_command "$malloc" "$lock" "$seed" "${trial[@]}" --csv --header) || exit
         if [[ -n $hosts ]]; then
             rows=$("${on_each_host[@]}" "$command" <"$hosts" 2>>"$scratch/complaints") ||
                 refuse_trial "$malloc" "$lock" " on a host of $hosts"

@@ -41,6 +41,8 @@ the_installed_files_are_the_expected_ones_and_no_others()
     for name in cia_malloc rand_malloc tts_lock ttstle_lock; do
         wanted+=" ./LIB/lib$name.a ./LIB/pkgconfig/mplace-$name.pc"
     done
+    # Left out where the compiler has no OpenMP.
+    [[ ! -x $build_folder/bin/bank_bench ]] || wanted+=" ./LIB/mplace/bank_bench"
     # Each subcommand of the source tree, and each part that one of them sources.
     for name in "$source_folder"/scripts/mplace-*; do
         wanted+=" ./LIB/mplace/${name##*/}"

@@ -111,6 +111,28 @@ a_missing_part_is_refused_before_anything_runs()
     expect_nothing_written
 }
 
+the_benchmarks_of_banks_are_swept()
+{
+    local bench
+
+    [[ -x $build_folder/bin/bank_bench ]] || skip "bank_bench is not built"
+    for bench in composite:16K stream:64K is:256K; do
+        run "$mplace" sweep "${bench%:*}" --sizes "${bench#*:}" --malloc glibc,cia --operations 2 --runs 2 --out "${bench%:*}.csv"
+        expect "exit status of ${bench%:*}: $(<"$scratch/err")" 0 "$status"
+        expect "rows of ${bench%:*}" "4 ${bench%:*} pthread" "$(tail -n +2 "${bench%:*}.csv" | cut -d, -f1,3 | uniq -c | tr -s ' ,' ' ' | xargs)"
+    done
+    BANK_MAP=tilepro64 BANK_PHYSICAL=simulated BANK_POOL=16M run "$mplace" sweep composite --sizes 80K --malloc bank \
+        --policy colours-8 --threads 8 --operations 2 --runs 1 --out policy.csv
+    expect "exit status of a policy: $(<"$scratch/err")" 0 "$status"
+    grep -q '^composite,bank,.*placement=colours-8;pages=80;elsewhere=0' policy.csv || fail "$(<policy.csv)"
+    sweep --policy local --out new.csv
+    expect_refusal "--policy is for composite"
+    run "$mplace" sweep stream --traversals 3 --out new.csv
+    expect_refusal "has --operations"
+    run "$mplace" sweep stream --sizes 64K --policy local --malloc glibc --runs 1 --pin none --out new.csv
+    expect_refusal "needs libbank_malloc.so"
+}
+
 a_size_may_have_a_suffix_and_a_bad_one_shows_the_form()
 {
     local sizes

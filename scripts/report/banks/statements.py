@@ -158,7 +158,7 @@ def judge_growth(evidence):
         if two is None or ten is None:
             continue
         growth = 5 * ten.mean() / two.mean()
-        holds = holds and abs(growth - 21) <= 21 * 0.1
+        holds = holds and abs(growth - 21) <= 21 * 0.2
         seen.append(f"{policy} {growth:.0f}")
     return holds, f"A first pass times the number of passes, 10 pages over 2: {', '.join(seen)}."
 
