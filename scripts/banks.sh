@@ -62,15 +62,14 @@ check_number --seeds "$seeds" 1 1000
 # --- what there is ---
 
 # A workload a line: its name (of composite with threads and pages of each), seeds at most, and its policies, some with
-# fewer seeds.
+# seeds of their own.
 workloads()
 {
-    local colours="colours-8 colours-4 colours-2" far="opposite one-node two-nodes circular"
-
-    echo "composite-32-2 15 $colours local local-5 $far"
-    echo "composite-32-10 15 $colours local local-5 $far only-4:3 only-2:3"
+    echo "composite-32-2 15 colours-8 colours-4 colours-2 local local-5 opposite one-node two-nodes circular"
+    echo "composite-32-10 5 colours-8:15 colours-4 colours-2 local:15 local-5:15 opposite one-node two-nodes circular" \
+        "only-4:3 only-2:3"
     echo "composite-8-10 15 colours-8 local local-5 colours-4:3"
-    echo "composite-48-10 15 colours-8 local local-5 colours-4:3"
+    echo "composite-48-10 15 colours-8 local local-5:5 colours-4:3"
     echo "stream-32-0 15 colours-8 colours-4 local local-5:3"
     echo "composite-16-10 5 colours-8 local local-5 colours-4:3"
     echo "composite-24-10 5 colours-8 local local-5 colours-4:3"
