@@ -77,7 +77,7 @@ workloads()
 }
 
 # A variant of the machine a line: its name, and the keys that it sets. composite-32-10 has all of them, composite-8-10
-# the first and the last, others the first.
+# the first and those of blocks of 16 bytes, others the first.
 variants()
 {
     echo "tilepro64"
@@ -87,6 +87,7 @@ variants()
     echo "closed memory.page=closed"
     echo "shared-l2 llc.size=4194304"
     echo "block-16 block=16"
+    echo "block-16-l2-8-ways block=16 l2.ways=8"
 }
 variant_policies=' colours-8 colours-4 local local-5 '
 variant_seeds=3
@@ -96,7 +97,7 @@ has_variant()
 {
     [[ $4 != tilepro64 ]] || return 0
     (($3 <= variant_seeds)) && [[ $variant_policies == *" $2 "* ]] || return
-    [[ $1 == composite-32-10 || ($1 == composite-8-10 && $4 == block-16) ]]
+    [[ $1 == composite-32-10 || ($1 == composite-8-10 && $4 == block-16*) ]]
 }
 
 # check_names OPTION LIST KNOWN...

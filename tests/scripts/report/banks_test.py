@@ -125,7 +125,7 @@ class Tests(unittest.TestCase):
         rows = [table.Row("composite-32-10", policy, "wide", 1, PLAIN | {"cycles": cycles})
                 for policy, cycles in (("local", 1000), ("colours-8", 900))]
         document = main.document(table.Evidence(rows))
-        self.assertIn("| wide | colours-8 | 1 | 0.9 | 0.0 | ? | -10.0 |", document)
+        self.assertIn("| composite, 32 threads, 10 pages | wide | colours-8 | 1 | 0.9 | 0.0 | ? | -10.0 |", document)
         self.assertNotIn("## Policies", document)
 
     def test_a_figure_has_a_panel_for_each_workload_with_rows(self):
