@@ -9,4 +9,5 @@ mplace_report_tests(banks
     one_figure_that_is_not_the_papers_differs_alone
     a_statement_without_rows_is_not_judged
     a_changed_machine_has_lines_of_its_own
+    the_loaded_machine_is_told_beside_and_decides_nothing
     a_figure_has_a_panel_for_each_workload_with_rows)

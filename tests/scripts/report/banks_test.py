@@ -128,6 +128,14 @@ class Tests(unittest.TestCase):
         self.assertIn("| composite, 32 threads, 10 pages | wide | colours-8 | 1 | 0.9 | 0.0 | ? | -10.0 |", document)
         self.assertNotIn("## Policies", document)
 
+    def test_the_loaded_machine_is_told_beside_and_decides_nothing(self):
+        rows = rows_of(self.as_the_paper())
+        rows += [table.Row("composite-32-10", policy, statements.LOADED, 1, PLAIN | {"cycles": cycles})
+                 for policy, cycles in (("local", 1000), ("local-5", 2000), ("colours-8", 1500))]
+        found = statements.STATEMENTS[10].judge(table.Evidence(rows))
+        self.assertEqual(statements.HOLDS, found.verdict)
+        self.assertIn("On block-16-l2-8-ways: over local +50.0 %, over local-5 -25.0 %.", found.seen)
+
     def test_a_figure_has_a_panel_for_each_workload_with_rows(self):
         script = figure.figure(table.Evidence(rows_of(self.as_the_paper()))).script()
         self.assertEqual(4, script.count("set title '"))
