@@ -10,4 +10,4 @@ mplace_report_tests(banks
     a_statement_without_rows_is_not_judged
     a_changed_machine_has_lines_of_its_own
     the_loaded_machine_is_told_beside_and_decides_nothing
-    a_figure_has_a_panel_for_each_workload_with_rows)
+    a_figure_has_a_panel_for_each_workload_and_machine_with_rows)

@@ -136,10 +136,11 @@ class Tests(unittest.TestCase):
         self.assertEqual(statements.HOLDS, found.verdict)
         self.assertIn("On block-16-l2-8-ways: over local +50.0 %, over local-5 -25.0 %.", found.seen)
 
-    def test_a_figure_has_a_panel_for_each_workload_with_rows(self):
+    def test_a_figure_has_a_panel_for_each_workload_and_machine_with_rows(self):
         script = figure.figure(table.Evidence(rows_of(self.as_the_paper()))).script()
-        self.assertEqual(4, script.count("set title '"))
-        self.assertIn("$data0 << END_OF_DATA\n0 0.9804 0.9802 0.9806\n", script)
+        self.assertEqual(3, script.count("set title '"))
+        self.assertIn("$data0 << END_OF_DATA\n0 0.8300 0.8292 0.8308\n", script)
+        self.assertNotIn(statements.LOADED, script)
 
     @staticmethod
     def as_the_paper():
