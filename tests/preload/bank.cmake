@@ -50,6 +50,8 @@ mplace_bank_test(moved_blocks_that_are_free_leave_no_mapping_behind preload 60 "
                  $<TARGET_FILE:bank_edges> mappings)
 mplace_bank_test(what_other_threads_freed_serves_any_size preload 60 "${bank_tilepro64};BANK_POOL=64M"
                  $<TARGET_FILE:bank_edges> classes)
+mplace_bank_test(locked_pages_hold_no_record_of_chunks_that_are_not_used preload 60 "${bank_tilepro64}"
+                 $<TARGET_FILE:bank_edges> lockall)
 mplace_bank_test(a_handler_of_abort_may_allocate_after_misuse preload 30 "${bank_tilepro64}"
                  $<TARGET_FILE:bank_edges> handler)
 mplace_bank_test(a_filter_that_knows_no_madvise_is_no_lack_of_memory preload 30

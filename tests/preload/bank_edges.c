@@ -12,6 +12,7 @@
  *   bank_edges grow            a block that grows by little is seldom moved
  *   bank_edges addresses       under a limit of 1 GB of addresses the program's own have room
  *   bank_edges sandbox         a filter of system calls that knows no madvise is no lack of memory
+ *   bank_edges lockall         a program that locks all its pages gets no record of chunks not used
  *   bank_edges classes         what other threads freed serves blocks of any size
  */
 #include "expect.h"
@@ -245,6 +246,33 @@ static void where_madvise_is_not_known_there_is_memory(void)
     EXPECT(!"exec");
 }
 
+static uint64_t kib_of(const char *file, const char *key)
+{
+    char line[256];
+    unsigned long kib = 0;
+    FILE *stream = fopen(file, "r");
+
+    EXPECT(stream != NULL);
+    while (kib == 0 && fgets(line, sizeof line, stream) != NULL) {
+        if (strncmp(line, key, strlen(key)) == 0)
+            kib = strtoul(line + strlen(key), NULL, 10);
+    }
+    fclose(stream);
+    return kib;
+}
+
+/* The pool's limit is a quarter of the machine's memory: records of all its chunks of 8 KiB would
+   be a 128th of it. */
+static void locked_pages_hold_no_record_of_chunks_that_are_not_used(void)
+{
+    enum { SHARE = 150 };
+
+    free(malloc(100));
+    if (mlockall(MCL_CURRENT) != 0)
+        exit(77);
+    EXPECT(kib_of("/proc/self/status", "VmRSS:") < kib_of("/proc/meminfo", "MemTotal:") / SHARE);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -258,6 +286,7 @@ int main(int argc, char **argv)
         {"handler", a_handler_of_abort_may_allocate},
         {"owner", a_thread_frees_and_then_the_owner},
         {"twice", a_thread_frees_and_then_another},
+        {"lockall", locked_pages_hold_no_record_of_chunks_that_are_not_used},
         {"grow", a_block_that_grows_is_seldom_moved},
         {"mappings", moved_blocks_leave_no_mapping_behind},
     };

@@ -238,7 +238,7 @@ static struct chunk *slab_of(const void *block)
 {
     size_t chunk = arena_find(block);
 
-    if (chunk >= arena.capacity || arena_chunk((uint32_t)chunk)->kind != CHUNK_SLAB)
+    if (chunk >= arena.recorded || arena_chunk((uint32_t)chunk)->kind != CHUNK_SLAB)
         return NULL;
     return arena_chunk((uint32_t)chunk);
 }
@@ -307,7 +307,7 @@ static uint32_t chunk_at(const void *address)
 
     if (arena.base == NULL)
         return POOL_NONE;
-    if (chunk < arena.capacity) {
+    if (chunk < arena.recorded) {
         uint8_t kind = arena_chunk((uint32_t)chunk)->kind;
 
         return kind == CHUNK_UNUSED || kind == CHUNK_MOVED ? (uint32_t)POOL_NONE : (uint32_t)chunk;

@@ -49,7 +49,7 @@ static inline void bank_release(void *block)
 {
     size_t chunk = arena_find(block);
 
-    if (__builtin_expect(chunk < arena.capacity, 1)) {
+    if (__builtin_expect(chunk < arena.recorded, 1)) {
         struct chunk *slab = arena_chunk((uint32_t)chunk);
 
         if (__builtin_expect(slab->kind == CHUNK_SLAB, 1)) {

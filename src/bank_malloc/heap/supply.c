@@ -278,7 +278,7 @@ uint32_t supply_length(const void *block)
 
     if (((uintptr_t)block & (((size_t)1 << arena.shift) - 1)) != 0)
         return 0;
-    if (chunk < arena.capacity)
+    if (chunk < arena.recorded)
         return arena_chunk((uint32_t)chunk)->kind == CHUNK_BLOCK
                    ? arena_chunk((uint32_t)chunk)->length
                    : 0;
@@ -290,7 +290,7 @@ void supply_give_back(void *block)
     uint32_t length = supply_length(block);
     size_t chunk = arena_find(block);
 
-    if (chunk >= arena.capacity) {
+    if (chunk >= arena.recorded) {
         kept_put((uint32_t)together_find(block));
         return;
     }

@@ -105,6 +105,23 @@ static uint32_t chunks_in_step(void)
     return need_huge && !arena.has_holes ? 1u << (HUGE_PAGE_SHIFT - arena.shift) : 1;
 }
 
+/* Records for the chunks below `end`; false: no memory for them. */
+static bool open_records(uint32_t end)
+{
+    enum { STEP = 1 << 12 };
+    uint32_t rounded_end = (end + STEP - 1) & ~(uint32_t)(STEP - 1);
+    uint32_t wanted = rounded_end < arena.capacity ? rounded_end : arena.capacity;
+    size_t bytes = (size_t)(wanted - arena.recorded) << arena.stride_shift;
+
+    if (end <= arena.recorded)
+        return true;
+    if (system_call(SYS_mprotect, (long)arena_chunk(arena.recorded), (void *)bytes,
+                    PROT_READ | PROT_WRITE) != 0)
+        return false;
+    arena.recorded = wanted;
+    return true;
+}
+
 uint32_t arena_grow(uint32_t chunks)
 {
     uint32_t step = chunks_in_step(), added = 0, first = 0;
@@ -121,7 +138,8 @@ uint32_t arena_grow(uint32_t chunks)
         first += run;
         if (n == 0)
             continue;
-        if (!mapping_open(arena_address(begin), (size_t)n << arena.shift, begin >= arena.top,
+        if (!open_records(begin + n) ||
+            !mapping_open(arena_address(begin), (size_t)n << arena.shift, begin >= arena.top,
                           frames_matter())) {
             (void)mapping_close(arena_address(begin), (size_t)n << arena.shift);
             break;
@@ -288,7 +306,8 @@ static bool make_records(void)
     arena.words = (1u << arena.shift) / BLOCK_ALIGNMENT / 64;
     stride = sizeof(struct chunk) + 2 * arena.words * sizeof(uint64_t);
     arena.stride_shift = 64 - (unsigned)__builtin_clzl(stride - 1);
-    arena.chunks = pages_map((size_t)arena.capacity << arena.stride_shift, MAP_NORESERVE);
+    arena.chunks = mapping_reserve((size_t)arena.capacity << arena.stride_shift);
+    arena.recorded = 0;
     return arena.chunks != NULL;
 }
 

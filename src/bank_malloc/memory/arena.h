@@ -65,7 +65,11 @@ struct arena {
     uint32_t capacity, top; /* chunks; those from top on never had memory */
     uint32_t words;         /* of either half of bits */
     unsigned stride_shift;
-    char *chunks;       /* records, 1 << stride_shift bytes each */
+    char *chunks; /* records, 1 << stride_shift bytes each */
+    /* Chunks that have a record, at least top; the rest has no memory, lest mlockall fill it. Only
+       grows, before a chunk gets memory, and is read without the lock: who asks about a block has
+       it from a thread that saw it grow. */
+    _Atomic uint32_t recorded;
     char *tables;       /* of pool and unread */
     char *spare_tables; /* as many bytes, all zero: the child's */
     struct frames frames;
@@ -148,7 +152,7 @@ static inline uint32_t arena_number(const struct chunk *chunk)
     return (uint32_t)((size_t)((const char *)chunk - arena.chunks) >> arena.stride_shift);
 }
 
-/* The chunk that the address is in; arena.capacity or more: it is not in the arena. */
+/* The chunk that the address is in; arena.recorded or more: nothing is there. */
 static inline size_t arena_find(const void *address)
 {
     return ((uintptr_t)address - (uintptr_t)arena.base) >> arena.shift;
