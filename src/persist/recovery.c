@@ -69,8 +69,10 @@ static int judge(const struct log *log, const struct found *found, uint64_t used
 
     while (count < used && is_committed(log, &found[count]))
         count++;
-    if (MUTANT(NO_ORDER))
-        count = used;
+    if (MUTANT(NO_ORDER)) {
+        for (count = used; count > 0 && !is_committed(log, &found[count - 1]);)
+            count--;
+    }
     *committed = count;
     if (log->format != PERSIST_LOG_WAL)
         return 0;

@@ -1,0 +1,16 @@
+# The power cut is modelled over the library's sources, with a recorder in place of persistence.c and rules
+# that can be taken out.
+set(persist ${CMAKE_SOURCE_DIR}/src/persist)
+mplace_unit_test(persist_power_cut_test persist_power_cut_test.c persist_recorder.c
+                 ${persist}/error.c ${persist}/heap.c ${persist}/log.c ${persist}/recovery.c ${persist}/region.c
+                 ${persist}/transaction.c ${persist}/write_set.c)
+target_compile_definitions(persist_power_cut_test PRIVATE PERSIST_MUTANTS)
+
+add_test(NAME soak.persist_power_cut_test.a_hundred_thousand_images COMMAND persist_power_cut_test)
+set_tests_properties(soak.persist_power_cut_test.a_hundred_thousand_images PROPERTIES LABELS soak TIMEOUT 3600
+                     ENVIRONMENT "PERSIST_IMAGES=100000;CK_FORK=no;CK_DEFAULT_TIMEOUT=0")
+
+foreach(test persist_test persist_errors_test)
+    mplace_unit_test(${test} ${test}.c)
+    target_link_libraries(${test} PRIVATE persist_objects)
+endforeach()

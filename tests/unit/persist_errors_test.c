@@ -1,0 +1,297 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * libmplace_persist where something is wrong: a clear error, and nothing is lost.
+ */
+#include "persist_fixture.h"
+
+#include "run_suite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+/* That open refuses the file with this error and these words, and leaves it as it was. */
+static void expect_refusal(int error, const char *words)
+{
+    static char before[4 << 20], after[4 << 20];
+    int file = open(path, O_RDONLY);
+    ssize_t length = read(file, before, sizeof before);
+
+    ck_assert_ptr_null(persist_open(path));
+    ck_assert_int_eq(errno, error);
+    ck_assert_msg(strstr(persist_error(), words) != NULL, "it says: %s", persist_error());
+    ck_assert_int_eq(pread(file, after, sizeof after, 0), length);
+    ck_assert_mem_eq(before, after, (size_t)length);
+    close(file);
+}
+
+static void poke(off_t place, const void *bytes, size_t size)
+{
+    int file = open(path, O_RDWR);
+
+    ck_assert_int_eq(pwrite(file, bytes, size, place), (ssize_t)size);
+    close(file);
+}
+
+/* Copies the region of a running process: what kill -9 would leave. */
+static void copy_region(const char *to)
+{
+    char command[300];
+
+    snprintf(command, sizeof command, "cp %s %s", path, to);
+    ck_assert_int_eq(system(command), 0);
+}
+
+START_TEST(a_foreign_or_empty_file_is_refused)
+{
+    int file = open(path, O_RDWR | O_CREAT, 0600);
+
+    expect_refusal(EMEDIUMTYPE, "not a region");
+    ck_assert_int_eq(ftruncate(file, 1 << 20), 0); /* what a creation that was cut leaves */
+    expect_refusal(EMEDIUMTYPE, "not finished");
+    poke(0, "\177ELF, or whatever it may be", 26);
+    expect_refusal(EMEDIUMTYPE, "not a region");
+    close(file);
+    unlink(path);
+    ck_assert_ptr_null(persist_open(path));
+    ck_assert_int_eq(errno, ENOENT);
+    ck_assert_ptr_null(persist_open(folder));
+    ck_assert_int_eq(errno, EISDIR);
+}
+END_TEST
+
+START_TEST(another_version_is_refused_and_named)
+{
+    uint32_t version = 2;
+
+    ck_assert_int_eq(persist_close(create_region(_i)), 0);
+    poke(8, &version, sizeof version);
+    expect_refusal(ENOTSUP, "version 2");
+}
+END_TEST
+
+START_TEST(a_truncated_region_is_refused_whatever_is_left)
+{
+    struct stat status;
+
+    ck_assert_int_eq(persist_close(create_region(_i)), 0);
+    ck_assert_int_eq(stat(path, &status), 0);
+    for (off_t length = status.st_size - 1; length >= 64; length /= 2) {
+        ck_assert_int_eq(truncate(path, length), 0);
+        expect_refusal(EBADMSG, "truncated");
+    }
+    ck_assert_int_eq(truncate(path, 63), 0);
+    ck_assert_ptr_null(persist_open(path));
+}
+END_TEST
+
+START_TEST(each_damaged_byte_of_the_header_is_noticed)
+{
+    ck_assert_int_eq(persist_close(create_region(_i)), 0);
+    for (off_t place = 0; place < 64; place++) {
+        char byte;
+        int file = open(path, O_RDWR);
+
+        ck_assert_int_eq(pread(file, &byte, 1, place), 1);
+        byte ^= 4;
+        poke(place, &byte, 1);
+        ck_assert_ptr_null(persist_open(path));
+        byte ^= 4;
+        poke(place, &byte, 1);
+        close(file);
+    }
+    ck_assert_int_eq(persist_close(open_region()), 0);
+}
+END_TEST
+
+/* The log begins at 4096, its first group's tags at 448 of it, each of 32 B behind 32 B.
+   Transaction 1 is in the log but not in place. */
+START_TEST(a_damaged_log_of_wal_is_refused_and_of_eager_ends_there)
+{
+    struct persist_region *region = create_region(_i);
+    char copy[128], zero[8] = {0};
+
+    commit_block(region, 64, 1);
+    snprintf(copy, sizeof copy, "%s.copy", path);
+    copy_region(copy);
+    ck_assert_int_eq(persist_close(region), 0);
+    ck_assert_int_eq(rename(copy, path), 0);
+    poke(4096 + 8, zero, sizeof zero); /* data of the first block */
+    if (_i == PERSIST_LOG_WAL) {
+        expect_refusal(EBADMSG, "damaged");
+        return;
+    }
+    region = open_region();
+    ck_assert_uint_eq(persist_root(region), 0);
+    ck_assert_uint_eq(counts_of(region).recovered, 0);
+    ck_assert_int_eq(persist_close(region), 0);
+}
+END_TEST
+
+START_TEST(both_heads_damaged_is_refused)
+{
+    char zero[128] = {0};
+
+    ck_assert_int_eq(persist_close(create_region(_i)), 0);
+    poke(64, zero, sizeof zero);
+    expect_refusal(EBADMSG, "damaged");
+}
+END_TEST
+
+START_TEST(a_region_that_is_open_is_not_opened_again)
+{
+    struct persist_region *region = create_region(_i);
+
+    ck_assert_ptr_null(persist_open(path));
+    ck_assert_int_eq(errno, EBUSY);
+    ck_assert_int_eq(persist_close(region), 0);
+    ck_assert_int_eq(persist_close(open_region()), 0);
+}
+END_TEST
+
+START_TEST(a_region_with_an_open_transaction_is_not_closed)
+{
+    struct persist_region *region = create_region(_i);
+    struct persist_tx *tx = persist_begin(region);
+
+    ck_assert_int_eq(persist_close(region), EBUSY);
+    ck_assert_int_eq(persist_set_root(tx, 0), 0);
+    ck_assert_int_eq(persist_commit(tx), 0);
+    ck_assert_int_eq(persist_close(region), 0);
+}
+END_TEST
+
+START_TEST(a_creation_that_fails_says_why_and_leaves_no_file)
+{
+    struct rlimit limit = {1 << 20, RLIM_INFINITY};
+    static const struct {
+        uint64_t memory, log;
+        int format;
+    } bad[] = {{65535, LOG, 0},
+               {PERSIST_GREATEST_MEMORY + 1, LOG, 0},
+               {MEMORY, 8191, 1},
+               {MEMORY, PERSIST_GREATEST_LOG + 1, 1},
+               {MEMORY, LOG, 2}};
+
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ck_assert_int_eq(
+            persist_create(path, bad[i].memory, (enum persist_log)bad[i].format, bad[i].log),
+            EINVAL);
+        ck_assert_int_ne(access(path, F_OK), 0);
+    }
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert_int_eq(persist_create(path, 4 << 20, PERSIST_LOG_WAL, LOG), EFBIG);
+    ck_assert_ptr_nonnull(strstr(persist_error(), "no room"));
+    ck_assert_int_ne(access(path, F_OK), 0);
+    ck_assert_int_eq(persist_create(path, 65536, PERSIST_LOG_WAL, LOG), 0);
+    ck_assert_int_eq(persist_create(path, 65536, PERSIST_LOG_WAL, LOG), EEXIST);
+}
+END_TEST
+
+START_TEST(a_transaction_longer_than_the_log_is_refused_and_goes_on)
+{
+    struct persist_region *region = create_region(_i);
+    uint64_t block;
+    struct persist_tx *tx = persist_begin(region);
+    static char bytes[4 * LOG];
+    uint64_t written = 0;
+
+    block = persist_alloc(tx, sizeof bytes);
+    ck_assert_uint_ne(block, 0);
+    ck_assert_int_eq(persist_write(tx, at(region, block), bytes, sizeof bytes), ENOSPC);
+    memset(bytes, 9, sizeof bytes);
+    while (persist_write(tx, (char *)at(region, block) + written, bytes, 64) == 0)
+        written += 64;
+    ck_assert_uint_gt(written, LOG / 2);
+    ck_assert_uint_eq(persist_alloc(tx, 8), 0);
+    ck_assert_int_eq(errno, ENOSPC);
+    ck_assert_int_eq(persist_free(tx, block), ENOSPC);
+    ck_assert_int_eq(persist_write(tx, at(region, block), bytes, 64), 0); /* no new line */
+    ck_assert_int_eq(persist_commit(tx), 0);
+    region = reopen(region);
+    ck_assert_mem_eq(at(region, block), bytes, written);
+    ck_assert_int_eq(persist_close(region), 0);
+}
+END_TEST
+
+START_TEST(a_full_region_refuses_and_serves_again_after_a_free)
+{
+    struct persist_region *region = create_region(_i);
+    struct persist_tx *tx = persist_begin(region);
+    uint64_t first = persist_alloc(tx, MEMORY / 2 - 8192),
+             second = persist_alloc(tx, MEMORY / 2 - 8192);
+
+    ck_assert_uint_ne(first, 0);
+    ck_assert_uint_ne(second, 0);
+    ck_assert_uint_eq(persist_alloc(tx, MEMORY / 2), 0);
+    ck_assert_int_eq(errno, ENOSPC);
+    ck_assert_ptr_nonnull(strstr(persist_error(), "no room"));
+    ck_assert_uint_eq(persist_alloc(tx, UINT64_MAX), 0);
+    ck_assert_int_eq(persist_commit(tx), 0);
+    tx = persist_begin(region);
+    ck_assert_int_eq(persist_free(tx, first), 0);
+    ck_assert_uint_eq(persist_alloc(tx, MEMORY / 2 - 8192), 0); /* not before the commit */
+    ck_assert_int_eq(persist_commit(tx), 0);
+    tx = persist_begin(region);
+    ck_assert_uint_ne(persist_alloc(tx, MEMORY / 2 - 8192), 0);
+    persist_abort(tx);
+    ck_assert_int_eq(persist_close(region), 0);
+}
+END_TEST
+
+START_TEST(what_is_no_block_of_the_region_is_refused)
+{
+    struct persist_region *region = create_region(_i);
+    uint64_t block = commit_block(region, 100, 1), large = commit_block(region, 9000, 1);
+    struct persist_tx *tx = persist_begin(region);
+    char *base = persist_base(region);
+    uint64_t end = persist_root(region) + (MEMORY << 1);
+    const uint64_t bad[] = {0,          64,           block + 8, block + 64,
+                            large + 64, large + 4096, end,       UINT64_MAX};
+
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_int_eq(persist_free(tx, bad[i]), EINVAL);
+    ck_assert_int_eq(persist_free(tx, block), 0);
+    ck_assert_int_eq(persist_free(tx, block), EINVAL);
+    ck_assert_int_eq(persist_write(tx, base, "x", 1), EINVAL);
+    ck_assert_int_eq(persist_write(tx, base - 1, "x", 1), EINVAL);
+    ck_assert_int_eq(persist_write(tx, base + end, "x", 1), EINVAL);
+    ck_assert_int_eq(persist_set_root(tx, 64), EINVAL);
+    ck_assert_int_eq(persist_set_root(tx, end), EINVAL);
+    ck_assert_uint_eq(persist_alloc(tx, 0), 0);
+    ck_assert_int_eq(errno, EINVAL);
+    ck_assert_int_eq(persist_commit(tx), 0);
+    tx = persist_begin(region);
+    ck_assert_int_eq(persist_free(tx, block), EINVAL); /* it is free */
+    persist_abort(tx);
+    ck_assert_int_eq(persist_close(region), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("persist_errors");
+    TCase *both = tcase_create("both formats"), *one = tcase_create("one format");
+
+    tcase_add_checked_fixture(both, setup, teardown);
+    tcase_add_checked_fixture(one, setup, teardown);
+    tcase_add_test(one, a_foreign_or_empty_file_is_refused);
+    tcase_add_loop_test(both, another_version_is_refused_and_named, 0, 2);
+    tcase_add_loop_test(both, a_truncated_region_is_refused_whatever_is_left, 0, 2);
+    tcase_add_loop_test(both, each_damaged_byte_of_the_header_is_noticed, 0, 2);
+    tcase_add_loop_test(both, a_damaged_log_of_wal_is_refused_and_of_eager_ends_there, 0, 2);
+    tcase_add_loop_test(both, both_heads_damaged_is_refused, 0, 2);
+    tcase_add_loop_test(both, a_region_that_is_open_is_not_opened_again, 0, 2);
+    tcase_add_loop_test(both, a_region_with_an_open_transaction_is_not_closed, 0, 2);
+    tcase_add_test(one, a_creation_that_fails_says_why_and_leaves_no_file);
+    tcase_add_loop_test(both, a_transaction_longer_than_the_log_is_refused_and_goes_on, 0, 2);
+    tcase_add_loop_test(both, a_full_region_refuses_and_serves_again_after_a_free, 0, 2);
+    tcase_add_loop_test(both, what_is_no_block_of_the_region_is_refused, 0, 2);
+    suite_add_tcase(suite, both);
+    suite_add_tcase(suite, one);
+    return run_suite(suite);
+}
