@@ -10,7 +10,7 @@ add_test(NAME soak.persist_power_cut_test.a_hundred_thousand_images COMMAND pers
 set_tests_properties(soak.persist_power_cut_test.a_hundred_thousand_images PROPERTIES LABELS soak TIMEOUT 3600
                      ENVIRONMENT "PERSIST_IMAGES=100000;CK_FORK=no;CK_DEFAULT_TIMEOUT=0")
 
-foreach(test persist_test persist_errors_test)
+foreach(test persist_test persist_errors_test persist_threads_test)
     mplace_unit_test(${test} ${test}.c)
     target_link_libraries(${test} PRIVATE persist_objects)
 endforeach()

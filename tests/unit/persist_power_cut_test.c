@@ -93,12 +93,14 @@ static void compare(const uint8_t *file, uint64_t txid)
     static uint8_t copy[RECORDED_BYTES];
     static struct heap heap;
 
-    for (uint64_t i = 0; i < world.sizes.memory_bytes; i++) {
-        if (memory[i] != state->memory[i]) {
-            FINDING("byte %llu is not that of transaction %llu", (unsigned long long)i,
-                    (unsigned long long)txid);
-            return;
-        }
+    if (memcmp(memory, state->memory, world.sizes.memory_bytes) != 0) {
+        uint64_t byte = 0;
+
+        while (memory[byte] == state->memory[byte])
+            byte++;
+        FINDING("byte %llu is not that of transaction %llu", (unsigned long long)byte,
+                (unsigned long long)txid);
+        return;
     }
     memcpy(copy, memory, world.sizes.memory_bytes);
     if (heap_start(&heap, copy, PAGES) != 0) {
