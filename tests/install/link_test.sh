@@ -34,6 +34,8 @@ errors 0" "$1/tts"
     said "the eliding lock" "ttstle 0 acquisitions 500
 errors 0" "$1/ttstle"
     said "allocator and lock" "cia 1 ttstle opens" "$1/both"
+    said "the regions" "7 after 1 recovered" "$1/region" "$scratch/file.region"
+    rm -- "$scratch/file.region"
 }
 
 # linked NAME SOURCE LIBRARY... [-- FLAG...]: a program by what pkg-config says.
@@ -74,6 +76,7 @@ pkg_config_links_each_library_and_it_serves_without_preload()
     linked tts lock tts_lock
     linked ttstle lock ttstle_lock
     linked both both cia_malloc ttstle_lock
+    linked region region mplace_persist
     programs_are_served .
     # Fixed addresses, and unused sections left out.
     linked allocator allocator cia_malloc -- -no-pie -Wl,--gc-sections
@@ -91,6 +94,9 @@ the_shared_libraries_link_by_their_names_and_serve_without_preload()
         fail "it does not link"
     said "the lock" "ttstle 0 acquisitions 500
 errors 0" ./lock
+    gcc -Wall -Werror -I"$root/usr/include" -o region "$sources/region.c" -L"$libraries" -lmplace_persist 2>"$scratch/err" ||
+        fail "it does not link"
+    said "the regions" "7 after 1 recovered" ./region file.region
 }
 
 an_archive_defines_what_the_shared_library_exports_and_nothing_else()
@@ -98,7 +104,7 @@ an_archive_defines_what_the_shared_library_exports_and_nothing_else()
     local name
 
     install_tree
-    for name in cia_malloc rand_malloc tts_lock ttstle_lock; do
+    for name in cia_malloc mplace_persist rand_malloc tts_lock ttstle_lock; do
         diff <(nm -D --defined-only "$libraries/lib$name.so" | awk '{ print $3 }' | LC_ALL=C sort) \
             <(nm -g --defined-only "$libraries/lib$name.a" | awk 'NF == 3 && $3 != "_.stapsdt.base" { print $3 }' | LC_ALL=C sort) >&2 ||
             fail "lib$name.a has other names than lib$name.so"

@@ -273,7 +273,7 @@ every_program_tells_its_version_and_knows_no_other_option()
     local version name
 
     version=$(sed -n 's/^project(mplace VERSION \([0-9.]*\) .*/\1/p' "$source_folder/CMakeLists.txt")
-    for name in ring avltree malloc_bench lockpair calibrate mplace-probe mplace-check mplace-gather mplace-measure mplace-count \
+    for name in ring avltree malloc_bench persist_bench lockpair calibrate mplace-probe mplace-check mplace-gather mplace-measure mplace-count \
         mplace-stats-reader mplace-chip mplace-trace-dump mplace-trace-writer; do
         # Those of the simulator are not built without libzstd.
         [[ $name == mplace-@(chip|trace-*) && ! -x $build_folder/bin/$name ]] && continue

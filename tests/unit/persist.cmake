@@ -14,3 +14,6 @@ foreach(test persist_test persist_errors_test persist_threads_test)
     mplace_unit_test(${test} ${test}.c)
     target_link_libraries(${test} PRIVATE persist_objects)
 endforeach()
+
+mplace_unit_test(persist_workloads_test persist_workloads_test.c)
+target_link_libraries(persist_workloads_test PRIVATE mplace_persist_workloads persist_objects)
