@@ -22,7 +22,8 @@
  * returned, so a lock on it is held until then. Different bytes of one cache line are different
  * data.
  *
- * One process at a time. The child of a fork may read the view but begins no transaction (EPERM).
+ * One process at a time. The child of a fork begins no transaction (EPERM), and what it reads in
+ * the view may be what its parent wrote later.
  *
  * Functions that fail return NULL, 0 or an errno value as each says; persist_error tells more.
  */
@@ -47,7 +48,7 @@ enum persist_log {
 
 /* Limits of persist_create, in bytes. */
 #define PERSIST_LEAST_MEMORY    65536ull
-#define PERSIST_GREATEST_MEMORY (1ull << 43) /* 8 TiB */
+#define PERSIST_GREATEST_MEMORY (1ull << 40) /* 1 TiB */
 #define PERSIST_LEAST_LOG       8192ull
 #define PERSIST_GREATEST_LOG    (1ull << 32) /* 4 GiB */
 

@@ -103,7 +103,7 @@ EXPORT int persist_create(const char *path, uint64_t memory_bytes, enum persist_
     if (memory_bytes < PERSIST_LEAST_MEMORY || memory_bytes > PERSIST_GREATEST_MEMORY ||
         log_bytes < PERSIST_LEAST_LOG || log_bytes > PERSIST_GREATEST_LOG)
         return error_say(EINVAL,
-                         "a region has 64 KiB to 8 TiB of memory and 8 KiB to 4 GiB of log");
+                         "a region has 64 KiB to 1 TiB of memory and 8 KiB to 4 GiB of log");
     if (log != PERSIST_LOG_WAL && log != PERSIST_LOG_EAGER)
         return error_say(EINVAL, "no such format of the log: %d", (int)log);
     file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

@@ -142,9 +142,7 @@ int log_commit(struct log *log, const struct write_set *set, const uint8_t *view
 /* Flushes each line with a bit in dirty, and clears the bits. */
 static void flush_places(struct log *log)
 {
-    uint64_t words = (log->lines + 63) / 64;
-
-    for (uint64_t word = 0; word < words; word++) {
+    for (uint64_t word = log->dirty_begin; word < log->dirty_end; word++) {
         for (uint64_t bits = log->dirty[word]; bits != 0; bits &= bits - 1) {
             uint64_t line = word * 64 + (unsigned)__builtin_ctzll(bits);
 
@@ -153,6 +151,18 @@ static void flush_places(struct log *log)
         }
         log->dirty[word] = 0;
     }
+    log->dirty_begin = log->dirty_end = 0;
+}
+
+static void set_dirty(struct log *log, uint64_t line)
+{
+    uint64_t word = line / 64;
+
+    if (log->dirty_end == 0 || word < log->dirty_begin)
+        log->dirty_begin = word;
+    if (word >= log->dirty_end)
+        log->dirty_end = word + 1;
+    log->dirty[word] |= UINT64_C(1) << (line % 64);
 }
 
 int log_copy_to_places(struct log *log, uint64_t blocks, uint64_t txid)
@@ -165,7 +175,7 @@ int log_copy_to_places(struct log *log, uint64_t blocks, uint64_t txid)
             continue;
         persistence_store_masked(log->persistence, log->memory + line * PERSIST_LINE,
                                  log_data(log, block), tag->mask);
-        log->dirty[line / 64] |= UINT64_C(1) << (line % 64);
+        set_dirty(log, line);
     }
     flush_places(log); /* once, however many transactions wrote to the line */
     return MUTANT(NO_PLACE_FENCE) ? 0 : persistence_fence(log->persistence);

@@ -33,10 +33,11 @@ struct log {
     struct log_head *heads; /* HEADS of them */
     struct log_group *groups;
     uint64_t group_count;
-    uint8_t *memory;    /* the memory area in the file: where the places are */
-    uint64_t lines;     /* of the memory area */
-    uint64_t *dirty;    /* a bit for each line, all 0 between calls */
-    uint64_t first_sid; /* what the head says */
+    uint8_t *memory;                 /* the memory area in the file: where the places are */
+    uint64_t lines;                  /* of the memory area */
+    uint64_t *dirty;                 /* a bit for each line, all 0 between calls */
+    uint64_t dirty_begin, dirty_end; /* words of it that have had one since, from and to */
+    uint64_t first_sid;              /* what the head says */
     uint64_t first_txid;
     uint64_t used; /* blocks of this round that are written */
     uint64_t next_txid;
