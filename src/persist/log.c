@@ -87,7 +87,8 @@ static void append(struct log *log, uint64_t place, uint64_t number, uint64_t ma
         persistence_flush(log->persistence, target);
 }
 
-/* Flushes the line of the last tag, if append did not. */
+/* Flushes the line of the last tag, if append did not: before each fence. Tags of later deferred
+   commits may still come into it. */
 static void flush_last_tag(struct log *log)
 {
     struct block_tag *tag = log_tag(log, log->used - 1);
@@ -101,6 +102,7 @@ int log_flush(struct log *log)
     if (!log->unfenced)
         return 0;
     log->unfenced = false;
+    flush_last_tag(log);
     return MUTANT(NO_COMMIT_FENCE) ? 0 : persistence_fence(log->persistence);
 }
 
@@ -125,14 +127,13 @@ int log_commit(struct log *log, const struct write_set *set, const uint8_t *view
         append(log, written->line << PLACE_SHIFT | who, txid << TXID_SHIFT | count, written->mask,
                data);
     }
-    flush_last_tag(log);
     log->unfenced = true;
     if (wal) {
+        flush_last_tag(log);
         error = MUTANT(NO_RECORD_FENCE) ? 0 : persistence_fence(log->persistence);
         if (error != 0)
             return error;
         append(log, who, txid << TXID_SHIFT | set->count, 0, NULL);
-        flush_last_tag(log);
     }
     log->next_txid++;
     log->committed++;

@@ -24,6 +24,7 @@ enum persist_mutant {
     MUTANT_NO_HEAD_CHECKSUM, /* a torn head is believed */
     MUTANT_NO_SEQUENCE,      /* blocks of earlier rounds of the log are believed */
     MUTANT_RECOVERY_KEEPS_HEAD, /* recovery writes no new head: old blocks may complete new ones */
+    MUTANT_NO_FORMAT_FENCE,     /* the header is written before the head is durable */
     MUTANTS
 };
 

@@ -17,3 +17,7 @@ endforeach()
 
 mplace_unit_test(persist_workloads_test persist_workloads_test.c)
 target_link_libraries(persist_workloads_test PRIVATE mplace_persist_workloads persist_objects)
+
+add_test(NAME soak.persist_threads_test.a_thousand_killed_processes COMMAND persist_threads_test)
+set_tests_properties(soak.persist_threads_test.a_thousand_killed_processes PROPERTIES LABELS soak TIMEOUT 3600
+                     ENVIRONMENT "PERSIST_KILLS=1000;CK_DEFAULT_TIMEOUT=0")

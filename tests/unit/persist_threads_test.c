@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { THREADS = 3, ACCOUNTS = 40, TRANSFERS = 3000, KILLS = 12, LONGEST_BLOCK = 700 };
+enum { THREADS = 3, ACCOUNTS = 40, TRANSFERS = 3000, LONGEST_BLOCK = 700 };
 
 /* The root. */
 struct bank {
@@ -197,10 +197,12 @@ END_TEST
  * stored. */
 START_TEST(a_process_that_is_killed_leaves_what_it_was_told_is_durable)
 {
+    const char *text = getenv("PERSIST_KILLS");
+    unsigned kills = text == NULL ? 12 : (unsigned)atoi(text);
     uint64_t seed = 7, recovered = 0;
 
     ck_assert_int_eq(persist_close(create_bank(_i)), 0);
-    for (unsigned i = 0; i < KILLS; i++) {
+    for (unsigned i = 0; i < kills; i++) {
         struct timespec nap = {0, 1000000 + 1000 * (long)random_below(&seed, 20000)};
         uint64_t before = told_in_all();
         struct persist_region *region;
