@@ -8,10 +8,12 @@
 #include "base/random.h"
 #include "persist/bytes.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct recorder *recorder;
+uint64_t recorder_failing_fence;
 
 enum { LINE_WORDS = 8 };
 
@@ -91,6 +93,8 @@ int persistence_fence(struct persistence *persistence)
     uint32_t kept = 0;
 
     persistence->fences++;
+    if (recorder_failing_fence != 0 && persistence->fences >= recorder_failing_fence)
+        return ENOSPC;
     if (recorder == NULL)
         return 0;
     for (uint32_t i = 0; i < recorder->pending_count; i++) {

@@ -38,6 +38,10 @@ struct recorder {
 /* Who records now; NULL: stores are stores and nothing is recorded. */
 extern struct recorder *recorder;
 
+/* From this fence on, as persistence.fences counts them, all fail with ENOSPC, as msync may; 0:
+ * none. */
+extern uint64_t recorder_failing_fence;
+
 /* Begins: what the file holds is durable. */
 void recorder_start(struct recorder *started, struct persistence *persistence);
 
