@@ -15,7 +15,8 @@ static int child(const char *path)
     uint64_t block = tx == NULL ? 0 : persist_alloc(tx, sizeof(int));
     int seven = 7;
 
-    return block == 0 || persist_write(tx, (char *)persist_base(region) + block, &seven, sizeof seven) != 0 ||
+    return block == 0 ||
+           persist_write(tx, (char *)persist_base(region) + block, &seven, sizeof seven) != 0 ||
            persist_set_root(tx, block) != 0 || persist_commit(tx) != 0;
 }
 
@@ -25,7 +26,8 @@ int main(int argc, char **argv)
     struct persist_region *region;
     int status;
 
-    if (argc != 2 || persist_create(argv[1], PERSIST_LEAST_MEMORY, PERSIST_LOG_EAGER, PERSIST_LEAST_LOG) != 0) {
+    if (argc != 2 ||
+        persist_create(argv[1], PERSIST_LEAST_MEMORY, PERSIST_LOG_EAGER, PERSIST_LEAST_LOG) != 0) {
         puts(persist_error());
         return 1;
     }
@@ -37,6 +39,7 @@ int main(int argc, char **argv)
     if (region == NULL)
         return 1;
     persist_statistics(region, &counts, sizeof counts);
-    printf("%d after %d recovered\n", *(int *)((char *)persist_base(region) + persist_root(region)), (int)counts.recovered);
+    printf("%d after %d recovered\n", *(int *)((char *)persist_base(region) + persist_root(region)),
+           (int)counts.recovered);
     return persist_close(region);
 }
