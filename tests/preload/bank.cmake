@@ -11,9 +11,9 @@ endfunction()
 set(bank_tilepro64 BANK_MAP=tilepro64 BANK_PHYSICAL=simulated)
 set(bank_skylake BANK_MAP=skylake-2channels BANK_PHYSICAL=simulated)
 
-# What glibc promises: the programs of malloc.cmake. Not there: malloc_introspection, for mallinfo2
-# counts chunks and malloc_trim gives nothing back; malloc_cpus and malloc_lines, which look at cia's
-# sub-heaps and lines; malloc_lockall, for mlockall counts the addresses that the pool reserves.
+# What glibc promises: the programs of malloc.cmake. Not there: malloc_cpus and malloc_lines,
+# which look at cia's sub-heaps and lines; malloc_lockall, for mlockall counts the addresses that the
+# pool reserves; of malloc_introspection what it says of memory beside the pool, and of trimming.
 foreach(claim "impossible_requests_fail_with_enomem_and_change_nothing;malloc_impossible"
               "what_the_kernel_never_commits_is_enomem_and_changes_nothing;malloc_commit"
               "success_leaves_errno_alone;malloc_errno"
@@ -26,6 +26,8 @@ foreach(claim "impossible_requests_fail_with_enomem_and_change_nothing;malloc_im
     list(GET claim 1 program)
     mplace_bank_test(${name} preload 240 "${bank_skylake}" $<TARGET_FILE:${program}>)
 endforeach()
+mplace_bank_test(the_calls_that_look_into_the_allocator_answer_sensibly preload 120 "${bank_tilepro64}"
+                 $<TARGET_FILE:malloc_introspection> pool)
 # The limit that it meets is that of its pool.
 mplace_bank_test(a_limit_is_enomem_and_passes preload 120 "${bank_skylake};BANK_POOL=160M" $<TARGET_FILE:malloc_limit>)
 mplace_bank_test(allocation_works_from_first_constructor_to_last_destructor preload 120 "${bank_tilepro64}"

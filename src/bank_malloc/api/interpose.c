@@ -81,17 +81,19 @@ EXPORT int malloc_trim(size_t keep)
     return 0;
 }
 
-/* arena = uordblks + fordblks: the pool, chunks in use, and those that are free. */
+/* arena = uordblks + fordblks: the pool, and what of it is in use and is free. */
 EXPORT struct mallinfo2 mallinfo2(void)
 {
     struct bank_totals totals;
+    struct bank_free free;
 
+    bank_free_read(&free);
     bank_totals_read(&totals);
     return (struct mallinfo2){
         .arena = totals.pool_bytes,
-        .ordblks = totals.free_bytes >> arena.shift,
-        .uordblks = totals.pool_bytes - totals.free_bytes,
-        .fordblks = totals.free_bytes,
+        .ordblks = free.blocks,
+        .uordblks = totals.pool_bytes > free.bytes ? totals.pool_bytes - free.bytes : 0,
+        .fordblks = free.bytes,
     };
 }
 

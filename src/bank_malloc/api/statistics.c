@@ -7,6 +7,7 @@
 #include "bank_malloc/api/statistics.h"
 
 #include "bank_malloc/api/allocator.h"
+#include "bank_malloc/memory/kept.h"
 #include "bank_malloc/memory/together.h"
 #include "base/exit_report.h"
 
@@ -35,6 +36,43 @@ void bank_totals_read(struct bank_totals *totals)
     totals->pool_bytes = (size_t)(arena.owned + arena.elsewhere) << arena.shift;
     totals->free_bytes = free_chunks << arena.shift;
     arena_unlock();
+}
+
+/* Free blocks of a slab: those that its owner knows, and those that others freed. */
+static uint32_t free_in_slab(struct chunk *slab)
+{
+    uint32_t free = 0;
+
+    for (uint32_t i = 0; i <= (slab->blocks - 1u) / 64; i++)
+        free += (uint32_t)__builtin_popcountll(
+            __atomic_load_n(&slab->bits[i], __ATOMIC_RELAXED) |
+            atomic_load_explicit(&chunk_remote(slab)[i], memory_order_relaxed));
+    return free;
+}
+
+void bank_free_read(struct bank_free *free)
+{
+    uint32_t chunks = 0;
+    struct bank_totals totals;
+
+    *free = (struct bank_free){0};
+    bank_totals_read(&totals);
+    arena_lock();
+    for (uint32_t i = 0; arena.base != NULL && i < arena.top; i++) {
+        struct chunk *slab = arena_chunk(i);
+
+        if (atomic_load(&slab->kind) == CHUNK_SLAB && !slab->is_inherited) {
+            uint32_t blocks = free_in_slab(slab);
+
+            free->blocks += blocks;
+            free->bytes += (size_t)blocks * slab->size;
+        }
+    }
+    free->blocks += kept_blocks(&chunks) + (totals.free_bytes >> arena.shift);
+    free->bytes += ((size_t)chunks << arena.shift) + totals.free_bytes;
+    arena_unlock();
+    if (free->bytes > totals.pool_bytes)
+        free->bytes = totals.pool_bytes;
 }
 
 /* What is known of one bank, copied under the lock. */

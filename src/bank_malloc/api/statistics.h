@@ -17,6 +17,15 @@ struct bank_totals {
 
 void bank_totals_read(struct bank_totals *totals);
 
+/* Free memory as mallinfo2 counts it. Takes time in proportion to the pool. */
+struct bank_free {
+    size_t blocks; /* in slabs, kept for the next one of their length, and free chunks */
+    size_t bytes;  /* of all of these */
+};
+
+/* Of blocks that other threads take or free meanwhile it may count some and not others. */
+void bank_free_read(struct bank_free *free);
+
 /* Writes what BANK_STATS=1 writes. */
 void bank_report(struct report *report);
 

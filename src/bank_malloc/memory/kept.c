@@ -90,6 +90,16 @@ char *kept_take(uint16_t colour, uint32_t n)
     return NULL;
 }
 
+uint32_t kept_blocks(uint32_t *chunks)
+{
+    uint32_t blocks = 0;
+
+    for (uint32_t at = kept.oldest; at != kept.newest; at++)
+        blocks += kept.slot[at % SLOTS].length != 0;
+    *chunks = kept.chunks;
+    return blocks;
+}
+
 bool kept_shed(void)
 {
     bool were_any = kept.chunks != 0;

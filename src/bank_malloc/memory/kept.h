@@ -18,6 +18,9 @@ void kept_put(uint32_t unit);
 /* A kept block of n chunks of the colour: its address; NULL: there is none. */
 char *kept_take(uint16_t colour, uint32_t n);
 
+/* How many blocks are kept, and of how many chunks. */
+uint32_t kept_blocks(uint32_t *chunks);
+
 /* Gives back the chunks of all kept blocks; false: there was none. */
 bool kept_shed(void);
 
