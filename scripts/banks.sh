@@ -7,6 +7,8 @@
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=mplace-common.bash
 source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/mplace-common.bash"
+# shellcheck source-path=SCRIPTDIR source=evidence/rows.bash
+source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/evidence/rows.bash"
 
 usage()
 {
@@ -100,16 +102,6 @@ has_variant()
     [[ $1 == composite-32-10 || ($1 == composite-8-10 && $4 == block-16*) ]]
 }
 
-# check_names OPTION LIST KNOWN...
-check_names()
-{
-    local name names
-
-    IFS=, read -ra names <<<"$2"
-    for name in "${names[@]}"; do
-        [[ " ${*:3} " == *" $name "* ]] || die "$1: there is no '$name' (--list)"
-    done
-}
 mapfile -t known < <(workloads | cut -d' ' -f1)
 check_names --workloads "$wanted_workloads" "${known[@]}"
 mapfile -t known < <(workloads | cut -d' ' -f3- | tr ' ' '\n' | sed 's/:.*//' | sort -u)
@@ -171,33 +163,16 @@ make_rows()
     rm -f -- "$file"*
 }
 
-# Waits until fewer jobs are under way than may be. A failed one is remembered.
-wait_for_less()
-{
-    while (($(jobs -rp | wc -l) >= ${1:-$jobs})); do
-        wait -n || failed=1
-    done
-}
-
 mplace=$mplace_parts/mplace
 simulator=$(own_program mplace-chip) || exit
 program=$(own_program bank_bench) || exit
 machine=$(machine_file tilepro64) || exit
 mkdir -p -- "$out" 2>/dev/null || die "cannot write to $out"
 rows=$out/banks.csv
-exec {lock_file}>>"$rows.settings"
-flock --nonblock "$lock_file" || die "another run is writing to $out"
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/mplace-banks.XXXXXX")
 trap 'rm -rf -- "$scratch"' EXIT
 # Rows of other arrays must not be mixed with these.
-made_with="brief $brief"
-if [[ -s $rows.settings && $(<"$rows.settings") != "$made_with" ]]; then
-    die "the rows in $out were made with: $(<"$rows.settings"); choose another --out"
-fi
-echo "$made_with" >"$rows.settings"
-[[ -s $rows ]] || report banks-row --header >"$rows"
-# What an interrupted run left of a row.
-[[ -z $(tail -c 1 "$rows") ]] || sed -i '$d' "$rows"
+open_rows "$rows" "brief $brief" banks-row
 # Settings of the library that the caller has are not those of the evidence.
 unset "${!BANK_@}"
 

@@ -8,6 +8,8 @@
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=mplace-common.bash
 source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/mplace-common.bash"
+# shellcheck source-path=SCRIPTDIR source=evidence/rows.bash
+source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/evidence/rows.bash"
 
 usage()
 {
@@ -117,16 +119,6 @@ configurations()
     done
 }
 
-# check_names OPTION LIST KNOWN...
-check_names()
-{
-    local name names
-
-    IFS=, read -ra names <<<"$2"
-    for name in "${names[@]}"; do
-        [[ " ${*:3} " == *" $name "* ]] || die "$1: there is no '$name' (--list)"
-    done
-}
 mapfile -t known < <(workloads | cut -d' ' -f1)
 check_names --workloads "$wanted" "${known[@]}"
 mapfile -t known < <(configurations | cut -d' ' -f1)
@@ -222,14 +214,6 @@ trace_memcached()
     python3 -I -B "$mplace_parts/programs/memcached_load.py" "$socket" 16 $((40000 / lessen)) 20000 1 >/dev/null || status=1
     wait "$tracing" || status=$?
     return "$status"
-}
-
-# Waits until fewer simulations or traces are under way than may be. A failed one is remembered.
-wait_for_less()
-{
-    while (($(jobs -rp | wc -l) >= ${1:-$jobs})); do
-        wait -n || failed=1
-    done
 }
 
 # trace_copies NAME ACCESSES COUNT: traces COUNT copies of the program that copy_of_NAME NUMBER ACCESSES starts.
@@ -357,19 +341,10 @@ programs=$mplace_program_folder
 machine=$(machine_file flask16) || exit
 mkdir -p -- "$out/traces" 2>/dev/null || die "cannot write to $out"
 rows=$out/coherence.csv
-exec {lock_file}>>"$rows.settings"
-flock --nonblock "$lock_file" || die "another run is writing to $out"
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/mplace-coherence.XXXXXX")
 trap 'rm -rf -- "$scratch"' EXIT
 # Rows of other traces or another machine must not be mixed with these.
-made_with="scale $scale, brief $brief"
-if [[ -s $rows.settings && $(<"$rows.settings") != "$made_with" ]]; then
-    die "the rows in $out were made with: $(<"$rows.settings"); choose another --out"
-fi
-echo "$made_with" >"$rows.settings"
-[[ -s $rows ]] || report coherence-row --header >"$rows"
-# What an interrupted run left of a row.
-[[ -z $(tail -c 1 "$rows") ]] || sed -i '$d' "$rows"
+open_rows "$rows" "scale $scale, brief $brief" coherence-row
 
 failed=0
 while read -r workload family tracer arguments; do
