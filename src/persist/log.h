@@ -8,7 +8,9 @@
  *   blocks, before the commit record             wal: the first fence of a commit
  *   commit record (wal), blocks (eager),         the last fence of a commit; with deferred commits
  *     before persist_commit returns                that of the next durable one
- *   all of the log, before any place             the first fence of a checkpoint, if it is needed
+ *   all of the log, before any place             the first fence of a checkpoint, if it is needed;
+ *                                                  of recovery, always: a killed process may have
+ *                                                  left stores that are not durable
  *   the places, before the log's new head        the second fence of a checkpoint
  *   the new head, before the log is overwritten  the last fence of a checkpoint
  * Nothing orders the blocks of transactions whose commits are deferred: recovery counts them.

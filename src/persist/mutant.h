@@ -25,6 +25,7 @@ enum persist_mutant {
     MUTANT_NO_SEQUENCE,      /* blocks of earlier rounds of the log are believed */
     MUTANT_RECOVERY_KEEPS_HEAD, /* recovery writes no new head: old blocks may complete new ones */
     MUTANT_NO_FORMAT_FENCE,     /* the header is written before the head is durable */
+    MUTANT_NO_RECOVERY_FENCE,   /* places are written to from a log that may not be durable */
     MUTANTS
 };
 

@@ -84,6 +84,26 @@ static int judge(const struct log *log, const struct found *found, uint64_t used
     return 0;
 }
 
+/* A process that was killed leaves stores that all can read and none has made durable: so the head
+   and the committed blocks are flushed before a place is written to. */
+static int make_durable(const struct log *log, const struct log_head *head, uint64_t committed)
+{
+    uint64_t all = log->group_count * GROUP_BLOCKS;
+
+    if (MUTANT(NO_RECOVERY_FENCE))
+        return 0;
+    persistence_flush(log->persistence, head);
+    for (uint64_t block = 0; block < all; block++) {
+        const struct block_tag *tag = log_tag(log, block);
+
+        if ((tag->number >> TXID_SHIFT) - log->first_txid >= committed)
+            continue;
+        persistence_flush(log->persistence, log_data(log, block));
+        persistence_flush(log->persistence, tag); /* a group's first has the SID beside it */
+    }
+    return persistence_fence(log->persistence);
+}
+
 int recovery_run(struct log *log, uint64_t *recovered)
 {
     const struct log_head *head = newest_head(log);
@@ -105,6 +125,9 @@ int recovery_run(struct log *log, uint64_t *recovered)
         return error;
     log->next_txid = log->first_txid + *recovered;
     log->unfenced = false;
+    error = make_durable(log, head, *recovered);
+    if (error != 0)
+        return error;
     error = log_copy_to_places(log, all, log->next_txid);
     if (MUTANT(RECOVERY_KEEPS_HEAD)) {
         log->first_txid = log->next_txid; /* and the next blocks are written over the old ones */

@@ -91,7 +91,7 @@ START_TEST(whichever_fence_fails_nothing_durable_is_lost)
 {
     uint64_t failed = 0;
 
-    for (uint64_t failing = 3;; failing++) { /* two are those of recovery */
+    for (uint64_t failing = 4;; failing++) { /* three are those of recovery */
         int durable = 0, error = 0;
 
         memset(file, 0, sizeof file);
