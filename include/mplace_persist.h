@@ -22,8 +22,8 @@
  * returned, so a lock on it is held until then. Different bytes of one cache line are different
  * data.
  *
- * One process at a time. The child of a fork begins no transaction (EPERM), and what it reads in
- * the view may be what its parent wrote later.
+ * One process at a time. The child of a fork begins and commits no transaction (EPERM), and what it
+ * reads in the view may be what its parent wrote later.
  *
  * Functions that fail return NULL, 0 or an errno value as each says; persist_error tells more.
  */
@@ -64,8 +64,9 @@ int persist_create(const char *path, uint64_t memory_bytes, enum persist_log log
 
 /*
  * Opens the region and recovers it. NULL, and errno: EBUSY, some process has it open; EMEDIUMTYPE,
- * not a region; ENOTSUP, a region of another version; EBADMSG, truncated or damaged (a region that
- * is refused is not changed); ENOMEM; and what else open(2) and mmap(2) say.
+ * not a region; ENOTSUP, a region of another version; EBADMSG, truncated or damaged; ENOMEM; and
+ * what else open(2) and mmap(2) say. A region that is refused is not changed, except where it is
+ * the table of pages that is damaged: that is seen when the log has been copied to its places.
  * Recovery takes time in proportion to the log: well below a second for 32 MiB.
  */
 struct persist_region *persist_open(const char *path);
@@ -128,7 +129,7 @@ int persist_set_root(struct persist_tx *tx, uint64_t offset);
  * are durable, too. Costs one fence with PERSIST_LOG_EAGER, two with PERSIST_LOG_WAL; when the log
  * is full also that it is copied to its places. Returns 0, or EIO: msync failed. Then nothing is
  * known of this transaction until the region is opened again, which it must be: all later commits
- * return EIO.
+ * return EIO. EPERM in the child of a fork: nothing is done, and the pointer stays valid.
  */
 int persist_commit(struct persist_tx *tx);
 

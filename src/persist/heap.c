@@ -167,19 +167,12 @@ static uint64_t offset_of(const struct heap *heap, uint32_t first, uint64_t line
     return heap->pages_offset + (uint64_t)first * PERSIST_PAGE + line * PERSIST_LINE;
 }
 
-/* A block of whole pages. It begins at the line whose turn it is: within the last page's slack if
-   that is enough, else with one page more; where there is not such a run, at the first line. */
-static uint64_t promise_large(struct heap *heap, uint64_t size)
+/* A block of whole pages that begins at this line of the first one. */
+static uint64_t promise_pages(struct heap *heap, uint64_t size, uint32_t colour)
 {
-    uint32_t colour = heap->colour, first;
     uint64_t pages = (size + colour * (uint64_t)PERSIST_LINE + PERSIST_PAGE - 1) / PERSIST_PAGE;
+    uint32_t first = find_pages(heap, pages);
 
-    first = find_pages(heap, pages);
-    if (first == NO_PAGE) {
-        colour = 0;
-        pages = (size + PERSIST_PAGE - 1) / PERSIST_PAGE;
-        first = find_pages(heap, pages);
-    }
     if (first == NO_PAGE)
         return 0;
     heap->colour = (heap->colour + 1) % (PERSIST_PAGE / PERSIST_LINE);
@@ -219,7 +212,10 @@ uint64_t heap_promise(struct heap *heap, uint64_t size)
     if (size <= CLASS_LARGEST_LINES * PERSIST_LINE)
         block = promise_small(heap, class_of_lines((size + PERSIST_LINE - 1) / PERSIST_LINE));
     else
-        block = promise_large(heap, size);
+        /* At the line whose turn it is: in the last page's slack, or with one page more. */
+        block = promise_pages(heap, size, heap->colour);
+    if (block == 0)
+        block = promise_pages(heap, size, 0); /* no run is as long as that, or as a span */
     pthread_mutex_unlock(&heap->lock);
     return block;
 }

@@ -83,6 +83,8 @@ int region_check(const uint8_t *base, uint64_t file_bytes)
         return error_say(EBADMSG, "the region's header is damaged");
     sizes = region_sizes(header->pages * PERSIST_PAGE, header->groups * sizeof(struct log_group));
     if (header->log > PERSIST_LOG_EAGER || header->groups == 0 || header->pages == 0 ||
+        header->groups > PERSIST_GREATEST_LOG / sizeof(struct log_group) ||
+        header->pages > PERSIST_GREATEST_MEMORY / PERSIST_PAGE ||
         header->memory_offset != sizes.memory_offset || header->file_bytes != sizes.file_bytes)
         return error_say(EBADMSG, "the region's header contradicts itself");
     if (file_bytes < header->file_bytes)

@@ -28,6 +28,14 @@ static int failed(int error)
                      strerror(error));
 }
 
+/* 0, or EPERM: what the child writes to the log would be where its parent writes. */
+static int refuse_child(const struct persist_region *region)
+{
+    if (region->alive == NULL || *region->alive != 0)
+        return 0;
+    return error_say(EPERM, "the child of a fork has no transactions in its parent's region");
+}
+
 EXPORT struct persist_tx *persist_begin(struct persist_region *region)
 {
     struct persist_tx *tx;
@@ -37,9 +45,9 @@ EXPORT struct persist_tx *persist_begin(struct persist_region *region)
         errno = failed(error);
         return NULL;
     }
-    if (region->alive != NULL && *region->alive == 0) {
-        errno =
-            error_say(EPERM, "the child of a fork begins no transactions in its parent's region");
+    error = refuse_child(region);
+    if (error != 0) {
+        errno = error;
         return NULL;
     }
     pthread_mutex_lock(&region->tx_lock);
@@ -222,8 +230,10 @@ static void write_table(struct persist_tx *tx)
 static int commit(struct persist_tx *tx, bool deferred)
 {
     struct persist_region *region = tx->region;
-    int error = 0;
+    int error = refuse_child(region);
 
+    if (error != 0)
+        return error;
     if (tx->writes.count + tx->pending_count > 0) {
         pthread_mutex_lock(&region->commit_lock);
         error = region->failed;

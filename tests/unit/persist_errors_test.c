@@ -3,6 +3,8 @@
  *
  * libmplace_persist where something is wrong: a clear error, and nothing is lost.
  */
+#include "persist/checksum.h"
+#include "persist/format.h"
 #include "persist_fixture.h"
 
 #include "run_suite.h"
@@ -12,6 +14,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 /* That open refuses the file with this error and these words, and leaves it as it was. */
 static void expect_refusal(int error, const char *words)
@@ -104,6 +107,78 @@ START_TEST(each_damaged_byte_of_the_header_is_noticed)
         close(file);
     }
     ck_assert_int_eq(persist_close(open_region()), 0);
+}
+END_TEST
+
+/* Counts whose product with the size of what they count is what it was, but for the overflow. */
+START_TEST(a_header_with_too_many_groups_or_pages_is_refused_though_its_checksum_is_right)
+{
+    struct region_header header;
+    int file;
+
+    ck_assert_int_eq(persist_close(create_region(_i % 2)), 0);
+    file = open(path, O_RDWR);
+    ck_assert_int_eq(read(file, &header, sizeof header), sizeof header);
+    close(file);
+    if (_i < 2)
+        header.groups += UINT64_C(1) << 58;
+    else
+        header.pages += UINT64_C(1) << 52;
+    header.checksum = 0;
+    header.checksum = checksum_words(&header, sizeof header / 8, 0);
+    poke(0, &header, sizeof header);
+    expect_refusal(EBADMSG, "contradicts itself");
+}
+END_TEST
+
+/* It would write to the log where its parent does. */
+START_TEST(the_child_of_a_fork_does_not_commit_its_parents_transaction)
+{
+    struct persist_region *region = create_region(_i);
+    uint64_t block = commit_block(region, 64, 1);
+    struct persist_tx *tx = persist_begin(region);
+    int status;
+    pid_t child;
+
+    ck_assert_int_eq(persist_write(tx, at(region, block), "parent", 7), 0);
+    child = fork();
+    if (child == 0) {
+        persist_write(tx, at(region, block), "child", 6);
+        _exit(persist_commit(tx));
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(WEXITSTATUS(status), EPERM);
+    persist_abort(tx);
+    ck_assert_int_eq(persist_close(region), 0);
+    region = open_region();
+    ck_assert_int_eq(*(char *)at(region, block), 1);
+    ck_assert_int_eq(persist_close(region), 0);
+}
+END_TEST
+
+START_TEST(the_least_region_has_room_for_a_block_whose_span_is_longer_than_the_region)
+{
+    struct persist_region *region;
+    struct persist_tx *tx;
+    uint64_t blocks[24];
+    int count = 0;
+
+    ck_assert_int_eq(persist_create(path, PERSIST_LEAST_MEMORY, (enum persist_log)_i, LOG), 0);
+    region = open_region();
+    tx = persist_begin(region);
+    while (count < 24 && (blocks[count] = persist_alloc(tx, 4000)) != 0)
+        count++;
+    ck_assert_int_eq(count, PERSIST_LEAST_MEMORY / PERSIST_PAGE);
+    ck_assert_int_eq(persist_commit(tx), 0);
+    region = reopen(region);
+    tx = persist_begin(region);
+    while (count-- > 0)
+        ck_assert_int_eq(persist_free(tx, blocks[count]), 0);
+    ck_assert_int_eq(persist_commit(tx), 0);
+    tx = persist_begin(region);
+    ck_assert_uint_ne(persist_alloc(tx, PERSIST_LEAST_MEMORY), 0);
+    persist_abort(tx);
+    ck_assert_int_eq(persist_close(region), 0);
 }
 END_TEST
 
@@ -290,6 +365,11 @@ int main(void)
     tcase_add_loop_test(both, another_version_is_refused_and_named, 0, 2);
     tcase_add_loop_test(both, a_truncated_region_is_refused_whatever_is_left, 0, 2);
     tcase_add_loop_test(both, each_damaged_byte_of_the_header_is_noticed, 0, 2);
+    tcase_add_loop_test(
+        one, a_header_with_too_many_groups_or_pages_is_refused_though_its_checksum_is_right, 0, 4);
+    tcase_add_loop_test(both, the_child_of_a_fork_does_not_commit_its_parents_transaction, 0, 2);
+    tcase_add_loop_test(
+        both, the_least_region_has_room_for_a_block_whose_span_is_longer_than_the_region, 0, 2);
     tcase_add_loop_test(both, a_damaged_log_of_wal_is_refused_and_of_eager_ends_there, 0, 2);
     tcase_add_loop_test(both, both_heads_damaged_is_refused, 0, 2);
     tcase_add_loop_test(both, a_region_that_is_open_is_not_opened_again, 0, 2);
