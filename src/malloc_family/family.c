@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { PAGE_BYTES = 4096 };
 
@@ -128,6 +129,34 @@ EXPORT struct mallinfo mallinfo(void)
         .fordblks = saturate(wide.fordblks),
         .keepcost = saturate(wide.keepcost),
     };
+}
+
+EXPORT int malloc_info(int options, FILE *stream)
+{
+    if (options != 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    family_write_info(stream);
+    return 0;
+}
+
+/* The library's text, and then the lines that glibc's ends with, for those who look for them. */
+EXPORT void malloc_stats(void)
+{
+    struct family_sums sums;
+    struct report report;
+
+    report_open(&report, STDERR_FILENO);
+    family_report(&report, &sums);
+    report_format(&report,
+                  "Total (incl. mmap):\n"
+                  "system bytes     = %10zu\n"
+                  "in use bytes     = %10zu\n"
+                  "max mmap regions = %10zu\n"
+                  "max mmap bytes   = %10zu\n",
+                  sums.system_bytes, sums.used_bytes, sums.most_mappings, sums.most_mapped_bytes);
+    report_close(&report);
 }
 
 /* Every parameter is taken and none has an effect, as glibc does with those it does not know. */

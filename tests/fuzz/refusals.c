@@ -14,16 +14,16 @@
  * And as memory ends, while another CPU has free blocks, these are found without a request to the
  * kernel for each.
  *
- *   refusals one | three | rest | limits | shrink | end     how many are refused from the k-th on
+ *   refusals one | three | rest [STEP]     how many are refused from the k-th on; k: each STEP-th
+ *   refusals limits | shrink | end
  *
- * An allocator inside libc is never refused, see refusals_kernel.h: it runs the program once.
+ * libc's allocator is refused nothing, see refusals_kernel.h: it runs the program once.
  */
 #include "fuzz.h"
 #include "fuzz_model.h"
 #include "fuzz_turns.h"
 #include "refusals_kernel.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static void begin(const char *name)
 {
     fuzz_position.operation++;
     fuzz_position.name = name;
-    refused_before = refused_here;
+    refused_before = refusals_here();
     errno = ERRNO_BEFORE;
 }
 
@@ -62,7 +62,7 @@ static bool succeeded(struct slot *slot, const void *block)
     }
     if (errno != ENOMEM)
         model_fail(slot, "a failure without ENOMEM");
-    if (refused_here == refused_before && !may_fail)
+    if (refusals_here() == refused_before && !may_fail)
         model_fail(slot, "failed where nothing was refused");
     return false;
 }
@@ -135,8 +135,8 @@ static void trim(void)
 /* What is mapped from now on lies far from what was: tables by address grow. */
 static void use_up_the_neighbourhood(void)
 {
-    refusals_raw(SYS_mmap, 0, (long)20 << 30, PROT_NONE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    (void)mmap(NULL, (size_t)20 << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+               REFUSALS_UNCOUNTED, 0);
 }
 
 /* Goes through every way in which an allocator may ask the kernel for something. */
@@ -213,13 +213,17 @@ static void expect_success(pid_t child)
     }
 }
 
-/* The parent does not allocate, so that each child does so for the first time. */
-static void refuse_each_in_turn(unsigned long width)
+/*
+ * The parent does not allocate, so that each child does so for the first time. What a process asks
+ * for once, at first, is refused request by request; from then on only each step-th.
+ */
+static void refuse_each_in_turn(unsigned long width, unsigned long step)
 {
+    enum { FIRST = 32 };
     unsigned long k = 0, made;
 
     do {
-        k++;
+        k += k < FIRST ? 1 : step;
         refusals_plan(k, width);
         fuzz_position.input = k;
         pid_t child = fork();
@@ -229,8 +233,8 @@ static void refuse_each_in_turn(unsigned long width)
         made = plan->made;
     } while (plan->refused > 0);
     plan->from = 0;
-    dprintf(STDOUT_FILENO, "of %lu requests each was refused\n", made);
-    if (made < 50 && dlsym(RTLD_DEFAULT, "mplace_malloc_name") != NULL) {
+    dprintf(STDOUT_FILENO, "of %lu requests one in %lu was refused\n", made, step);
+    if (made < 50 && refusals_are_promised()) {
         dprintf(STDERR_FILENO, "refusals: the allocator's requests do not come by here\n");
         exit(1);
     }
@@ -382,15 +386,16 @@ static void in_a_child(void (*body)(void))
 
 int main(int argc, char **argv)
 {
-    const char *what = argc == 2 ? argv[1] : "";
+    const char *what = argc >= 2 ? argv[1] : "";
+    unsigned long step = argc == 3 ? strtoul(argv[2], NULL, 10) : 1;
 
     refusals_open();
     if (strcmp(what, "one") == 0) {
-        refuse_each_in_turn(1);
+        refuse_each_in_turn(1, step);
     } else if (strcmp(what, "three") == 0) {
-        refuse_each_in_turn(3);
+        refuse_each_in_turn(3, step);
     } else if (strcmp(what, "rest") == 0) {
-        refuse_each_in_turn(0);
+        refuse_each_in_turn(0, step);
     } else if (strcmp(what, "limits") == 0) {
         in_a_child(be_limited);
         in_a_child(be_without_mappings);
@@ -400,7 +405,7 @@ int main(int argc, char **argv)
         for (; room_at_the_end < (size_t)4 << 20; room_at_the_end += (size_t)192 << 10)
             in_a_child(be_at_the_end);
     } else {
-        fputs("usage: refusals one|three|rest|limits|shrink|end\n", stderr);
+        fputs("usage: refusals one|three|rest [STEP], or limits|shrink|end\n", stderr);
         return 2;
     }
     return 0;

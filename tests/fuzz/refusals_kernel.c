@@ -1,122 +1,140 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * See refusals_kernel.h.
+ * See refusals_kernel.h. seccomp_unotify(2): the process that is asked is under the filter too, and
+ * so makes none of these calls.
  */
 #include "refusals_kernel.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { CANNOT = 77 };
+
 struct refusals *plan;
-_Thread_local unsigned long refused_here;
 
-long refusals_raw(long number, long a, long b, long c, long d, long e, long f)
+/* What is stopped, and the error of its refusal. */
+static const struct call {
+    unsigned number, kind;
+    int error;
+} calls[] = {
+    {SYS_mmap, REFUSE_OTHERS, ENOMEM},      {SYS_munmap, REFUSE_MUNMAP, ENOMEM},
+    {SYS_mremap, REFUSE_OTHERS, ENOMEM},    {SYS_mprotect, REFUSE_OTHERS, ENOMEM},
+    {SYS_madvise, REFUSE_MADVISE, EAGAIN},  {SYS_mlock, REFUSE_OTHERS, EPERM},
+    {SYS_mbind, REFUSE_OTHERS, EPERM},      {SYS_get_mempolicy, REFUSE_OTHERS, EPERM},
+    {SYS_move_pages, REFUSE_OTHERS, EPERM}, {SYS_membarrier, REFUSE_OTHERS, EPERM},
+    {SYS_openat, REFUSE_OTHERS, EPERM},     {SYS_getrandom, REFUSE_OTHERS, EPERM},
+};
+enum { CALLS = sizeof calls / sizeof *calls };
+
+static atomic_ulong *refused_of(pid_t thread)
 {
-    register long d_ __asm__("r10") = d;
-    register long e_ __asm__("r8") = e;
-    register long f_ __asm__("r9") = f;
-    long answer;
+    return &plan->refused_of[(unsigned)thread % REFUSALS_THREADS];
+}
 
-    __asm__ volatile("syscall"
-                     : "=a"(answer)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(d_), "r"(e_), "r"(f_)
-                     : "rcx", "r11", "memory");
-    return answer;
+unsigned long refusals_here(void)
+{
+    return *refused_of(gettid());
 }
 
 static bool is_refused(unsigned kind)
 {
-    if (plan == NULL || plan->from == 0 || (plan->kinds & kind) == 0)
+    unsigned long from = plan->from;
+
+    if (from == 0 || (plan->kinds & kind) == 0)
         return false;
-    unsigned long made = ++plan->made, from = plan->from;
-    if (from == 0 || made < from || made >= plan->to)
-        return false;
+    unsigned long made = ++plan->made;
+    return made >= from && made < plan->to;
+}
+
+/* The error of a stopped call, or 0 for one that the kernel shall make. */
+static int judge(const struct seccomp_notif *asked)
+{
+    const struct call *call = calls;
+
+    while (call->number != (unsigned)asked->data.nr)
+        call++;
+    if (call->number == SYS_mmap && (int)asked->data.args[4] == REFUSALS_UNCOUNTED)
+        return 0;
+    if (!is_refused(call->kind))
+        return 0;
     plan->refused++;
-    refused_here++;
-    return true;
+    ++*refused_of((pid_t)asked->pid);
+    return call->error;
 }
 
-/* The system call, or its refusal, as libc would return it. */
-static long make(unsigned kind, int refusal, long number, long a, long b, long c, long d, long e,
-                 long f)
+static _Noreturn void answer(int listener)
 {
-    long answer = is_refused(kind) ? -refusal : refusals_raw(number, a, b, c, d, e, f);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) {
+        struct seccomp_notif asked = {0};
+        struct seccomp_notif_resp told = {0};
 
-    if (answer < 0 && answer > -4096) {
-        errno = (int)-answer;
-        return -1;
+        if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0)
+            continue; /* who asked was killed */
+        told.id = asked.id;
+        told.error = -judge(&asked);
+        if (told.error == 0)
+            told.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+        (void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &told);
     }
-    return answer;
 }
 
-void *mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset)
+static int install_filter(void)
 {
-    return (void *)make(REFUSE_OTHERS, ENOMEM, SYS_mmap, (long)address, (long)bytes, protection,
-                        flags, file, offset);
-}
+    struct sock_filter rules[2 * CALLS + 2] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
+    struct sock_fprog program = {.len = 1, .filter = rules};
 
-int munmap(void *address, size_t bytes)
-{
-    return (int)make(REFUSE_MUNMAP, ENOMEM, SYS_munmap, (long)address, (long)bytes, 0, 0, 0, 0);
-}
-
-int mprotect(void *address, size_t bytes, int protection)
-{
-    return (int)make(REFUSE_OTHERS, ENOMEM, SYS_mprotect, (long)address, (long)bytes, protection, 0,
-                     0, 0);
-}
-
-int madvise(void *address, size_t bytes, int advice)
-{
-    return (int)make(REFUSE_MADVISE, EAGAIN, SYS_madvise, (long)address, (long)bytes, advice, 0, 0,
-                     0);
-}
-
-void *mremap(void *address, size_t old_bytes, size_t new_bytes, int flags, ...)
-{
-    va_list rest;
-    void *to = NULL;
-
-    va_start(rest, flags);
-    if (flags & MREMAP_FIXED)
-        to = va_arg(rest, void *);
-    va_end(rest);
-    return (void *)make(REFUSE_OTHERS, ENOMEM, SYS_mremap, (long)address, (long)old_bytes,
-                        (long)new_bytes, flags, (long)to, 0);
-}
-
-long syscall(long number, ...)
-{
-    va_list rest;
-    long value[6];
-
-    va_start(rest, number);
-    for (int i = 0; i < 6; i++)
-        value[i] = va_arg(rest, long);
-    va_end(rest);
-    return make(REFUSE_OTHERS, EPERM, number, value[0], value[1], value[2], value[3], value[4],
-                value[5]);
+    for (int i = 0; i < CALLS; i++) {
+        rules[program.len++] =
+            (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i].number, 0, 1);
+        rules[program.len++] =
+            (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF);
+    }
+    rules[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return -1;
+    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+                        &program);
 }
 
 void refusals_open(void)
 {
     void *shared =
         mmap(NULL, sizeof *plan, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int listener = shared != MAP_FAILED ? install_filter() : -1;
+    pid_t judge_process;
 
-    if (shared == MAP_FAILED) {
-        fputs("refusals: no memory for the plan\n", stderr);
-        exit(2);
+    if (listener < 0) {
+        fputs("skipped: no filter of system calls can ask another process here\n", stderr);
+        exit(CANNOT);
     }
     plan = shared;
     plan->kinds = REFUSE_ALL;
+    judge_process = _Fork(); /* without handlers of fork, which make such calls */
+    if (judge_process == 0)
+        answer(listener);
+    if (judge_process < 0)
+        exit(2);
+    close(listener);
+}
+
+bool refusals_are_promised(void)
+{
+    return dlsym(RTLD_DEFAULT, "mplace_malloc_name") != NULL;
 }
 
 void refusals_plan(unsigned long from, unsigned long width)
@@ -124,7 +142,7 @@ void refusals_plan(unsigned long from, unsigned long width)
     plan->from = 0;
     plan->made = plan->refused = 0;
     plan->to = width == 0 ? (unsigned long)-1 : from + width;
-    plan->from = from;
+    plan->from = refusals_are_promised() ? from : 0;
 }
 
 size_t refusals_resident(void)

@@ -1,15 +1,15 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * A kernel that refuses. A program with refusals_kernel.c has definitions of mmap, munmap, mremap,
- * mprotect, madvise and syscall that stand before libc's for every library: what a preloaded
- * allocator asks for comes by here, is counted, and is refused as planned. An allocator inside libc
- * calls its own functions and is never refused.
+ * A kernel that refuses. Once a program has called refusals_open, a filter of system calls
+ * (seccomp) stops each call that an allocator may want, whoever makes it and however, and asks
+ * another process, which counts it and refuses it as planned.
  */
 #ifndef MPLACE_REFUSALS_KERNEL_H
 #define MPLACE_REFUSALS_KERNEL_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum {
@@ -17,6 +17,8 @@ enum {
     REFUSE_MUNMAP = 2,
     REFUSE_OTHERS = 4,
     REFUSE_ALL = REFUSE_MADVISE | REFUSE_MUNMAP | REFUSE_OTHERS,
+    REFUSALS_THREADS = 1 << 16,
+    REFUSALS_UNCOUNTED = -2, /* the file of an mmap that is neither counted nor refused */
 };
 
 /*
@@ -27,22 +29,26 @@ enum {
 struct refusals {
     atomic_ulong made, refused;
     atomic_ulong from, to;
-    unsigned kinds; /* REFUSE_ALL, unless somebody changes it */
+    unsigned kinds;                            /* REFUSE_ALL, unless somebody changes it */
+    atomic_ulong refused_of[REFUSALS_THREADS]; /* by thread number, modulo their count */
 };
 
 extern struct refusals *plan;
 
-/* How often the calling thread was refused something. */
-extern _Thread_local unsigned long refused_here;
+/* How often the calling thread, or one of its number before it, was refused something. */
+unsigned long refusals_here(void);
 
-/* Once, before anything is planned; ends the process when it cannot. */
+/* Once, while there is one thread and before anything is planned; ends the process when it cannot:
+   with 77 where the kernel has no such filters. */
 void refusals_open(void);
 
-/* Nothing made or refused yet; from as above, and how many in a row, 0 for all that follow. */
-void refusals_plan(unsigned long from, unsigned long width);
+/* Whether an allocator of ours is loaded. glibc's leaves errno changed where one way of several is
+   refused. */
+bool refusals_are_promised(void);
 
-/* A system call that is neither counted nor refused; its answer is the kernel's. */
-long refusals_raw(long number, long a, long b, long c, long d, long e, long f);
+/* Nothing made or refused yet; from as above, and how many in a row, 0 for all that follow. Without
+   an allocator of ours nothing is refused. */
+void refusals_plan(unsigned long from, unsigned long width);
 
 /* Bytes of memory that this process has, by the kernel's count. */
 size_t refusals_resident(void);

@@ -15,7 +15,6 @@
 #include "refusals_kernel.h"
 #include "storm_block.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -57,7 +56,7 @@ static bool was_given(const void *block, unsigned long refused)
     }
     if (errno != ENOMEM)
         storm_fail(block, "a failure without ENOMEM");
-    if (refused_here == refused)
+    if (refusals_here() == refused)
         storm_fail(block, "failed though its thread was refused nothing");
     return false;
 }
@@ -80,7 +79,7 @@ static struct storm_block *get(struct worker *self)
 {
     size_t size = draw_size(&self->random), alignment = 16;
     uint32_t way = random_below(&self->random, 8);
-    unsigned long refused = refused_here;
+    unsigned long refused = refusals_here();
     void *block;
 
     errno = ERRNO_BEFORE;
@@ -107,7 +106,7 @@ static struct storm_block *resize(struct worker *self, struct storm_block *block
     size_t size = storm_block_size(block) > MAPPED
                       ? storm_block_size(block) + random_below(&self->random, 2 * MAPPED)
                       : draw_size(&self->random);
-    unsigned long refused = refused_here;
+    unsigned long refused = refusals_here();
     void *moved;
 
     storm_block_leave(block);
@@ -222,8 +221,8 @@ static void expect_much_memory(void)
 static _Noreturn void be_refused(unsigned long from, unsigned long width)
 {
     /* What stays with a process that has freed all: the allocator's own tables, and what waits for
-       the next malloc. */
-    enum { STAYS_MOST = 16 << 20 };
+       the next malloc. Tables of a pool grow with it. */
+    enum { STAYS_MOST = 16 << 20, TABLES_SHARE = 64 };
     bool alone = width == 1;
     unsigned long failures = 0;
 
@@ -243,12 +242,13 @@ static _Noreturn void be_refused(unsigned long from, unsigned long width)
     if (alone && failures > plan->refused)
         storm_fail(NULL, "more calls failed than were refused something");
     expect_much_memory();
+    size_t most = STAYS_MOST + mallinfo2().arena / TABLES_SHARE;
     give_all_back();
     malloc_trim(0);
     size_t stays = refusals_resident();
     /* Where the kernel takes back neither by munmap nor by madvise, it keeps what it has. glibc
        keeps more where threads of several arenas were preempted. */
-    if (alone && stays > STAYS_MOST && dlsym(RTLD_DEFAULT, "mplace_malloc_name") != NULL) {
+    if (alone && stays > most && refusals_are_promised()) {
         dprintf(STDERR_FILENO, "refusals_threads: %zu bytes stay\n", stays);
         _exit(1);
     }
@@ -285,8 +285,8 @@ static void refuse(unsigned long width, unsigned long draws)
 
     run_child((unsigned long)-1, 1); /* only counts */
     most = plan->made;
-    if (dlsym(RTLD_DEFAULT, "mplace_malloc_name") == NULL) {
-        dprintf(STDOUT_FILENO, "an allocator inside libc is refused nothing\n");
+    if (!refusals_are_promised()) {
+        dprintf(STDOUT_FILENO, "libc's allocator is refused nothing\n");
         return;
     }
     if (most < 100) {

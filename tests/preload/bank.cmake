@@ -12,8 +12,7 @@ set(bank_tilepro64 BANK_MAP=tilepro64 BANK_PHYSICAL=simulated)
 set(bank_skylake BANK_MAP=skylake-2channels BANK_PHYSICAL=simulated)
 
 # What glibc promises: the programs of malloc.cmake. Not there: malloc_cpus and malloc_lines,
-# which look at cia's sub-heaps and lines; malloc_lockall, for mlockall counts the addresses that the
-# pool reserves; of malloc_introspection what it says of memory beside the pool, and of trimming.
+# which look at cia's sub-heaps and lines.
 foreach(claim "impossible_requests_fail_with_enomem_and_change_nothing;malloc_impossible"
               "what_the_kernel_never_commits_is_enomem_and_changes_nothing;malloc_commit"
               "success_leaves_errno_alone;malloc_errno"
@@ -54,6 +53,15 @@ mplace_bank_test(what_other_threads_freed_serves_any_size preload 60 "${bank_til
                  $<TARGET_FILE:bank_edges> classes)
 mplace_bank_test(locked_pages_hold_no_record_of_chunks_that_are_not_used preload 60 "${bank_tilepro64}"
                  $<TARGET_FILE:bank_edges> lockall)
+mplace_bank_test(malloc_trim_gives_back_what_is_free preload 60 "${bank_tilepro64}" $<TARGET_FILE:bank_edges> trim)
+mplace_bank_test(malloc_trim_gives_back_huge_pages_whose_frames_are_known preload 60
+                 "BANK_MAP=${CMAKE_CURRENT_SOURCE_DIR}/bank_where.map;BANK_COLOURS=0:0-7" $<TARGET_FILE:bank_edges> trim)
+mplace_bank_test(malloc_trim_leaves_a_pool_of_a_size_alone preload 60 "${bank_tilepro64};BANK_POOL=128M"
+                 $<TARGET_FILE:bank_edges> untrimmed)
+mplace_bank_test(what_was_kept_for_the_next_block_is_free_in_a_child preload 60 "${bank_tilepro64}"
+                 $<TARGET_FILE:bank_edges> kept)
+mplace_bank_test(chunks_that_cannot_move_back_are_had_again preload 60 "${bank_tilepro64};BANK_POOL=64M"
+                 $<TARGET_FILE:bank_edges> stranded)
 mplace_bank_test(a_handler_of_abort_may_allocate_after_misuse preload 30 "${bank_tilepro64}"
                  $<TARGET_FILE:bank_edges> handler)
 mplace_bank_test(a_filter_that_knows_no_madvise_is_no_lack_of_memory preload 30

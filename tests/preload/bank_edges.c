@@ -14,11 +14,16 @@
  *   bank_edges sandbox         a filter of system calls that knows no madvise is no lack of memory
  *   bank_edges lockall         a program that locks all its pages gets no record of chunks not used
  *   bank_edges classes         what other threads freed serves blocks of any size
+ *   bank_edges trim            malloc_trim gives back what is free, and it can be had again
+ *   bank_edges untrimmed       malloc_trim keeps what BANK_POOL asked for
+ *   bank_edges kept            blocks that were freed and kept for the next are free in a child
+ *   bank_edges stranded        chunks that cannot move back, as mappings run out, are had again
  */
 #include "expect.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -30,6 +35,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* A chain through the blocks: there is no memory for a table of them. */
@@ -273,6 +279,106 @@ static void locked_pages_hold_no_record_of_chunks_that_are_not_used(void)
     EXPECT(kib_of("/proc/self/status", "VmRSS:") < kib_of("/proc/meminfo", "MemTotal:") / SHARE);
 }
 
+/* Short blocks and long ones, all of whose bytes are used. */
+static void use_memory(size_t bytes)
+{
+    struct link *chain = NULL;
+
+    for (size_t used = 0, length = 0; used < bytes; used += length) {
+        length = length != 1000 ? 1000 : 300000;
+        struct link *block = malloc(length);
+
+        EXPECT(block != NULL);
+        memset(block, 1, length);
+        block->next = chain;
+        chain = block;
+    }
+    for (struct link *next; chain != NULL; chain = next) {
+        next = chain->next;
+        free(chain);
+    }
+}
+
+enum { TRIMMED = 64 << 20, TRIMMED_KIB = TRIMMED >> 10 };
+
+static void trim_gives_back_what_is_free(void)
+{
+    for (int round = 0; round < 2; round++) {
+        use_memory(TRIMMED);
+        uint64_t full = kib_of("/proc/self/status", "VmRSS:");
+        size_t pool = mallinfo2().arena;
+        EXPECT(mallinfo2().keepcost > TRIMMED / 8 * 7);
+        EXPECT(malloc_trim(0) == 1);
+        EXPECT(kib_of("/proc/self/status", "VmRSS:") + TRIMMED_KIB / 8 * 7 < full);
+        EXPECT(mallinfo2().arena + TRIMMED / 8 * 7 < pool);
+    }
+}
+
+static void trim_keeps_a_pool_of_a_size(void)
+{
+    size_t pool = mallinfo2().arena;
+
+    use_memory(TRIMMED);
+    EXPECT(malloc_trim(0) == 0);
+    EXPECT(mallinfo2().arena == pool && mallinfo2().keepcost == 0);
+    EXPECT(kib_of("/proc/self/status", "VmRSS:") > TRIMMED_KIB / 8 * 7);
+}
+
+/* What was moved together has a mapping for each piece, while it is kept. */
+static void kept_blocks_are_free_in_a_child(void)
+{
+    enum { BLOCKS = 20, BYTES = 1 << 20, PIECES = BLOCKS * BYTES / 8192 };
+    static char *blocks[BLOCKS];
+    int before = mappings(), status;
+
+    for (int i = 0; i < BLOCKS; i++)
+        EXPECT((blocks[i] = malloc(BYTES)) != NULL);
+    for (int i = 1; i < BLOCKS; i++)
+        free(blocks[i]);
+    int kept = mappings();
+    EXPECT(kept > before + PIECES / 2);
+    pid_t child = fork();
+    if (child == 0) {
+        EXPECT(mappings() < kept - PIECES / 2);
+        free(blocks[0]);
+        EXPECT(take_and_give_back(BYTES, BLOCKS) == BLOCKS);
+        _exit(0);
+    }
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
+    EXPECT(take_and_give_back(BYTES, BLOCKS) == BLOCKS);
+}
+
+/* Every page of its own, until the kernel has no mapping more. */
+static char *use_up_mappings(size_t pages)
+{
+    const size_t page = 4096;
+    char *many = mmap(NULL, pages * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    size_t used = 0;
+
+    EXPECT(many != MAP_FAILED);
+    while (used < pages && mprotect(many + used * page, page, PROT_READ) == 0)
+        used += 2;
+    if (used >= pages)
+        exit(77);
+    return many;
+}
+
+static void chunks_that_cannot_move_back_are_had_again(void)
+{
+    enum { PAGES = 1 << 18, BLOCKS = 32, BYTES = 1 << 20, CHUNK = 8192, POOL = 64 << 20 };
+    static char *blocks[BLOCKS];
+    size_t chunks = take_and_give_back(CHUNK, POOL / CHUNK);
+
+    for (int i = 0; i < BLOCKS; i++)
+        EXPECT((blocks[i] = malloc(BYTES)) != NULL);
+    char *many = use_up_mappings(PAGES);
+    for (int i = 0; i < BLOCKS; i++)
+        free(blocks[i]);
+    (void)malloc_trim(0); /* what is kept moves back, or cannot */
+    EXPECT(munmap(many, (size_t)PAGES * 4096) == 0);
+    EXPECT(take_and_give_back(CHUNK, POOL / CHUNK) == chunks);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -286,6 +392,10 @@ int main(int argc, char **argv)
         {"handler", a_handler_of_abort_may_allocate},
         {"owner", a_thread_frees_and_then_the_owner},
         {"twice", a_thread_frees_and_then_another},
+        {"trim", trim_gives_back_what_is_free},
+        {"untrimmed", trim_keeps_a_pool_of_a_size},
+        {"kept", kept_blocks_are_free_in_a_child},
+        {"stranded", chunks_that_cannot_move_back_are_had_again},
         {"lockall", locked_pages_hold_no_record_of_chunks_that_are_not_used},
         {"grow", a_block_that_grows_is_seldom_moved},
         {"mappings", moved_blocks_leave_no_mapping_behind},

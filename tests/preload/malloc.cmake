@@ -78,12 +78,13 @@ foreach(claim "a_class_of_which_many_live_is_packed;;packed"
     set_tests_properties(preload.malloc.${name} PROPERTIES LABELS preload TIMEOUT 60)
 endforeach()
 
-foreach(run glibc cia) # hardened mode needs more than is left of the limit
-    set(preload $<$<STREQUAL:${run},cia>:$<TARGET_FILE:cia_malloc>>)
+foreach(run glibc cia bank) # cia's hardened mode needs more than is left of the limit
+    set(preload $<$<STREQUAL:${run},cia>:$<TARGET_FILE:cia_malloc>>$<$<STREQUAL:${run},bank>:$<TARGET_FILE:bank_malloc>>)
     add_test(NAME preload.malloc.a_program_that_locks_all_memory_under_a_narrow_limit_allocates.${run}
              COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/malloc_test.sh "${preload}" $<TARGET_FILE:malloc_lockall>)
     set_tests_properties(preload.malloc.a_program_that_locks_all_memory_under_a_narrow_limit_allocates.${run}
-                         PROPERTIES LABELS preload TIMEOUT 60)
+                         PROPERTIES LABELS preload TIMEOUT 60
+                                    ENVIRONMENT "BANK_MAP=tilepro64;BANK_PHYSICAL=simulated")
 endforeach()
 
 add_test(NAME preload.the_libraries_take_few_bytes_of_static_tls_and_no_rseq_registration

@@ -24,10 +24,12 @@ enum { CONTROLLERS = 2, BANKS = 3, CHUNKS = 60, PER_BANK = CHUNKS / CONTROLLERS 
 
 static struct pool *make_pool(uint32_t capacity, uint32_t controllers, uint32_t banks)
 {
-    struct pool *pool = calloc(1, sizeof *pool + pool_bytes(capacity, controllers, banks));
+    size_t used_bytes = runs_used_bytes(capacity);
+    struct pool *pool =
+        calloc(1, sizeof *pool + used_bytes + pool_bytes(capacity, controllers, banks));
 
     ck_assert_ptr_nonnull(pool);
-    pool_init(pool, capacity, controllers, banks, pool + 1);
+    pool_init(pool, capacity, controllers, banks, pool + 1, (char *)(pool + 1) + used_bytes);
     return pool;
 }
 
@@ -444,18 +446,20 @@ START_TEST(a_row_made_anew_from_its_used_units_has_the_same_runs)
 
     for (uint32_t count = 1; count <= LONGEST; count++) {
         struct runs before, after;
-        void *tables = calloc(2, runs_bytes(count));
+        size_t used_bytes = runs_used_bytes(count);
+        char *tables = calloc(2, used_bytes + runs_bytes(count));
+        char *copy = tables + used_bytes + runs_bytes(count);
 
         ck_assert_ptr_nonnull(tables);
-        runs_init(&before, count, tables);
+        runs_init(&before, count, tables, tables + used_bytes);
         for (uint32_t unit = 0; unit < count; unit++) {
             if (random_next(&random) % 4 != 0)
                 runs_give(&before, unit, 1);
         }
         /* What the levels above the units say is not looked at. */
-        for (uint32_t level = 1; level < before.used.levels; level++)
-            before.used.level[level][0] = 0;
-        runs_init_used(&after, count, (char *)tables + runs_bytes(count), before.used.level[0]);
+        memset(copy, 0xff, used_bytes);
+        memcpy(copy, before.used.level[0], (count / 64 + 1) * sizeof(uint64_t));
+        runs_restore(&after, count, copy, copy + used_bytes);
         for (uint32_t n = count; n > 0; n--) {
             ck_assert_uint_eq(runs_fit(&after, n), runs_fit(&before, n));
         }
@@ -472,6 +476,65 @@ START_TEST(a_row_made_anew_from_its_used_units_has_the_same_runs)
 }
 END_TEST
 
+/* From each length to each longer one, with random units free before and behind. */
+START_TEST(a_row_that_is_extended_keeps_its_free_units_and_gets_used_ones)
+{
+    enum { LONGEST = 150, STEP = 7 };
+    uint64_t random = 1;
+
+    for (uint32_t count = 1; count <= LONGEST; count++) {
+        for (uint32_t longer = count; longer <= LONGEST; longer += STEP) {
+            struct runs before, after;
+            size_t used_bytes = runs_used_bytes(longer);
+            char *tables = calloc(2, used_bytes + runs_bytes(longer));
+            char *second = tables + used_bytes + runs_bytes(longer);
+            uint32_t free_units = 0;
+
+            ck_assert_ptr_nonnull(tables);
+            runs_init(&before, count, tables, tables + used_bytes);
+            for (uint32_t unit = 0; unit < count; unit++) {
+                if (random_next(&random) % 2 != 0)
+                    runs_give(&before, unit, 1);
+            }
+            after = before;
+            runs_extend(&after, longer, second, second + used_bytes);
+            for (uint32_t unit = 0; unit < longer; unit++) {
+                bool is_free = unit < count && runs_is_free(&before, unit);
+
+                ck_assert_int_eq(runs_is_free(&after, unit), is_free);
+                free_units += is_free;
+            }
+            while (runs_take(&after, 1) != RUNS_NONE)
+                free_units--;
+            ck_assert_uint_eq(free_units, 0);
+            free(tables);
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_pool_that_is_extended_keeps_its_chunks)
+{
+    struct pool *pool = striped_pool(), before = *pool;
+    uint32_t capacity = 3 * CHUNKS;
+    char *tables = calloc(1, runs_used_bytes(capacity) + pool_bytes(capacity, CONTROLLERS, BANKS));
+    struct pool_request request = {.bank = 1, .chunks = PER_BANK, .is_movable = true};
+
+    ck_assert_ptr_nonnull(tables);
+    pool_extend(pool, capacity, tables, tables + runs_used_bytes(capacity));
+    for (uint32_t chunk = CHUNKS; chunk < capacity; chunk++)
+        add_chunk(pool, chunk);
+    for (uint32_t colour = 0; colour < CONTROLLERS * BANKS; colour++)
+        ck_assert_uint_eq(pool->bank[colour].free, 3 * before.bank[colour].free);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(pool_take(pool, &request).source, POOL_FROM_BANK);
+    ck_assert_int_eq(pool_take(pool, &request).source, POOL_FULL);
+    ck_assert_uint_eq(runs_fit(&pool->runs, 1) > 0, 1);
+    free(tables);
+    free(pool);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("bank_pool");
@@ -484,6 +547,8 @@ int main(void)
     tcase_add_test(tests, a_chunk_that_is_removed_is_never_given_out);
     tcase_add_test(tests, memory_of_no_one_bank_is_in_runs_only);
     tcase_add_test(tests, a_row_made_anew_from_its_used_units_has_the_same_runs);
+    tcase_add_test(tests, a_row_that_is_extended_keeps_its_free_units_and_gets_used_ones);
+    tcase_add_test(tests, a_pool_that_is_extended_keeps_its_chunks);
     tcase_add_test(tests, random_operations_agree_with_a_slow_reference);
     tcase_add_loop_test(tests, the_reference_notices_each_rule_that_is_taken_out, MUTANT_NONE + 1,
                         MUTANTS);

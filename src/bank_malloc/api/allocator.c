@@ -6,7 +6,6 @@
 #include "bank_malloc/api/allocator.h"
 
 #include "bank_malloc/memory/kept.h"
-#include "bank_malloc/memory/mapping.h"
 #include "bank_malloc/memory/together.h"
 #include "base/current_cpu.h"
 #include "base/report.h"
@@ -33,12 +32,9 @@ static uint64_t pool_limit(void)
 {
     if (bank_settings.pool != 0)
         return bank_settings.pool;
-    /* Without banks nothing is locked, and addresses cost nothing; locked memory is others' loss.
-       Where addresses are limited, half are the program's. together.h wants some, too. */
+    /* Without banks nothing is locked; locked memory is others' loss. */
     bool has_banks = arena.frames.knowledge != FRAMES_UNKNOWN;
-    uint64_t memory = has_banks ? bank_machine_memory() / 4 : bank_machine_memory() * 2;
-    uint64_t addresses = mapping_limit() / (has_banks ? 3 : 2);
-    return memory < addresses ? memory : addresses;
+    return has_banks ? bank_machine_memory() / 4 : bank_machine_memory() * 2;
 }
 
 /* Where there are not so many addresses the pool is smaller. */
@@ -295,6 +291,26 @@ void *bank_reallocate(void *block, size_t bytes)
     return moved;
 }
 
+/*
+ * Of this thread's and orphaned heaps; those of other threads are their own. Who asked for a pool
+ * of some size (BANK_POOL) keeps it, with its frames: such a pool gets no others.
+ */
+bool bank_trim(void)
+{
+    uint32_t given = 0;
+
+    bank_start();
+    arena_lock();
+    if (heap_of_thread != NULL)
+        heap_shed(heap_of_thread);
+    heap_sweep();
+    (void)kept_shed();
+    if (bank_settings.pool == 0 && arena.base != NULL)
+        given = arena_trim();
+    arena_unlock();
+    return given != 0;
+}
+
 static bool is_moved(size_t unit)
 {
     return unit < together.count && !runs_is_free(&together.runs, (uint32_t)unit);
@@ -314,7 +330,7 @@ static uint32_t chunk_at(const void *address)
     }
     if (!is_moved(unit))
         return POOL_NONE;
-    return together.units[unit].chunk;
+    return together_unit(unit)->chunk;
 }
 
 bool bank_has_memory(const void *address)

@@ -61,6 +61,9 @@ static inline void bank_release(void *block)
         bank_free_slowly(block);
 }
 
+/* Gives free memory back to the kernel; false: there was none, or BANK_POOL keeps it. */
+bool bank_trim(void);
+
 /* The colour of the memory at this address; FRAMES_NO_COLOUR: it is no block's, or no bank of it is
    known. */
 uint16_t bank_colour_of(const void *address);

@@ -20,7 +20,6 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static void *out_of_memory(void)
 {
@@ -74,63 +73,48 @@ EXPORT size_t malloc_usable_size(void *block)
     return block != NULL ? bank_usable(block) : 0;
 }
 
-/* The pool keeps its pages: their frames are what it is for. */
 EXPORT int malloc_trim(size_t keep)
 {
-    (void)keep;
-    return 0;
+    (void)keep; /* there is no top of the heap to keep */
+    return bank_trim();
 }
 
-/* arena = uordblks + fordblks: the pool, and what of it is in use and is free. */
+/* arena = uordblks + fordblks: the pool, and what of it is in use and is free. keepcost: what
+   malloc_trim would give back at most. No block is a mapping of its own. */
 EXPORT struct mallinfo2 mallinfo2(void)
 {
-    struct bank_totals totals;
-    struct bank_free free;
+    struct bank_memory memory;
 
-    bank_free_read(&free);
-    bank_totals_read(&totals);
+    bank_memory_read(&memory);
     return (struct mallinfo2){
-        .arena = totals.pool_bytes,
-        .ordblks = free.blocks,
-        .uordblks = totals.pool_bytes > free.bytes ? totals.pool_bytes - free.bytes : 0,
-        .fordblks = free.bytes,
+        .arena = memory.totals.pool_bytes,
+        .ordblks = memory.free_blocks,
+        .uordblks = memory.totals.pool_bytes - memory.free_bytes,
+        .fordblks = memory.free_bytes,
+        .keepcost = bank_settings.pool == 0 ? memory.free_bytes : 0,
     };
 }
 
-EXPORT int malloc_info(int options, FILE *stream)
+void family_write_info(FILE *stream)
 {
-    struct mallinfo2 info;
+    struct mallinfo2 info = mallinfo2();
 
-    if (options != 0) {
-        errno = EINVAL;
-        return -1;
-    }
-    info = mallinfo2();
     fprintf(stream,
             "<malloc version=\"bank-1\">\n"
             "<total type=\"live\" size=\"%zu\"/>\n"
+            "<total type=\"rest\" count=\"%zu\" size=\"%zu\"/>\n"
+            "<total type=\"mmap\" count=\"0\" size=\"0\"/>\n"
             "<system type=\"current\" size=\"%zu\"/>\n"
             "</malloc>\n",
-            info.uordblks, info.arena);
-    return 0;
+            info.uordblks, info.ordblks, info.fordblks, info.arena);
 }
 
-/* Ours, and then the lines that glibc's text ends with, for those who look for them. */
-EXPORT void malloc_stats(void)
+void family_report(struct report *report, struct family_sums *sums)
 {
-    struct report report;
     struct mallinfo2 info = mallinfo2();
 
-    report_open(&report, STDERR_FILENO);
-    bank_report(&report);
-    report_format(&report,
-                  "Total (incl. mmap):\n"
-                  "system bytes     = %10zu\n"
-                  "in use bytes     = %10zu\n"
-                  "max mmap regions = %10zu\n"
-                  "max mmap bytes   = %10zu\n",
-                  info.arena, info.uordblks, (size_t)0, (size_t)0);
-    report_close(&report);
+    *sums = (struct family_sums){.system_bytes = info.arena, .used_bytes = info.uordblks};
+    bank_report(report);
 }
 
 EXPORT const char *mplace_malloc_name(void)

@@ -26,15 +26,23 @@ static const char *const source_names[] = {"refused", "own_bank", "own_controlle
                                            "split"};
 enum { SOURCES = POOL_FROM_RUN + 1 };
 
-void bank_totals_read(struct bank_totals *totals)
+/* Caller holds arena.lock. */
+static struct bank_totals totals(void)
 {
     uint64_t free_chunks = 0;
 
-    arena_lock();
     for (uint32_t c = 0; arena.base != NULL && c <= arena.frames.controllers; c++)
         free_chunks += arena.pool.controller_free[c];
-    totals->pool_bytes = (size_t)(arena.owned + arena.elsewhere) << arena.shift;
-    totals->free_bytes = free_chunks << arena.shift;
+    return (struct bank_totals){
+        .pool_bytes = (size_t)(arena.owned + arena.elsewhere) << arena.shift,
+        .free_bytes = free_chunks << arena.shift,
+    };
+}
+
+void bank_totals_read(struct bank_totals *read)
+{
+    arena_lock();
+    *read = totals();
     arena_unlock();
 }
 
@@ -50,29 +58,27 @@ static uint32_t free_in_slab(struct chunk *slab)
     return free;
 }
 
-void bank_free_read(struct bank_free *free)
+void bank_memory_read(struct bank_memory *memory)
 {
     uint32_t chunks = 0;
-    struct bank_totals totals;
 
-    *free = (struct bank_free){0};
-    bank_totals_read(&totals);
     arena_lock();
+    *memory = (struct bank_memory){.totals = totals()};
     for (uint32_t i = 0; arena.base != NULL && i < arena.top; i++) {
         struct chunk *slab = arena_chunk(i);
 
         if (atomic_load(&slab->kind) == CHUNK_SLAB && !slab->is_inherited) {
             uint32_t blocks = free_in_slab(slab);
 
-            free->blocks += blocks;
-            free->bytes += (size_t)blocks * slab->size;
+            memory->free_blocks += blocks;
+            memory->free_bytes += (size_t)blocks * slab->size;
         }
     }
-    free->blocks += kept_blocks(&chunks) + (totals.free_bytes >> arena.shift);
-    free->bytes += ((size_t)chunks << arena.shift) + totals.free_bytes;
+    memory->free_blocks += kept_blocks(&chunks) + (memory->totals.free_bytes >> arena.shift);
+    memory->free_bytes += ((size_t)chunks << arena.shift) + memory->totals.free_bytes;
     arena_unlock();
-    if (free->bytes > totals.pool_bytes)
-        free->bytes = totals.pool_bytes;
+    if (memory->free_bytes > memory->totals.pool_bytes)
+        memory->free_bytes = memory->totals.pool_bytes;
 }
 
 /* What is known of one bank, copied under the lock. */

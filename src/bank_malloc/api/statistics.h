@@ -17,14 +17,18 @@ struct bank_totals {
 
 void bank_totals_read(struct bank_totals *totals);
 
-/* Free memory as mallinfo2 counts it. Takes time in proportion to the pool. */
-struct bank_free {
-    size_t blocks; /* in slabs, kept for the next one of their length, and free chunks */
-    size_t bytes;  /* of all of these */
+/* What mallinfo2 says: the pool besides, and all that is free in it. */
+struct bank_memory {
+    struct bank_totals totals;
+    size_t free_blocks; /* in slabs, kept for the next one of their length, and free chunks */
+    size_t free_bytes;  /* of all of these; at most totals.pool_bytes */
 };
 
-/* Of blocks that other threads take or free meanwhile it may count some and not others. */
-void bank_free_read(struct bank_free *free);
+/*
+ * Takes time in proportion to the pool, which is locked meanwhile. Of blocks in slabs that other
+ * threads take or free meanwhile it may count some and not others.
+ */
+void bank_memory_read(struct bank_memory *memory);
 
 /* Writes what BANK_STATS=1 writes. */
 void bank_report(struct report *report);

@@ -291,8 +291,7 @@ struct heap *heap_adopt(struct colour_set set)
     return heap;
 }
 
-/* Every slab without a block in use goes back to the pool. Caller holds arena.lock. */
-static void shed(struct heap *heap)
+void heap_shed(struct heap *heap)
 {
     drain(heap, true);
     for (unsigned class = 0; class < size_classes.count; class ++) {
@@ -314,7 +313,7 @@ static void shed(struct heap *heap)
 void heap_abandon(struct heap *heap)
 {
     arena_lock();
-    shed(heap);
+    heap_shed(heap);
     heap->is_orphan = true;
     arena_unlock();
 }
@@ -323,7 +322,7 @@ void heap_sweep(void)
 {
     for (struct heap *heap = all_heaps; heap != NULL; heap = heap->next) {
         if (heap->is_orphan)
-            shed(heap);
+            heap_shed(heap);
     }
 }
 

@@ -46,7 +46,11 @@ void heap_abandon(struct heap *heap);
  */
 void heap_follow(struct heap *heap);
 
-/* Looks for blocks that other threads freed in heaps without a thread. Caller holds arena.lock. */
+/* Every slab of this thread's heap without a block in use goes back to the pool. Caller holds
+   arena.lock. */
+void heap_shed(struct heap *heap);
+
+/* The same of heaps without a thread. Caller holds arena.lock. */
 void heap_sweep(void);
 
 /* In the child of a fork: there is no heap. What the parent's threads were doing with theirs when

@@ -248,7 +248,7 @@ static size_t rounded_length(size_t chunks)
 char *supply_block(struct colour_set set, uint32_t *turn, size_t chunks, size_t alignment,
                    unsigned modes)
 {
-    if (chunks > arena.capacity || alignment > arena.capacity - chunks + 1)
+    if (chunks > arena.most || alignment > arena.most - chunks + 1)
         return NULL;
     if (all_colours() > 1 && rounded_length(chunks) < together.pieces_most)
         chunks = rounded_length(chunks);
@@ -282,7 +282,7 @@ uint32_t supply_length(const void *block)
         return arena_chunk((uint32_t)chunk)->kind == CHUNK_BLOCK
                    ? arena_chunk((uint32_t)chunk)->length
                    : 0;
-    return unit < together.count ? together.units[unit].length : 0;
+    return unit < together.count ? together_unit(unit)->length : 0;
 }
 
 void supply_give_back(void *block)

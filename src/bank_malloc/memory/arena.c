@@ -1,18 +1,20 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * See arena.h. Addresses are reserved without access; a piece that gets memory is mapped anew, so
- * that it is zero and the process's own whatever it was before.
+ * See arena.h. A piece that gets memory is mapped anew, so that it is zero and the process's own
+ * whatever it was before.
  */
 #include "bank_malloc/memory/arena.h"
 
-#include "bank_malloc/memory/mapping.h"
-#include "base/pages.h"
+#include "bank_malloc/memory/tables.h"
 
 #include <signal.h>
 #include <string.h>
 
-enum { PIECE_CHUNKS = 512 }; /* that are read at once */
+enum {
+    PIECE_CHUNKS = 512,       /* that are read at once */
+    CAPACITY_LEAST = 1 << 12, /* of the tables, in chunks */
+};
 
 struct arena arena;
 
@@ -40,12 +42,9 @@ static bool frames_matter(void)
     return arena.frames.knowledge == FRAMES_KNOWN || arena.frames.knowledge == FRAMES_RELATIVE;
 }
 
-bool arena_map(char *from, size_t bytes)
+enum mapping_answer arena_map(char *from, size_t bytes)
 {
-    if (mapping_open(from, bytes, true, frames_matter()))
-        return true;
-    (void)mapping_close(from, bytes);
-    return false;
+    return mapping_open(from, bytes, false, frames_matter());
 }
 
 /* The colours of chunks that have memory. */
@@ -81,8 +80,6 @@ static void add_chunks(uint32_t first, uint32_t count)
     }
     frames_announce(&arena.frames, arena_address(first), (uint64_t)first << arena.shift,
                     (size_t)count << arena.shift);
-    if (arena.top < first + count)
-        arena.top = first + count;
     arena.owned += count;
 }
 
@@ -91,7 +88,7 @@ static uint32_t unread_run(uint32_t first, uint32_t most)
 {
     uint32_t n = 1;
 
-    while (n < most && first + n < arena.capacity && bit_index_has(&arena.unread, first + n))
+    while (n < most && first + n < arena.pool.capacity && bit_index_has(&arena.unread, first + n))
         n++;
     return n;
 }
@@ -108,45 +105,143 @@ static uint32_t chunks_in_step(void)
 /* Records for the chunks below `end`; false: no memory for them. */
 static bool open_records(uint32_t end)
 {
-    enum { STEP = 1 << 12 };
-    uint32_t rounded_end = (end + STEP - 1) & ~(uint32_t)(STEP - 1);
-    uint32_t wanted = rounded_end < arena.capacity ? rounded_end : arena.capacity;
-    size_t bytes = (size_t)(wanted - arena.recorded) << arena.stride_shift;
-
     if (end <= arena.recorded)
         return true;
-    if (system_call(SYS_mprotect, (long)arena_chunk(arena.recorded), (void *)bytes,
-                    PROT_READ | PROT_WRITE) != 0)
+    if (!mapping_table_grow(&arena.chunks, (size_t)end << arena.stride_shift))
         return false;
-    arena.recorded = wanted;
+    arena.recorded = end;
     return true;
+}
+
+/* Records behind the top are not looked at: their memory would be used for nothing. */
+static bool is_hole(uint32_t chunk)
+{
+    return chunk >= arena.top || arena_chunk(chunk)->is_hole;
+}
+
+/* How many of n chunks from first on are as the first: with a mapping of ours at their place, or
+   without. */
+static uint32_t alike(uint32_t first, uint32_t n)
+{
+    uint32_t count = 1;
+
+    if (first >= arena.top)
+        return n;
+    while (count < n && first + count < arena.top && is_hole(first + count) == is_hole(first))
+        count++;
+    return count;
+}
+
+/* n chunks are holes from now on, or are not. */
+static void set_holes(uint32_t first, uint32_t n, bool are_holes)
+{
+    uint32_t end = first + n < arena.top ? first + n : arena.top;
+
+    for (uint32_t chunk = first; chunk < end; chunk++)
+        arena_chunk(chunk)->is_hole = are_holes;
+    if (!are_holes && arena.top < first + n)
+        arena.top = first + n;
+}
+
+/* A mapping of ours at the place of each of n chunks; false: the kernel refused one. */
+static bool claim_holes(uint32_t first, uint32_t n)
+{
+    for (uint32_t chunk = first; chunk < first + n; chunk++) {
+        if (is_hole(chunk) &&
+            mapping_claim(arena_address(chunk), (size_t)1 << arena.shift) != MAPPING_OPEN)
+            return false;
+        set_holes(chunk, 1, false);
+    }
+    return true;
+}
+
+/* Another's mapping is somewhere there; the chunks are never asked for again. */
+static void give_up(uint32_t first, uint32_t n)
+{
+    for (uint32_t chunk = first; chunk < first + n; chunk++)
+        bit_index_remove(&arena.unread, chunk);
+    arena.lost += n;
+}
+
+/* Memory for n chunks that are alike and without it; what became of that. */
+static enum mapping_answer open_chunks(uint32_t first, uint32_t n)
+{
+    bool were_holes = is_hole(first);
+    enum mapping_answer answer =
+        mapping_open(arena_address(first), (size_t)n << arena.shift, !were_holes, frames_matter());
+    bool are_holes = answer != MAPPING_OPEN && answer != MAPPING_STUCK;
+
+    if (are_holes != were_holes)
+        set_holes(first, n, are_holes);
+    if (answer == MAPPING_OPEN)
+        add_chunks(first, n);
+    return answer;
+}
+
+/* The next up to `most` chunks without memory, from *first on, in whole steps; 0: there are none.
+ */
+static uint32_t next_unread(uint32_t *first, uint32_t most, uint32_t step)
+{
+    while (*first < arena.pool.capacity &&
+           (*first = bit_index_next(&arena.unread, *first)) != BIT_INDEX_NONE) {
+        uint32_t skip = -*first & (step - 1), run = unread_run(*first, skip + most);
+
+        if (run >= skip + step) {
+            *first += skip;
+            return (run - skip) & ~(step - 1);
+        }
+        *first += run;
+    }
+    return 0;
+}
+
+/* Room for that many chunks more, or for all that there may be; false: there is none, or no memory
+   for the tables. */
+static bool make_room(uint32_t chunks)
+{
+    uint32_t before = arena.pool.capacity, left = arena.most - before;
+    uint32_t more = chunks > before ? chunks : before;
+
+    return left != 0 && tables_extend(before + (more < left ? more : left), &arena.tables,
+                                      &arena.pool, &arena.unread);
 }
 
 uint32_t arena_grow(uint32_t chunks)
 {
-    uint32_t step = chunks_in_step(), added = 0, first = 0;
+    uint32_t step = chunks_in_step(), added = 0, first = 0, at_once = POOL_NONE;
 
     chunks = (chunks + step - 1) & ~(step - 1);
-    while (chunks > 0 && first < arena.capacity) {
-        first = bit_index_next(&arena.unread, first);
-        if (first == BIT_INDEX_NONE)
-            break;
-        uint32_t skip = -first & (step - 1), run = unread_run(first, skip + chunks);
-        uint32_t n = run > skip ? (run - skip) & ~(step - 1) : 0;
-        uint32_t begin = first + skip;
+    while (chunks > 0) {
+        uint32_t n = next_unread(&first, chunks < at_once ? chunks : at_once, step);
 
-        first += run;
-        if (n == 0)
+        if (n == 0) {
+            first = arena.pool.capacity;
+            if (!make_room(chunks))
+                break;
             continue;
-        if (!open_records(begin + n) ||
-            !mapping_open(arena_address(begin), (size_t)n << arena.shift, begin >= arena.top,
-                          frames_matter())) {
-            (void)mapping_close(arena_address(begin), (size_t)n << arena.shift);
+        }
+        if (!open_records(first + n))
+            break;
+        uint32_t same = alike(first, n) & ~(step - 1);
+        if (same == 0 && !claim_holes(first, step)) {
+            first += step;
+            continue;
+        }
+        same = same != 0 ? same : step;
+        enum mapping_answer answer = open_chunks(first, same);
+        if (answer == MAPPING_OPEN) {
+            added += same;
+            chunks -= same;
+            at_once = POOL_NONE;
+        } else if (answer == MAPPING_TAKEN && same > step) {
+            at_once = (same / 2 + step - 1) & ~(step - 1); /* find where */
+            continue;
+        } else if (answer == MAPPING_TAKEN) {
+            give_up(first, same);
+        } else {
             break;
         }
-        add_chunks(begin, n);
-        added += n;
-        chunks -= n;
+        first += same;
     }
     return added;
 }
@@ -155,18 +250,22 @@ uint32_t arena_room(void)
 {
     uint32_t taken = arena.owned + arena.lost + arena.inherited + arena.elsewhere;
 
-    return arena.capacity > taken ? arena.capacity - taken : 0;
+    return arena.most > taken ? arena.most - taken : 0;
 }
 
-static void discard(uint32_t chunk)
+/* A free chunk is one without memory. */
+static void take_out(uint32_t chunk)
 {
-    size_t bytes = (size_t)1 << arena.shift;
-
     arena.mixed -= !arena_is_colour(arena.pool.colour[chunk]);
     pool_remove(&arena.pool, chunk, true);
     bit_index_add(&arena.unread, chunk);
     arena.owned--;
-    mapping_empty(arena_address(chunk), bytes);
+}
+
+static void discard(uint32_t chunk)
+{
+    take_out(chunk);
+    mapping_empty(arena_address(chunk), (size_t)1 << arena.shift);
 }
 
 bool arena_discard(uint32_t chunks)
@@ -186,6 +285,31 @@ bool arena_discard(uint32_t chunks)
             discard(bank->first - 1);
     }
     return true;
+}
+
+/* How many chunks of up to `most` from first on are free. */
+static uint32_t free_run(uint32_t first, uint32_t most)
+{
+    uint32_t n = 0;
+
+    while (n < most && pool_is_free(&arena.pool, first + n))
+        n++;
+    return n;
+}
+
+uint32_t arena_trim(void)
+{
+    uint32_t step = chunks_in_step(), given = 0;
+
+    for (uint32_t chunk = 0, n; chunk + step <= arena.top; chunk += n != 0 ? n : step) {
+        n = free_run(chunk, arena.top - chunk) & ~(step - 1);
+        for (uint32_t i = 0; i < n; i++)
+            take_out(chunk + i);
+        if (n != 0)
+            mapping_empty(arena_address(chunk), (size_t)n << arena.shift);
+        given += n;
+    }
+    return given;
 }
 
 /* No block is on the chunk any more. Whether it is in the pool: an inherited one is not. */
@@ -208,13 +332,30 @@ void arena_release(uint32_t chunk)
         bit_index_add(&arena.unread, chunk);
 }
 
-void arena_lose(uint32_t chunk)
+void arena_forget(uint32_t chunk)
 {
     if (leave(chunk)) {
+        arena.mixed -= !arena_is_colour(arena.pool.colour[chunk]);
         pool_remove(&arena.pool, chunk, false);
         arena.owned--;
     }
-    arena.lost++;
+    bit_index_add(&arena.unread, chunk);
+}
+
+static void inherit(uint32_t chunk)
+{
+    struct chunk *record = arena_chunk(chunk);
+
+    record->is_inherited = record->kind != CHUNK_UNUSED;
+    arena.inherited += record->is_inherited;
+}
+
+void arena_start_child(void)
+{
+    arena.lock = (struct bank_lock){.word = LOCK_FREE};
+    mapping_table_start_child(&arena.chunks);
+    arena.owned = arena.mixed = arena.inherited = 0;
+    tables_start_child(arena.tables, &arena.pool, &arena.unread, inherit);
 }
 
 uint32_t arena_count_moved(const char *(*where)(uint32_t chunk))
@@ -237,67 +378,6 @@ uint32_t arena_count_moved(const char *(*where)(uint32_t chunk))
 
 /* --- the start --- */
 
-static size_t rounded(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
-}
-
-static size_t pool_table_bytes(void)
-{
-    return rounded(pool_bytes(arena.capacity, arena.frames.controllers, arena.frames.banks));
-}
-
-static size_t table_bytes(void)
-{
-    size_t bytes = pool_table_bytes() + bit_index_bytes(arena.capacity);
-
-    return (bytes + FRAME_BYTES - 1) & ~(size_t)(FRAME_BYTES - 1);
-}
-
-/* An empty pool, with every chunk unread, in tables that are all zero. */
-static void start_tables(void)
-{
-    pool_init(&arena.pool, arena.capacity, arena.frames.controllers, arena.frames.banks,
-              arena.tables);
-    bit_index_init(&arena.unread, arena.capacity, arena.tables + pool_table_bytes());
-    bit_index_fill(&arena.unread, arena.capacity);
-}
-
-/* Twice the room: a child changes from one half to the other, and has memory for that. */
-static bool make_tables(void)
-{
-    arena.tables = pages_map(2 * table_bytes(), MAP_NORESERVE);
-    if (arena.tables == NULL)
-        return false;
-    arena.spare_tables = arena.tables + table_bytes();
-    start_tables();
-    return true;
-}
-
-void arena_start_child(void)
-{
-    const uint64_t *used = arena.pool.runs.used.level[0], *unread = arena.unread.level[0];
-    char *before = arena.tables;
-
-    arena.lock = (struct bank_lock){.word = LOCK_FREE};
-    arena.tables = arena.spare_tables;
-    arena.spare_tables = before;
-    start_tables();
-    arena.owned = arena.mixed = arena.inherited = 0;
-    /* What is neither free nor without memory stays as it is: in use, or of no use. */
-    for (uint32_t word = 0; word <= arena.top / 64; word++) {
-        for (uint64_t left = used[word] & ~unread[word]; left != 0; left &= left - 1) {
-            uint32_t chunk = word * 64 + (uint32_t)__builtin_ctzll(left);
-            struct chunk *record = arena_chunk(chunk);
-
-            bit_index_remove(&arena.unread, chunk);
-            record->is_inherited = record->kind != CHUNK_UNUSED;
-            arena.inherited += record->is_inherited;
-        }
-    }
-    pages_clear(before, table_bytes());
-}
-
 /* What is known of each chunk. */
 static bool make_records(void)
 {
@@ -306,9 +386,9 @@ static bool make_records(void)
     arena.words = (1u << arena.shift) / BLOCK_ALIGNMENT / 64;
     stride = sizeof(struct chunk) + 2 * arena.words * sizeof(uint64_t);
     arena.stride_shift = 64 - (unsigned)__builtin_clzl(stride - 1);
-    arena.chunks = mapping_reserve((size_t)arena.capacity << arena.stride_shift);
+    arena.chunks.base = mapping_far((size_t)arena.most << arena.stride_shift);
     arena.recorded = 0;
-    return arena.chunks != NULL;
+    return arena.chunks.base != NULL;
 }
 
 static unsigned longest_chunk(const struct frames *frames)
@@ -326,14 +406,14 @@ static unsigned longest_chunk(const struct frames *frames)
  * Whether fresh memory comes in pieces of that length of one bank each; with pages that lie anyhow
  * a chunk is a page. Tried with one huge page, which goes again.
  */
-static bool chunks_are_whole(const struct frames *frames, unsigned shift)
+static bool chunks_are_whole(const struct frames *frames, char *trial, unsigned shift)
 {
     uint16_t colours[PIECE_CHUNKS];
     uint32_t count = HUGE_PAGE_BYTES >> shift;
-    char *trial = mapping_reserve(HUGE_PAGE_BYTES);
-    bool are_whole = trial != NULL && mapping_open(trial, HUGE_PAGE_BYTES, true, frames_matter()) &&
-                     (frames->knowledge == FRAMES_KNOWN || frames_are_huge(trial, HUGE_PAGE_BYTES));
 
+    if (arena_map(trial, HUGE_PAGE_BYTES) != MAPPING_OPEN)
+        return false;
+    bool are_whole = frames->knowledge == FRAMES_KNOWN || frames_are_huge(trial, HUGE_PAGE_BYTES);
     for (uint32_t done = 0; are_whole && done < count; done += PIECE_CHUNKS) {
         uint32_t now = count - done < PIECE_CHUNKS ? count - done : (uint32_t)PIECE_CHUNKS;
 
@@ -341,8 +421,7 @@ static bool chunks_are_whole(const struct frames *frames, unsigned shift)
         for (uint32_t i = 0; i < now; i++)
             are_whole = are_whole && colours[i] != FRAMES_NO_COLOUR;
     }
-    if (trial != NULL)
-        pages_unmap(trial, HUGE_PAGE_BYTES);
+    (void)mapping_close(trial, HUGE_PAGE_BYTES);
     return are_whole;
 }
 
@@ -351,24 +430,24 @@ bool arena_start(const struct frames *frames, size_t bytes)
     unsigned shift = longest_chunk(frames);
 
     arena.frames = *frames;
-    if (frames->knowledge == FRAMES_RELATIVE && !chunks_are_whole(frames, shift))
+    bytes = (bytes + HUGE_PAGE_BYTES - 1) & ~(size_t)(HUGE_PAGE_BYTES - 1);
+    char *base = mapping_far(bytes);
+    if (base == NULL)
         return false;
-    if (frames->knowledge == FRAMES_KNOWN && !chunks_are_whole(frames, shift))
+    if (frames->knowledge == FRAMES_RELATIVE && !chunks_are_whole(frames, base, shift))
+        return false;
+    if (frames->knowledge == FRAMES_KNOWN && !chunks_are_whole(frames, base, shift))
         shift = FRAME_SHIFT;
     arena.shift = shift;
-    bytes = (bytes + HUGE_PAGE_BYTES - 1) & ~(size_t)(HUGE_PAGE_BYTES - 1);
     if (bytes >> shift >= POOL_NONE)
         bytes = (size_t)(POOL_NONE - 1) >> (HUGE_PAGE_SHIFT - shift) << HUGE_PAGE_SHIFT;
-    arena.capacity = (uint32_t)(bytes >> shift);
-    char *base = mapping_reserve(bytes);
-    bool has_records = base != NULL && make_records();
-    if (!has_records || !make_tables()) {
-        if (has_records)
-            pages_unmap(arena.chunks, (size_t)arena.capacity << arena.stride_shift);
-        if (base != NULL)
-            pages_unmap(base, bytes);
+    arena.most = (uint32_t)(bytes >> shift);
+    if (!make_records())
         return false;
-    }
+    arena.tables = tables_make(arena.most < CAPACITY_LEAST ? arena.most : (uint32_t)CAPACITY_LEAST,
+                               frames->controllers, frames->banks, &arena.pool, &arena.unread);
+    if (arena.tables == NULL)
+        return false;
     arena.base = base;
     return true;
 }

@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * The memory of the pool: a row of addresses, cut into chunks, that is populated, locked and asked
- * for its frames piece by piece, and what each chunk is used for. The child of a fork starts anew:
- * what is free gets pages of the child's own when it is needed; what is in use stays, copied on
- * write, and is not used again before it has got such pages, too.
+ * The memory of the pool: a row of addresses, cut into chunks, that is mapped, populated, locked
+ * and asked for its frames piece by piece, and what each chunk is used for. The child of a fork
+ * starts anew: what is free gets pages of the child's own when it is needed; what is in use stays,
+ * copied on write, and is not used again before it has got such pages, too.
  *
  * Every function but the inline ones is called with arena.lock held.
  */
@@ -13,6 +13,7 @@
 
 #include "bank_malloc/memory/frames.h"
 #include "bank_malloc/memory/lock.h"
+#include "bank_malloc/memory/mapping.h"
 #include "bank_malloc/pool/pool.h"
 
 #include <stdatomic.h>
@@ -43,8 +44,9 @@ struct chunk {
     struct chunk *notified_next;
     char *base;
     union {
-        uint32_t size; /* of a block */
-        uint32_t unit; /* of a moved chunk: where its pages are, see together.h */
+        uint32_t size;   /* of a slab's block */
+        uint32_t unit;   /* of a moved chunk: where its pages are, see together.h */
+        uint32_t length; /* of a block, in chunks */
     };
     uint32_t reciprocal;   /* 2^32 / size, rounded up */
     uint16_t used, blocks; /* blocks the owner knows to be in use; all */
@@ -53,8 +55,8 @@ struct chunk {
     _Atomic uint8_t kind;    /* enum chunk_kind */
     atomic_bool is_notified; /* it is in a heap's stack of notified slabs */
     bool is_inherited;       /* from the parent of a fork */
-    uint32_t length; /* of a block, in chunks; of a moved chunk: whether its place is lost */
-    uint64_t bits[]; /* free blocks, as the owner knows them; then those freed by others */
+    bool is_hole;            /* its address is below arena.top, but no mapping of ours is there */
+    uint64_t bits[];         /* free blocks, as the owner knows them; then those freed by others */
 };
 
 struct arena {
@@ -62,32 +64,30 @@ struct arena {
     uint64_t signals; /* of the thread that has the lock: those that it had blocked before */
     char *base;       /* NULL: the arena did not start */
     unsigned shift;
-    uint32_t capacity, top; /* chunks; those from top on never had memory */
-    uint32_t words;         /* of either half of bits */
+    uint32_t most, top; /* chunks that there may ever be; those from top on never had a mapping */
+    uint32_t words;     /* of either half of bits */
     unsigned stride_shift;
-    char *chunks; /* records, 1 << stride_shift bytes each */
-    /* Chunks that have a record, at least top; the rest has no memory, lest mlockall fill it. Only
-       grows, before a chunk gets memory, and is read without the lock: who asks about a block has
-       it from a thread that saw it grow. */
+    struct mapping_table chunks; /* records, 1 << stride_shift bytes each */
+    /* Chunks that have a record, at least top. Only grows, before a chunk gets memory, and is read
+       without the lock: who asks about a block has it from a thread that saw it grow. */
     _Atomic uint32_t recorded;
-    char *tables;       /* of pool and unread */
-    char *spare_tables; /* as many bytes, all zero: the child's */
+    char *tables; /* of pool and unread: see tables.h */
     struct frames frames;
     struct pool pool;
     struct bit_index unread; /* chunks without memory that may get some */
     uint32_t owned;          /* chunks that have it */
     uint32_t mixed;          /* those of them that are of no one bank */
-    uint32_t lost;           /* chunks whose addresses another mapping took */
+    uint32_t lost;           /* chunks whose addresses another's mapping has */
     uint32_t elsewhere;      /* chunks' worth of memory outside the row: see together_fresh */
     uint32_t inherited; /* in use, from the parent of a fork: of no bank, and not in the pool */
-    bool has_holes;     /* since arena_discard */
+    bool has_holes;     /* there are chunks without memory between others: huge pages or not */
 };
 
 extern struct arena arena;
 
 /*
- * Reserves addresses for a pool of so many bytes, at least one chunk, and finds how long a chunk
- * is. False: no addresses, or FRAMES_RELATIVE without huge pages; then it may be called again.
+ * Finds addresses for a pool of so many bytes, at least one chunk, and how long a chunk is. False:
+ * no addresses, or FRAMES_RELATIVE without huge pages; then it may be called again.
  */
 bool arena_start(const struct frames *frames, size_t bytes);
 
@@ -101,22 +101,29 @@ uint32_t arena_room(void);
    some again later. False: so many are not free, and nothing was done. */
 bool arena_discard(uint32_t chunks);
 
-/* Memory at addresses without access outside the row, as a chunk gets it; false: the kernel
-   refused, and there is none. */
-bool arena_map(char *from, size_t bytes);
+/*
+ * Gives the memory of all free chunks back to the kernel, if the pool grows on demand again: where
+ * a chunk's pages are of one bank in huge pages alone, in whole huge pages. Returns how many
+ * chunks.
+ */
+uint32_t arena_trim(void);
+
+/* Memory outside the row, as a chunk gets it. */
+enum mapping_answer arena_map(char *from, size_t bytes);
 
 /* A chunk that was taken from the pool is not used any more: back to the pool; an inherited one
    loses its pages. */
 void arena_release(uint32_t chunk);
 
-/* The same of one whose place another mapping took: it has no memory any more, and never will. */
-void arena_lose(uint32_t chunk);
+/* The same of one whose pages are gone: it may get some again. */
+void arena_forget(uint32_t chunk);
 
 /*
  * In the child of a fork: the pool is empty, and what is in use is inherited. Another thread of the
- * parent may have held the lock, and what it was changing is half changed here. So of the parent's
- * tables only the bits of each chunk are looked at, which have been right since the chunk's block
- * was handed out; what the thread was taking or giving back is lost to the child.
+ * parent may have held the lock, and what it was changing is half changed here. So only one word is
+ * trusted, arena.tables, and of these tables only the bits of each chunk, which have been right
+ * since the chunk's block was handed out; what the thread was taking or giving back is lost to the
+ * child.
  */
 void arena_start_child(void);
 
@@ -144,12 +151,12 @@ static inline char *arena_address(uint32_t chunk)
 
 static inline struct chunk *arena_chunk(uint32_t chunk)
 {
-    return (struct chunk *)(void *)(arena.chunks + ((size_t)chunk << arena.stride_shift));
+    return (struct chunk *)(void *)(arena.chunks.base + ((size_t)chunk << arena.stride_shift));
 }
 
 static inline uint32_t arena_number(const struct chunk *chunk)
 {
-    return (uint32_t)((size_t)((const char *)chunk - arena.chunks) >> arena.stride_shift);
+    return (uint32_t)((size_t)((const char *)chunk - arena.chunks.base) >> arena.stride_shift);
 }
 
 /* The chunk that the address is in; arena.recorded or more: nothing is there. */

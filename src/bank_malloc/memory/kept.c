@@ -37,7 +37,7 @@ static void empty(struct slot *slot)
         kept.slot[slot->previous - 1].next = slot->next;
     else
         *chain_of(slot->colour, slot->length) = slot->next;
-    together.units[slot->unit].length = slot->length;
+    together_unit(slot->unit)->length = slot->length;
     kept.chunks -= slot->length;
     slot->length = 0;
 }
@@ -55,7 +55,7 @@ static void drop_oldest(void)
 
 void kept_put(uint32_t unit)
 {
-    uint32_t length = together.units[unit].length, first = together.units[unit].chunk;
+    uint32_t length = together_unit(unit)->length, first = together_unit(unit)->chunk;
 
     if (length > arena.owned / POOL_SHARE || first == POOL_NONE ||
         arena_chunk(first)->is_inherited) {
@@ -74,7 +74,7 @@ void kept_put(uint32_t unit)
         kept.slot[*chain - 1].previous = number;
     *chain = number;
     kept.chunks += length;
-    together.units[unit].length = 0; /* no block begins there */
+    together_unit(unit)->length = 0; /* no block begins there */
 }
 
 char *kept_take(uint16_t colour, uint32_t n)

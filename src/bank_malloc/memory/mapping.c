@@ -10,7 +10,6 @@
 #include "base/report.h"
 
 #include <errno.h>
-#include <sys/resource.h>
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
@@ -30,17 +29,40 @@ static char *map_at(char *address, size_t bytes, int protection, int flags)
     return result < 0 && result > -4096 ? NULL : (char *)result;
 }
 
-char *mapping_reserve(size_t bytes)
+char *mapping_far(size_t bytes)
 {
-    char *raw = map_at(NULL, bytes + HUGE_PAGE_BYTES, PROT_NONE, 0);
+    /* Simulators give a process 2^47 bytes of addresses in name only: the kernel's own choice
+     * tells. */
+    static const uintptr_t wide = (uintptr_t)1 << 44, narrow_end = (uintptr_t)60 << 30;
+    static uintptr_t end; /* of what is left; 0: not known yet */
 
-    if (raw == NULL)
+    if (end == 0) {
+        char *chosen = map_at(NULL, FRAME_BYTES, PROT_NONE, 0);
+
+        if (chosen == NULL)
+            return NULL;
+        pages_unmap(chosen, FRAME_BYTES);
+        end = (uintptr_t)chosen < wide ? narrow_end : (uintptr_t)chosen / 8 * 7;
+    }
+    bytes += HUGE_PAGE_BYTES; /* between one and the next */
+    if (bytes >= end / 2)
         return NULL;
-    char *base = raw + (-(uintptr_t)raw & (HUGE_PAGE_BYTES - 1));
-    if (base > raw)
-        pages_unmap(raw, (size_t)(base - raw));
-    pages_unmap(base + bytes, (size_t)(raw + HUGE_PAGE_BYTES - base));
-    return base;
+    end = (end - bytes) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
+    return (char *)end;
+}
+
+/* A mapping where there is none. */
+static enum mapping_answer map_new(char *from, size_t bytes, int protection)
+{
+    long result = system_call_6(SYS_mmap, (long)from, (long)bytes, protection,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+    if (result == (long)from)
+        return MAPPING_OPEN;
+    if (result < 0 && result > -4096)
+        return result == -EEXIST ? MAPPING_TAKEN : MAPPING_REFUSED;
+    pages_unmap((void *)result, bytes); /* before Linux 4.17 */
+    return MAPPING_TAKEN;
 }
 
 static bool populate(char *from, size_t bytes)
@@ -66,36 +88,46 @@ static void lock_pages(char *from, size_t bytes)
                 "the pool unlocked: the kernel may swap them and move them to other banks");
 }
 
-bool mapping_open(char *from, size_t bytes, bool is_fresh, bool frames_matter)
+enum mapping_answer mapping_open(char *from, size_t bytes, bool is_ours, bool frames_matter)
 {
-    /* mprotect where that does, for mmap asks whether all mappings are within RLIMIT_AS. */
-    if (!(is_fresh &&
-          system_call(SYS_mprotect, (long)from, (void *)bytes, PROT_READ | PROT_WRITE) == 0) &&
-        map_at(from, bytes, PROT_READ | PROT_WRITE, MAP_FIXED) == NULL)
-        return false;
+    if (is_ours) {
+        if (map_at(from, bytes, PROT_READ | PROT_WRITE, MAP_FIXED) == NULL)
+            return MAPPING_STUCK;
+    } else {
+        enum mapping_answer answer = map_new(from, bytes, PROT_READ | PROT_WRITE);
+
+        if (answer != MAPPING_OPEN)
+            return answer;
+    }
     if (!frames_matter) {
         /* A mapping that was never touched takes the place that its pages are moved to for its own:
            back here it would be one of its own for ever. */
         *(volatile char *)from = 0;
-        return true;
+        return MAPPING_OPEN;
     }
     (void)system_call_6(SYS_madvise, (long)from, (long)bytes, MADV_HUGEPAGE, 0, 0, 0);
     bool is_there = populate(from, bytes);
     (void)system_call_6(SYS_madvise, (long)from, (long)bytes, MADV_NOHUGEPAGE, 0, 0, 0);
-    if (is_there)
-        lock_pages(from, bytes);
-    return is_there;
+    if (!is_there)
+        return mapping_close(from, bytes) ? MAPPING_REFUSED : MAPPING_STUCK;
+    lock_pages(from, bytes);
+    return MAPPING_OPEN;
 }
 
 bool mapping_close(char *from, size_t bytes)
 {
-    return map_at(from, bytes, PROT_NONE, MAP_FIXED) != NULL;
+    return system_call_6(SYS_munmap, (long)from, (long)bytes, 0, 0, 0, 0) == 0;
 }
 
 void mapping_empty(char *from, size_t bytes)
 {
     if (system_call_6(SYS_madvise, (long)from, (long)bytes, MADV_DONTNEED_LOCKED, 0, 0, 0) != 0)
-        (void)mapping_close(from, bytes); /* one mapping more, or two */
+        (void)map_at(from, bytes, PROT_READ | PROT_WRITE, MAP_FIXED); /* before Linux 5.18 */
+}
+
+enum mapping_answer mapping_claim(char *from, size_t bytes)
+{
+    return map_new(from, bytes, PROT_NONE);
 }
 
 bool mapping_move(char *from, char *to, size_t bytes)
@@ -104,15 +136,21 @@ bool mapping_move(char *from, char *to, size_t bytes)
                          MREMAP_MAYMOVE | MREMAP_FIXED, (long)to, 0) == (long)to;
 }
 
-bool mapping_close_hole(char *from, size_t bytes)
+bool mapping_table_grow(struct mapping_table *table, size_t bytes)
 {
-    return map_at(from, bytes, PROT_NONE, MAP_FIXED_NOREPLACE) == from;
+    bytes = (bytes + FRAME_BYTES - 1) & ~(size_t)(FRAME_BYTES - 1);
+    if (bytes <= table->bytes)
+        return true;
+    table->planned = bytes;
+    if (map_new(table->base + table->bytes, bytes - table->bytes, PROT_READ | PROT_WRITE) !=
+        MAPPING_OPEN)
+        return false;
+    table->bytes = bytes;
+    return true;
 }
 
-uint64_t mapping_limit(void)
+void mapping_table_start_child(struct mapping_table *table)
 {
-    struct rlimit limit;
-
-    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur
-                                                                                : UINT64_MAX;
+    if (table->planned > table->bytes)
+        (void)mapping_close(table->base + table->bytes, table->planned - table->bytes);
 }

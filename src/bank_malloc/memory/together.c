@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * See together.h. mremap leaves a hole where the pages were, which is closed at once by a mapping
- * without access. In between, another thread's mmap may take the place: then the chunk, once its
- * block goes, has nowhere to go back to, and is given up.
+ * See together.h. mremap leaves nothing where the pages were, and takes whatever is at the
+ * addresses that they go to: these are claimed before by a mapping without access, which another's
+ * mapping there refuses.
  */
 #include "bank_malloc/memory/together.h"
 
@@ -31,36 +31,44 @@ static uint32_t read_mappings_most(void)
     return number != 0 ? number : 65530;
 }
 
-static size_t table_bytes(uint32_t count)
+/* --- units: as many as are needed at once, and no more of them have memory --- */
+
+enum { HEAD_BYTES = 64, UNITS_LEAST = 1 << 10 };
+
+/* As arena.tables: a head with the count, the set of used units up to a page's end, the rest. */
+static size_t used_bytes(uint32_t count)
+{
+    return (HEAD_BYTES + runs_used_bytes(count) + FRAME_BYTES - 1) & ~(size_t)(FRAME_BYTES - 1);
+}
+
+static size_t rest_bytes(uint32_t count)
 {
     return (runs_bytes(count) + FRAME_BYTES - 1) & ~(size_t)(FRAME_BYTES - 1);
 }
 
-/* Addresses for that many units, and tables of them; false: there are none. */
-static bool start(uint32_t count)
+/* Room for a run of n; false: there is none, or no memory for the tables. */
+static bool extend(uint32_t n)
 {
-    size_t bytes = (size_t)count << arena.shift, unit_bytes = count * sizeof *together.units;
-    long base =
-        system_call_6(SYS_mmap, 0, (long)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    char *units, *tables;
+    uint32_t before = together.count, left = together.most - before;
+    uint32_t more = n > before ? n : before;
+    char *tables_before = together.tables, *tables;
 
-    if (base < 0 && base > -4096)
+    more = more > UNITS_LEAST ? more : (uint32_t)UNITS_LEAST;
+    more = more < left ? more : left;
+    if (n > more)
         return false;
-    units = pages_map(unit_bytes, MAP_NORESERVE);
-    tables = units != NULL ? pages_map(2 * table_bytes(count), MAP_NORESERVE) : NULL;
-    if (tables == NULL) {
-        pages_unmap((void *)base, bytes);
-        if (units != NULL)
-            pages_unmap(units, unit_bytes);
+    uint32_t count = before + more;
+    if (!mapping_table_grow(&together.units, count * sizeof(struct together_unit)) ||
+        (tables = pages_map(used_bytes(count) + rest_bytes(count), MAP_NORESERVE)) == NULL)
         return false;
-    }
-    together.units = (struct together_unit *)(void *)units;
-    runs_init(&together.runs, count, tables);
-    together.tables = tables;
-    together.spare_tables = tables + table_bytes(count); /* a child's */
-    together.base = (char *)base + (-(uintptr_t)base & (((size_t)1 << arena.shift) - 1));
-    together.count = count - 1; /* the last one may be cut by that */
-    runs_give(&together.runs, 0, together.count);
+    *(uint32_t *)(void *)tables = count;
+    runs_extend(&together.runs, count, tables + HEAD_BYTES, tables + used_bytes(count));
+    /* A child of fork has the old ones or the new ones, whole. */
+    __atomic_store_n(&together.tables, tables, __ATOMIC_RELEASE);
+    if (tables_before != NULL)
+        pages_unmap(tables_before, used_bytes(before) + rest_bytes(before));
+    together.count = count;
+    runs_give(&together.runs, before, more);
     return true;
 }
 
@@ -72,69 +80,117 @@ void together_start(void)
         PIECES_MOST = 1 << 18,
     };
     uint32_t may = read_mappings_most() / 2 / MAPPINGS_A_PIECE;
-    uint32_t pieces = may < PIECES_MOST ? may : PIECES_MOST, count = pieces * SPARE;
+    uint32_t pieces = may < PIECES_MOST ? may : PIECES_MOST, most = pieces * SPARE;
 
     if (arena.frames.knowledge == FRAMES_UNKNOWN)
         return; /* any run is of the only colour */
-    if (mapping_limit() != UINT64_MAX)
-        count = arena.capacity / 2;
-    if ((mapping_limit() == UINT64_MAX && arena.capacity < RUNS_NONE / 2 &&
-         start(count + arena.capacity)) ||
-        start(count))
-        together.pieces_most = pieces;
-}
-
-void together_start_child(void)
-{
-    uint32_t count = together.runs.count;
-    char *before = together.tables;
-
-    if (together.count == 0)
+    if (arena.most < RUNS_NONE / 2)
+        most += arena.most;
+    together.base = mapping_far((size_t)most << arena.shift);
+    together.units.base = mapping_far(most * sizeof(struct together_unit));
+    if (together.base == NULL || together.units.base == NULL)
         return;
-    together.tables = together.spare_tables;
-    together.spare_tables = before;
-    runs_init_used(&together.runs, count, together.tables, together.runs.used.level[0]);
-    pages_clear(before, table_bytes(count));
+    together.most = most;
+    together.pieces_most = pieces;
 }
 
 bool together_can(uint32_t n)
 {
-    return n <= together.pieces_most - together.pieces && runs_fit(&together.runs, n) != 0;
+    return n <= together.pieces_most - together.pieces &&
+           (runs_fit(&together.runs, n) != 0 || extend(n));
 }
 
-/* Whether the chunk's own place is still ours: it was closed when the pages went. */
-static bool has_place(uint32_t chunk)
+/* Whether the chunk's pages are at that unit, and not only were to come there. */
+static bool is_at(uint32_t chunk, uint32_t unit)
 {
-    return arena_chunk(chunk)->length == 0;
+    const struct chunk *record = arena_chunk(chunk);
+
+    return record->kind == CHUNK_MOVED && record->unit == unit;
 }
 
-/* The pages of n units, whose chunks follow each other too, go home, and the units are closed. */
+/* Units without a block, up to `end`. */
+static void abandon(uint32_t first, uint32_t end)
+{
+    for (uint32_t unit = first; unit < end; unit++) {
+        uint32_t chunk = together_unit(unit)->chunk;
+
+        if (chunk != POOL_NONE && is_at(chunk, unit)) {
+            arena_forget(chunk);
+            together.pieces -= together.pieces != 0 &&
+                               (unit == first || chunk != together_unit(unit - 1)->chunk + 1);
+        }
+    }
+    if (mapping_close(together_address(first), (size_t)(end - first) << arena.shift))
+        runs_give(&together.runs, first, end - first);
+}
+
+void together_start_child(void)
+{
+    char *tables = together.tables;
+
+    if (tables == NULL)
+        return;
+    uint32_t count = *(uint32_t *)(void *)tables, unit = 0;
+    pages_clear(tables + used_bytes(count), rest_bytes(count));
+    runs_restore(&together.runs, count, tables + HEAD_BYTES, tables + used_bytes(count));
+    together.count = count;
+    mapping_table_start_child(&together.units);
+    while (unit < count && (unit = bit_index_next(&together.runs.used, unit)) != BIT_INDEX_NONE) {
+        uint32_t end = unit;
+
+        while (end < count && !runs_is_free(&together.runs, end) && together_unit(end)->length == 0)
+            end++;
+        if (end > unit)
+            abandon(unit, end);
+        unit = end > unit ? end : unit + together_unit(unit)->length;
+    }
+}
+
+/* Moves n chunks, which follow each other, back to their own addresses; false: they stay. */
+static bool return_pages(uint32_t unit, uint32_t chunk, uint32_t n)
+{
+    size_t bytes = (size_t)n << arena.shift;
+    char *place = arena_address(chunk);
+
+    if (mapping_claim(place, bytes) != MAPPING_OPEN)
+        return false;
+    if (mapping_move(together_address(unit), place, bytes))
+        return true;
+    (void)mapping_close(place, bytes);
+    return false;
+}
+
+/* The pages of n units, whose chunks follow each other too, go home, and the units are free; pages
+   that the kernel does not move go to it. */
 static void move_home(uint32_t unit, uint32_t n)
 {
     size_t bytes = (size_t)n << arena.shift;
-    uint32_t chunk = together.units[unit].chunk;
+    uint32_t chunk = together_unit(unit)->chunk;
+    bool are_home = return_pages(unit, chunk, n);
 
-    if (has_place(chunk) && mapping_move(together_address(unit), arena_address(chunk), bytes)) {
-        frames_announce(&arena.frames, arena_address(chunk), (uint64_t)chunk << arena.shift, bytes);
-        for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
+        arena_chunk(chunk + i)->is_hole = !are_home;
+        if (are_home)
             arena_release(chunk + i);
-    } else {
-        pages_unmap(together_address(unit), bytes);
-        for (uint32_t i = 0; i < n; i++)
-            arena_lose(chunk + i);
+        else
+            arena_forget(chunk + i);
     }
     together.pieces--;
-    if (mapping_close_hole(together_address(unit), bytes))
-        runs_give(&together.runs, unit, n);
+    if (are_home) {
+        frames_announce(&arena.frames, arena_address(chunk), (uint64_t)chunk << arena.shift, bytes);
+    } else if (!mapping_close(together_address(unit), bytes)) {
+        mapping_empty(together_address(unit), bytes); /* the addresses are lost */
+        return;
+    }
+    runs_give(&together.runs, unit, n);
 }
 
 /* How many units from `unit` up to `end` hold chunks that follow each other: they move at once. */
 static uint32_t piece_of(uint32_t unit, uint32_t end)
 {
-    uint32_t n = 1, chunk = together.units[unit].chunk;
+    uint32_t n = 1, chunk = together_unit(unit)->chunk;
 
-    while (unit + n < end && together.units[unit + n].chunk == chunk + n &&
-           has_place(chunk + n) == has_place(chunk))
+    while (unit + n < end && together_unit(unit + n)->chunk == chunk + n)
         n++;
     return n;
 }
@@ -158,10 +214,10 @@ static void drop_fresh(uint32_t unit, uint32_t n)
 
 void together_undo(uint32_t unit)
 {
-    uint32_t length = together.units[unit].length;
+    uint32_t length = together_unit(unit)->length;
 
-    together.units[unit].length = 0;
-    if (together.units[unit].chunk == POOL_NONE)
+    together_unit(unit)->length = 0;
+    if (together_unit(unit)->chunk == POOL_NONE)
         drop_fresh(unit, length);
     else
         undo(unit, unit + length);
@@ -186,76 +242,97 @@ static uint32_t take_units(uint32_t n, uint32_t alignment)
 /* Moves n units' chunks, which follow each other, from their places. False: the kernel refused. */
 static bool move_piece(uint32_t unit, uint32_t n)
 {
-    uint32_t chunk = together.units[unit].chunk;
+    uint32_t chunk = together_unit(unit)->chunk;
     size_t bytes = (size_t)n << arena.shift;
 
     if (!mapping_move(arena_address(chunk), together_address(unit), bytes))
         return false;
-    bool is_closed = mapping_close_hole(arena_address(chunk), bytes);
     for (uint32_t i = 0; i < n; i++) {
         struct chunk *record = arena_chunk(chunk + i);
 
         record->kind = CHUNK_MOVED;
         record->unit = unit + i;
-        record->length = !is_closed;
+        record->is_hole = true;
     }
     frames_announce(&arena.frames, together_address(unit), (uint64_t)chunk << arena.shift, bytes);
     together.pieces++;
     return true;
 }
 
-/* Back as it was, after the piece at `failed` was refused. The addresses that it should have got
-   may be open: nothing is put there any more. */
-static void take_back(uint32_t begin, uint32_t failed, uint32_t piece, uint32_t end)
+/* Back as it was, after the piece at `failed` was refused. */
+static void take_back(uint32_t begin, uint32_t failed, uint32_t end)
 {
     undo(begin, failed);
     for (uint32_t unit = failed; unit < end; unit++)
-        arena_release(together.units[unit].chunk);
-    if (failed + piece < end)
-        runs_give(&together.runs, failed + piece, end - failed - piece);
+        arena_release(together_unit(unit)->chunk);
+    if (mapping_close(together_address(failed), (size_t)(end - failed) << arena.shift))
+        runs_give(&together.runs, failed, end - failed);
+}
+
+/* The chunks linked from first on go back to the pool. */
+static void release_all(uint32_t first)
+{
+    for (uint32_t next; first != POOL_NONE; first = next) {
+        next = pool_next(&arena.pool, first);
+        arena_release(first);
+    }
+}
+
+/* Units whose addresses are claimed; RUNS_NONE: there are none. Where another's mapping is they
+   stay used. */
+static uint32_t claim_units(uint32_t n, uint32_t alignment)
+{
+    uint32_t begin = take_units(n, alignment);
+
+    if (begin == RUNS_NONE)
+        return RUNS_NONE;
+    enum mapping_answer answer = mapping_claim(together_address(begin), (size_t)n << arena.shift);
+    if (answer == MAPPING_REFUSED)
+        runs_give(&together.runs, begin, n);
+    return answer == MAPPING_OPEN ? begin : (uint32_t)RUNS_NONE;
 }
 
 char *together_make(uint32_t first, uint32_t n, uint32_t alignment)
 {
-    uint32_t begin = take_units(n, alignment), chunk = first;
+    uint32_t begin = claim_units(n, alignment), chunk = first;
 
     if (begin == RUNS_NONE) {
-        for (uint32_t next; chunk != POOL_NONE; chunk = next) {
-            next = pool_next(&arena.pool, chunk);
-            arena_release(chunk);
-        }
+        release_all(first);
         return NULL;
     }
     for (uint32_t i = 0; i < n; i++) {
-        together.units[begin + i] = (struct together_unit){.chunk = chunk};
-        arena_chunk(chunk)->length = 0;
+        *together_unit(begin + i) = (struct together_unit){.chunk = chunk};
         chunk = pool_next(&arena.pool, chunk);
     }
     for (uint32_t unit = begin, piece; unit < begin + n; unit += piece) {
         piece = piece_of(unit, begin + n);
         if (!move_piece(unit, piece)) {
-            take_back(begin, unit, piece, begin + n);
+            take_back(begin, unit, begin + n);
             return NULL;
         }
     }
-    together.units[begin].length = n;
+    together_unit(begin)->length = n;
     return together_address(begin);
 }
 
 char *together_fresh(uint32_t n, uint32_t alignment)
 {
-    uint32_t begin =
-        together.fresh < together.pieces_most / 2 ? take_units(n, alignment) : (uint32_t)RUNS_NONE;
+    uint32_t begin = RUNS_NONE, room = n + alignment - 1;
 
+    if (together.fresh < together.pieces_most / 2 &&
+        (runs_fit(&together.runs, room) != 0 || extend(room)))
+        begin = take_units(n, alignment);
     if (begin == RUNS_NONE)
         return NULL;
-    if (!arena_map(together_address(begin), (size_t)n << arena.shift)) {
-        runs_give(&together.runs, begin, n);
+    enum mapping_answer answer = arena_map(together_address(begin), (size_t)n << arena.shift);
+    if (answer != MAPPING_OPEN) {
+        if (answer == MAPPING_REFUSED)
+            runs_give(&together.runs, begin, n);
         return NULL;
     }
     for (uint32_t i = 0; i < n; i++)
-        together.units[begin + i] = (struct together_unit){.chunk = POOL_NONE};
-    together.units[begin].length = n;
+        *together_unit(begin + i) = (struct together_unit){.chunk = POOL_NONE};
+    together_unit(begin)->length = n;
     together.fresh++;
     arena.elsewhere += n;
     return together_address(begin);

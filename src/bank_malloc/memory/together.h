@@ -3,7 +3,8 @@
  *
  * Chunks of one bank, wherever they are in the pool, as one block: their pages are moved (mremap)
  * to neighbouring addresses, frames and all, and back when the block goes. A piece that is moved
- * takes up to three of the process's mappings, so at most half of vm.max_map_count is used for it.
+ * takes up to two of the process's mappings, and one more for a moment, so at most half of
+ * vm.max_map_count is used for it.
  *
  * Every function but together_find is called with arena.lock held.
  */
@@ -19,21 +20,31 @@ struct together_unit {
 
 struct together {
     char *base;
-    uint32_t count; /* units of a chunk's length; 0: nothing can be moved */
+    uint32_t most; /* units of a chunk's length that there may be; 0: nothing can be moved */
+    /* Those that there are; only grows, and is read without the lock, as arena.recorded. */
+    _Atomic uint32_t count;
     uint32_t pieces, pieces_most;
-    char *tables, *spare_tables; /* of runs; and for a child's, as many bytes, all zero */
-    uint32_t fresh;              /* blocks */
+    char *tables;   /* of runs, as arena.tables */
+    uint32_t fresh; /* blocks */
     struct runs runs;
-    struct together_unit *units;
+    struct mapping_table units; /* a struct together_unit each */
 };
 
 extern struct together together;
 
-/* After arena_start. Without addresses or mappings for it nothing can be moved. */
+/* After arena_start. Without addresses for it nothing can be moved. */
 void together_start(void);
 
-/* In the child of a fork, see arena_start_child: what was being moved stays where it is. */
+/*
+ * In the child of a fork, after arena_start_child. Units of no block were kept for the next one, or
+ * another thread was moving chunks there: they are free, and the chunks are without memory.
+ */
 void together_start_child(void);
+
+static inline struct together_unit *together_unit(uint32_t unit)
+{
+    return (struct together_unit *)(void *)together.units.base + unit;
+}
 
 /* Whether a block of n chunks can be made now. */
 bool together_can(uint32_t n);

@@ -59,18 +59,27 @@ void bit_index_fill(struct bit_index *set, uint32_t bound)
     }
 }
 
-void bit_index_copy(struct bit_index *set, uint32_t bound, const uint64_t *words)
+void bit_index_rebuild(struct bit_index *set, uint32_t bound)
 {
-    memcpy(set->level[0], words, bound / 64 * sizeof(uint64_t));
-    if (bound % 64 != 0)
-        set->level[0][bound / 64] = words[bound / 64] & (((uint64_t)1 << bound % 64) - 1);
     for (uint32_t i = 0; i + 1 < set->levels; i++) {
         uint32_t below = words_of(bound);
 
+        memset(set->level[i + 1], 0, words_of(below) * sizeof(uint64_t));
         for (uint32_t word = 0; word < below; word++)
             set->level[i + 1][word / 64] |= (uint64_t)(set->level[i][word] != 0) << word % 64;
         bound = below;
     }
+}
+
+void bit_index_extend(struct bit_index *set, uint32_t bound, const struct bit_index *lower,
+                      uint32_t lower_bound)
+{
+    bit_index_fill(set, bound);
+    memcpy(set->level[0], lower->level[0], lower_bound / 64 * sizeof(uint64_t));
+    if (lower_bound % 64 != 0)
+        set->level[0][lower_bound / 64] &=
+            lower->level[0][lower_bound / 64] | UINT64_MAX << lower_bound % 64;
+    bit_index_rebuild(set, bound);
 }
 
 void bit_index_add(struct bit_index *set, uint32_t number)

@@ -31,11 +31,13 @@ void bit_index_init(struct bit_index *set, uint32_t bound, void *zeroed);
 /* Adds every number below the bound to a set that is empty. */
 void bit_index_fill(struct bit_index *set, uint32_t bound);
 
-/*
- * Makes the set, which is empty, of the numbers below the bound that words[n / 64] >> n % 64 & 1
- * tells. Only these words are looked at, not the levels above them.
- */
-void bit_index_copy(struct bit_index *set, uint32_t bound, const uint64_t *words);
+/* Makes the levels above the first right: only the first is looked at. */
+void bit_index_rebuild(struct bit_index *set, uint32_t bound);
+
+/* Adds to a set that is empty what another below a lower bound has, and each number from that bound
+   on. */
+void bit_index_extend(struct bit_index *set, uint32_t bound, const struct bit_index *lower,
+                      uint32_t lower_bound);
 
 void bit_index_add(struct bit_index *set, uint32_t number);
 void bit_index_remove(struct bit_index *set, uint32_t number);

@@ -7,38 +7,71 @@
 
 #include "bank_malloc/pool/mutant.h"
 
+#include <string.h>
+
 static size_t aligned(size_t bytes)
 {
     return (bytes + 63) & ~(size_t)63;
 }
 
+static size_t bank_bytes(uint32_t controllers, uint32_t banks)
+{
+    return aligned(((size_t)controllers * banks + 1) * sizeof(struct pool_bank));
+}
+
+static size_t controller_bytes(uint32_t controllers)
+{
+    return aligned(((size_t)controllers + 1) * sizeof(uint32_t));
+}
+
 size_t pool_bytes(uint32_t capacity, uint32_t controllers, uint32_t banks)
 {
-    return aligned(((size_t)controllers * banks + 1) * sizeof(struct pool_bank)) +
-           aligned(((size_t)controllers + 1) * sizeof(uint32_t)) +
+    return bank_bytes(controllers, banks) + controller_bytes(controllers) +
            2 * aligned(capacity * sizeof(uint32_t)) + aligned(capacity * sizeof(uint16_t)) +
            runs_bytes(capacity);
 }
 
-void pool_init(struct pool *pool, uint32_t capacity, uint32_t controllers, uint32_t banks,
-               void *zeroed)
+/* All but the runs. */
+static void lay_out(struct pool *pool, uint32_t capacity, char *at)
 {
-    char *at = zeroed;
-
     pool->capacity = capacity;
-    pool->controllers = controllers;
-    pool->banks = banks;
     pool->bank = (struct pool_bank *)(void *)at;
-    at += aligned(((size_t)controllers * banks + 1) * sizeof(struct pool_bank));
+    at += bank_bytes(pool->controllers, pool->banks);
     pool->controller_free = (uint32_t *)(void *)at;
-    at += aligned(((size_t)controllers + 1) * sizeof(uint32_t));
+    at += controller_bytes(pool->controllers);
     pool->next = (uint32_t *)(void *)at;
     at += aligned(capacity * sizeof(uint32_t));
     pool->previous = (uint32_t *)(void *)at;
     at += aligned(capacity * sizeof(uint32_t));
     pool->colour = (uint16_t *)(void *)at;
-    at += aligned(capacity * sizeof(uint16_t));
-    runs_init(&pool->runs, capacity, at);
+}
+
+/* The runs' memory in the pool's. */
+static char *behind_colours(const struct pool *pool)
+{
+    return (char *)pool->colour + aligned(pool->capacity * sizeof(uint16_t));
+}
+
+void pool_init(struct pool *pool, uint32_t capacity, uint32_t controllers, uint32_t banks,
+               void *used, void *zeroed)
+{
+    pool->controllers = controllers;
+    pool->banks = banks;
+    lay_out(pool, capacity, zeroed);
+    runs_init(&pool->runs, capacity, used, behind_colours(pool));
+}
+
+void pool_extend(struct pool *pool, uint32_t capacity, void *used, void *zeroed)
+{
+    struct pool before = *pool;
+
+    lay_out(pool, capacity, zeroed);
+    memcpy(pool->bank, before.bank, bank_bytes(pool->controllers, pool->banks));
+    memcpy(pool->controller_free, before.controller_free, controller_bytes(pool->controllers));
+    memcpy(pool->next, before.next, before.capacity * sizeof *pool->next);
+    memcpy(pool->previous, before.previous, before.capacity * sizeof *pool->previous);
+    memcpy(pool->colour, before.colour, before.capacity * sizeof *pool->colour);
+    runs_extend(&pool->runs, capacity, used, behind_colours(pool));
 }
 
 static uint32_t controller_of(const struct pool *pool, uint32_t chunk)

@@ -68,12 +68,16 @@ struct pool_block {
     uint32_t first;
 };
 
-/* controllers * banks <= POOL_COLOURS_MOST; capacity < POOL_NONE. */
+/* Besides runs_used_bytes(capacity), for the set of chunks that are not free.
+   controllers * banks <= POOL_COLOURS_MOST; capacity < POOL_NONE. */
 size_t pool_bytes(uint32_t capacity, uint32_t controllers, uint32_t banks);
 
-/* A pool without chunks, in memory of that size that is all zero. */
+/* A pool without chunks, in memory of these sizes that is all zero. */
 void pool_init(struct pool *pool, uint32_t capacity, uint32_t controllers, uint32_t banks,
-               void *zeroed);
+               void *used, void *zeroed);
+
+/* The same pool with room for more chunks, in such memory. */
+void pool_extend(struct pool *pool, uint32_t capacity, void *used, void *zeroed);
 
 /* Adds a free chunk that is not in the pool; one of no bank with controller `controllers`, bank 0.
  */

@@ -14,20 +14,24 @@ static size_t aligned(size_t bytes)
 
 enum { TABLES = 4 };
 
+size_t runs_used_bytes(uint32_t count)
+{
+    return aligned(bit_index_bytes(count));
+}
+
 size_t runs_bytes(uint32_t count)
 {
-    return aligned(bit_index_bytes(count)) + aligned(bit_index_bytes(count + 1)) +
+    return aligned(bit_index_bytes(count + 1)) +
            TABLES * aligned(((size_t)count + 1) * sizeof(uint32_t));
 }
 
-static void lay_out(struct runs *runs, uint32_t count, void *zeroed)
+static void lay_out(struct runs *runs, uint32_t count, void *used, void *zeroed)
 {
     uint32_t **const tables[TABLES] = {&runs->first, &runs->length, &runs->next, &runs->previous};
     char *at = zeroed;
 
     runs->count = count;
-    bit_index_init(&runs->used, count, at);
-    at += aligned(bit_index_bytes(count));
+    bit_index_init(&runs->used, count, used);
     bit_index_init(&runs->lengths, count + 1, at);
     at += aligned(bit_index_bytes(count + 1));
     for (int i = 0; i < TABLES; i++) {
@@ -36,9 +40,9 @@ static void lay_out(struct runs *runs, uint32_t count, void *zeroed)
     }
 }
 
-void runs_init(struct runs *runs, uint32_t count, void *zeroed)
+void runs_init(struct runs *runs, uint32_t count, void *used, void *zeroed)
 {
-    lay_out(runs, count, zeroed);
+    lay_out(runs, count, used, zeroed);
     bit_index_fill(&runs->used, count);
 }
 
@@ -102,14 +106,32 @@ static uint32_t next_free(const struct runs *runs, uint32_t unit)
     return runs->count;
 }
 
-void runs_init_used(struct runs *runs, uint32_t count, void *zeroed, const uint64_t *used)
+static void link_all(struct runs *runs)
 {
-    lay_out(runs, count, zeroed);
-    bit_index_copy(&runs->used, count, used);
-    for (uint32_t end, unit = next_free(runs, 0); unit < count; unit = next_free(runs, end)) {
+    for (uint32_t end, unit = next_free(runs, 0); unit < runs->count; unit = next_free(runs, end)) {
         end = end_behind(runs, unit);
         link_run(runs, unit, end - unit);
     }
+}
+
+void runs_restore(struct runs *runs, uint32_t count, void *used, void *zeroed)
+{
+    lay_out(runs, count, used, zeroed);
+    bit_index_rebuild(&runs->used, count);
+    link_all(runs);
+}
+
+void runs_extend(struct runs *runs, uint32_t count, void *used, void *zeroed)
+{
+    struct bit_index before = runs->used;
+    uint32_t count_before = runs->count;
+
+    lay_out(runs, count, used, zeroed);
+    if (count_before == 0)
+        bit_index_fill(&runs->used, count);
+    else
+        bit_index_extend(&runs->used, count, &before, count_before);
+    link_all(runs);
 }
 
 void runs_take_at(struct runs *runs, uint32_t first, uint32_t n)

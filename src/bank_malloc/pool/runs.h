@@ -27,17 +27,21 @@ struct runs {
     uint32_t *next, *previous;
 };
 
-/* Bytes that count units take. */
+/* Bytes that count units take: for the set of used ones, and besides. */
+size_t runs_used_bytes(uint32_t count);
 size_t runs_bytes(uint32_t count);
 
-/* A row of used units, in memory of that size that is all zero. count < RUNS_NONE. */
-void runs_init(struct runs *runs, uint32_t count, void *zeroed);
+/* A row of used units, in memory of these sizes that is all zero. count < RUNS_NONE. */
+void runs_init(struct runs *runs, uint32_t count, void *used, void *zeroed);
 
 /*
- * The same of a row whose used units are known: words of 64 bits, as runs.used.level[0]. That is
- * all that the child of a fork can trust of a row that another thread was changing.
+ * The same of a row in whose set of used units the first level is right: all that the child of a
+ * fork can trust of a row that another thread was changing.
  */
-void runs_init_used(struct runs *runs, uint32_t count, void *zeroed, const uint64_t *used);
+void runs_restore(struct runs *runs, uint32_t count, void *used, void *zeroed);
+
+/* A longer row in such memory, all zero; the units behind the old ones are used. */
+void runs_extend(struct runs *runs, uint32_t count, void *used, void *zeroed);
 
 /* Takes n >= 1 units in a row; returns the first, or RUNS_NONE if no run is that long. */
 uint32_t runs_take(struct runs *runs, uint32_t n);

@@ -25,7 +25,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static void *out_of_memory(void)
 {
@@ -113,14 +112,10 @@ EXPORT struct mallinfo2 mallinfo2(void)
     };
 }
 
-EXPORT int malloc_info(int options, FILE *stream)
+void family_write_info(FILE *stream)
 {
     struct cia_totals totals;
 
-    if (options != 0) {
-        errno = EINVAL;
-        return -1;
-    }
     cia_totals_read(&totals);
     fprintf(stream,
             "<malloc version=\"cia-1\">\n"
@@ -131,28 +126,17 @@ EXPORT int malloc_info(int options, FILE *stream)
             "</malloc>\n",
             totals.live_blocks, totals.live_bytes, totals.huge_blocks, totals.huge_bytes,
             totals.mapped_bytes, totals.allocations);
-    return 0;
 }
 
-/* Ours, and then the lines that glibc's text ends with, for those who look for them. */
-EXPORT void malloc_stats(void)
+void family_report(struct report *report, struct family_sums *sums)
 {
-    struct report report;
     struct cia_totals totals;
-    size_t most_bytes, most_blocks;
 
     cia_totals_read(&totals);
-    huge_most(&most_bytes, &most_blocks);
-    report_open(&report, STDERR_FILENO);
-    cia_report(&report);
-    report_format(&report,
-                  "Total (incl. mmap):\n"
-                  "system bytes     = %10zu\n"
-                  "in use bytes     = %10zu\n"
-                  "max mmap regions = %10zu\n"
-                  "max mmap bytes   = %10zu\n",
-                  totals.mapped_bytes, totals.live_bytes, most_blocks, most_bytes);
-    report_close(&report);
+    sums->system_bytes = totals.mapped_bytes;
+    sums->used_bytes = totals.live_bytes;
+    huge_most(&sums->most_mapped_bytes, &sums->most_mappings);
+    cia_report(report);
 }
 
 EXPORT const char *mplace_malloc_name(void)
