@@ -2,8 +2,10 @@
 """What Chandru and Mueller say of banks and controllers, judged by the rows of scripts/banks.sh: FILE.csv to Markdown."""
 
 from banks import table
-from banks.statements import LOCAL, STATEMENTS, change, deviation
+from banks.statements import LOCAL, STATEMENTS, deviation
 from claims import words
+from evidence import judged
+from evidence.judged import change
 
 HEAD = """\
 # Banks and controllers: what the rows say
@@ -11,15 +13,6 @@ HEAD = """\
 All figures are simulated. Times are means over the seeds, deviations standard deviations.
 
 """
-
-
-def verdicts(evidence):
-    """The statements, each with what the rows say."""
-    rows = []
-    for number, statement in enumerate(STATEMENTS, 1):
-        finding = statement.judge(evidence)
-        rows.append([number, f"{statement.title} ({statement.paper})", f"**{finding.verdict}**", finding.seen])
-    return words.table(["", "the paper", "verdict", "what the rows say"], rows)
 
 
 def share(part, whole):
@@ -100,18 +93,12 @@ def variants(evidence):
 def document(evidence):
     """All of it."""
     parts = [
-        ("The statements of the paper", verdicts(evidence)),
         ("Policies", policies(evidence)),
         ("Changed machines", variants(evidence)),
     ]
-    return HEAD + "\n".join(f"## {title}\n\n{text}" for title, text in parts if text)
+    return judged.document(HEAD, STATEMENTS, evidence, parts)
 
 
 def main(arguments):
     """Prints the document of a file of rows."""
-    (path,) = arguments
-    evidence = table.evidence_of(path)
-    if evidence is None:
-        return 2
-    print(document(evidence), end="")
-    return 0
+    return judged.main(arguments, table.evidence_of, document)

@@ -6,14 +6,9 @@ deviations of its tables. A difference that the paper gives as a figure may fall
 noticeable, or that it says is there, has to be more than EQUAL.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from banks.table import MACHINE
+from evidence.judged import Statement, change, decided, no_rows
 
-HOLDS = "holds"
-DIFFERS = "differs"
-NO_ROWS = "not simulated"
 EQUAL = 0.01
 MARGIN = 0.02
 
@@ -22,28 +17,6 @@ LOCAL = "local"
 # The default of the paper's text, and the changed machine of docs/banks.md that is loaded as the paper's times say.
 DEFAULT = "local-5"
 LOADED = "block-16-l2-8-ways"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What the rows say of a statement."""
-
-    verdict: str
-    seen: str
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A statement of the paper."""
-
-    title: str
-    paper: str  # where it says so
-    judge: Callable
-
-
-def change(ratio):
-    """A ratio as a difference in per cent."""
-    return f"{100 * (ratio - 1):+.1f} %"
 
 
 def composite(threads, pages):
@@ -58,9 +31,9 @@ def need(*workloads_and_policies):
         def judged(evidence):
             for workload, policy in workloads_and_policies:
                 if evidence.runs(workload, policy) is None:
-                    return Finding(NO_ROWS, f"There are no rows of {workload} under {policy}.")
+                    return no_rows(f"{workload} under {policy}")
             holds, seen = judge(evidence)
-            return Finding(HOLDS if holds else DIFFERS, seen)
+            return decided(holds, seen)
 
         return judged
 

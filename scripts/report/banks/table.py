@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The rows of scripts/banks.sh: a simulation of a workload under a policy, with a seed, each."""
 
-import csv
 import json
 import statistics
-import sys
 from dataclasses import dataclass
+
+from evidence import rows as csv_rows
 
 # What a result of mplace simulate --json has for all cores together, as columns of a row.
 COUNTS = (
@@ -19,10 +19,6 @@ COLUMNS = [*NAMES, "seconds", "simulated", *COUNTS, *OF_CONTROLLERS]
 MACHINE = "tilepro64"  # the variant that is none
 
 
-class BadRow(Exception):
-    """A file of rows that is none; the text says what is wrong."""
-
-
 @dataclass(frozen=True)
 class Row:
     """A simulation."""
@@ -33,11 +29,15 @@ class Row:
     seed: int
     count: dict[str, float]
 
+    @property
+    def key(self):
+        """What one row only is kept of."""
+        return self.workload, self.policy, self.variant, self.seed
+
 
 def line_of(workload, policy, variant, seed, seconds, result):
     """A line of the table, from what mplace simulate --json wrote."""
-    if result.get("simulated") is not True:
-        raise BadRow("this is no result of mplace simulate")
+    csv_rows.check(result)
     reads = [one["memory_reads"] for one in result["controllers"]]
     waited = sum(one["average_latency"] * one["memory_reads"] for one in result["controllers"])
     total = sum(reads) or 1
@@ -46,25 +46,20 @@ def line_of(workload, policy, variant, seed, seconds, result):
     return [*workload.split("-"), policy, variant, seed, seconds, "yes", *counts, *of_controllers]
 
 
+def row_of(fields):
+    """The row of a line of the table."""
+    return Row(
+        "-".join(fields[name] for name in NAMES[:3]),
+        fields["policy"],
+        fields["variant"],
+        int(fields["seed"]),
+        {name: float(fields[name]) for name in (*COUNTS, *OF_CONTROLLERS)},
+    )
+
+
 def read(lines):
     """The rows of a table, each once: the last counts."""
-    table = csv.DictReader(lines)
-    if table.fieldnames != COLUMNS:
-        raise BadRow("its first line is not that of scripts/banks.sh")
-    rows = {}
-    for number, fields in enumerate(table, 2):
-        try:
-            row = Row(
-                "-".join(fields[name] for name in NAMES[:3]),
-                fields["policy"],
-                fields["variant"],
-                int(fields["seed"]),
-                {name: float(fields[name]) for name in (*COUNTS, *OF_CONTROLLERS)},
-            )
-        except (TypeError, ValueError):
-            raise BadRow(f"line {number} is no row") from None
-        rows[row.workload, row.policy, row.variant, row.seed] = row
-    return list(rows.values())
+    return csv_rows.read(lines, COLUMNS, "banks", row_of)
 
 
 @dataclass(frozen=True)
@@ -117,10 +112,6 @@ class Evidence:
 
 
 def evidence_of(path):
-    """The rows of a file; None, and one line on standard error, if it cannot be read."""
-    try:
-        with open(path, encoding="utf-8", newline="") as file:
-            return Evidence(read(file))
-    except (OSError, UnicodeDecodeError, BadRow) as error:
-        print(f"mplace banks: {path}: {error}", file=sys.stderr)
-        return None
+    """The evidence of a file; None, and one line on standard error, if it cannot be read."""
+    found = csv_rows.read_file(path, "banks", read)
+    return None if found is None else Evidence(found)

@@ -4,6 +4,7 @@
 from claims import words
 from coherence import table
 from coherence.statements import STATEMENTS
+from evidence import judged
 
 HEAD = """\
 # Coherence: what the rows say
@@ -18,15 +19,6 @@ PAIRS = (
     ("flask-5", "sparse-160"),
     ("sparse-5", "sparse-160"),
 )
-
-
-def verdicts(evidence):
-    """The statements, each with what the rows say."""
-    rows = []
-    for number, statement in enumerate(STATEMENTS, 1):
-        finding = statement.judge(evidence)
-        rows.append([number, f"{statement.title} ({statement.paper})", f"**{finding.verdict}**", finding.seen])
-    return words.table(["", "the paper", "verdict", "what the rows say"], rows)
 
 
 def cell(value):
@@ -103,7 +95,6 @@ def speed(evidence):
 def document(evidence):
     """All of it."""
     parts = [
-        ("The statements of the paper", verdicts(evidence)),
         ("Workloads", workloads(evidence)),
         ("Time, normalised to token", curves(evidence, "cycles")),
         ("Energy delay product, normalised to token", curves(evidence, "edp")),
@@ -112,14 +103,9 @@ def document(evidence):
         ("Coherence misses for each malloc and free", allocators(evidence)),
         ("Time of the simulator", speed(evidence)),
     ]
-    return HEAD + "\n".join(f"## {title}\n\n{text}" for title, text in parts if text)
+    return judged.document(HEAD, STATEMENTS, evidence, parts)
 
 
 def main(arguments):
     """Prints the document of a file of rows."""
-    (path,) = arguments
-    evidence = table.evidence_of(path)
-    if evidence is None:
-        return 2
-    print(document(evidence), end="")
-    return 0
+    return judged.main(arguments, table.evidence_of, document)

@@ -5,38 +5,11 @@ The paper has no tables of these figures: what its text says is all that there i
 to be equal may be greater by EQUAL; one that the paper tells may fall short by MARGIN.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from coherence.table import FAMILIES
+from evidence.judged import Statement, change, decided, no_rows
 
-HOLDS = "holds"
-DIFFERS = "differs"
-NO_ROWS = "not simulated"
 EQUAL = 0.03
 MARGIN = 0.02
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What the rows say of a statement."""
-
-    verdict: str
-    seen: str
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A statement of the paper."""
-
-    title: str
-    paper: str  # where it says so, and what
-    judge: Callable
-
-
-def change(ratio):
-    """A ratio as a difference in per cent."""
-    return f"{100 * (ratio - 1):+.1f} %"
 
 
 def told(ratios):
@@ -59,10 +32,10 @@ def at_most(bound, *figures):
         for name, configuration, base, count in figures:
             ratios = evidence.ratios(configuration, base, count)
             if not ratios.of:
-                return Finding(NO_ROWS, f"There are no rows of {configuration} and {base}.")
+                return no_rows(f"{configuration} and {base}")
             holds = holds and ratios.mean() <= bound
             seen.append(f"{name} {told(ratios)}")
-        return Finding(HOLDS if holds else DIFFERS, "; ".join(seen) + ".")
+        return decided(holds, "; ".join(seen) + ".")
 
     return judge
 
@@ -73,14 +46,12 @@ def judge_knee(evidence):
     for size in (80, 40, 25, 20, 10, 5):
         ratios = evidence.ratios(f"sparse-{size}", "sparse-160", "cycles")
         if not ratios.of:
-            return Finding(NO_ROWS, f"There are no rows of sparse-{size} and sparse-160.")
+            return no_rows(f"sparse-{size} and sparse-160")
         means[size] = ratios
     intact = all(means[size].mean() <= 1 + EQUAL for size in (80, 40, 25))
     degraded = means[10].mean() > 1 + EQUAL and means[5].mean() > means[10].mean()
     curve = ", ".join(f"{size} %: {change(ratios.mean())}" for size, ratios in means.items())
-    return Finding(
-        HOLDS if intact and degraded else DIFFERS, f"Time at {curve}. At 5 %: {told(means[5])}."
-    )
+    return decided(intact and degraded, f"Time at {curve}. At 5 %: {told(means[5])}.")
 
 
 def judge_sharing(evidence):
@@ -88,10 +59,10 @@ def judge_sharing(evidence):
     time = evidence.ratios("sparse-5", "sparse-160", "cycles")
     latency = evidence.ratios("sparse-5", "sparse-160", "average_latency")
     if time.mean("server") is None:
-        return Finding(NO_ROWS, "There are no rows of servers at 5 and 160 %.")
+        return no_rows("servers at 5 and 160 %")
     holds = time.mean("server") >= 1.4 - MARGIN and latency.mean("server") >= 1.8
-    return Finding(
-        HOLDS if holds else DIFFERS,
+    return decided(
+        holds,
         f"Servers at 5 %: time {change(time.mean('server'))}, average latency {change(latency.mean('server'))}.",
     )
 
@@ -123,10 +94,10 @@ def judge_filters(evidence):
     names = ("flask-50", "flask-100-cbf", "flask-50-cbf")
     dleft, wide, narrow = (positives(evidence, name) for name in names)
     if None in (dleft, wide, narrow):
-        return Finding(NO_ROWS, f"There are no rows of {', '.join(names)}.")
+        return no_rows(", ".join(names))
     holds = dleft <= 0.05 + MARGIN and wide <= 0.05 + MARGIN and narrow > max(dleft, 0.05)
-    return Finding(
-        HOLDS if holds else DIFFERS,
+    return decided(
+        holds,
         "False positives, of the reads of memory: "
         + "; ".join(
             f"{what} {told_positives(evidence, name)}"
@@ -140,11 +111,11 @@ def judge_false_positives(evidence):
     """About 5 % at 20 %."""
     share = positives(evidence, "flask-20")
     if share is None:
-        return Finding(NO_ROWS, "There are no rows of flask-20.")
+        return no_rows("flask-20")
     least = positives(evidence, "flask-5")
     more = "" if least is None else f" At 5 %: {told_positives(evidence, 'flask-5')}."
-    return Finding(
-        HOLDS if share <= 0.05 + MARGIN else DIFFERS,
+    return decided(
+        share <= 0.05 + MARGIN,
         f"Of the reads of memory: {told_positives(evidence, 'flask-20')}.{more}",
     )
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The rows of scripts/coherence.sh: a simulation of a workload in a configuration each."""
 
-import csv
 import json
 import math
-import sys
 from dataclasses import dataclass
+
+from evidence import rows as csv_rows
 
 # What a result of mplace simulate --json has for all cores together, as the columns of a row.
 COUNTS = (
@@ -19,10 +19,6 @@ FAMILIES = ("server", "numerical", "multi-programmed")
 SIZES = (160, 80, 40, 25, 20, 10, 5)
 
 
-class BadRow(Exception):
-    """A file of rows that is none; the text says what is wrong."""
-
-
 @dataclass(frozen=True)
 class Row:
     """A simulation."""
@@ -33,6 +29,11 @@ class Row:
     calls: int  # mallocs and frees in the region of interest; 0 where they were not counted
     seconds: float  # of the simulator itself
     count: dict[str, float]
+
+    @property
+    def key(self):
+        """What one row only is kept of."""
+        return self.workload, self.configuration
 
     @property
     def coherence_misses(self):
@@ -54,31 +55,25 @@ class Row:
 
 def line_of(workload, family, configuration, calls, seconds, result):
     """A line of the table, from what mplace simulate --json wrote."""
-    if result.get("simulated") is not True:
-        raise BadRow("this is no result of mplace simulate")
+    csv_rows.check(result)
     return [workload, family, configuration, calls, seconds, "yes", *(json.dumps(result[name]) for name in COUNTS)]
+
+
+def row_of(fields):
+    """The row of a line of the table."""
+    return Row(
+        fields["workload"],
+        fields["family"],
+        fields["configuration"],
+        int(fields["calls"] or 0),
+        float(fields["seconds"]),
+        {name: float(fields[name]) for name in COUNTS},
+    )
 
 
 def read(lines):
     """The rows of a table, each workload and configuration once: the last counts."""
-    table = csv.DictReader(lines)
-    if table.fieldnames != COLUMNS:
-        raise BadRow("its first line is not that of scripts/coherence.sh")
-    rows = {}
-    for number, fields in enumerate(table, 2):
-        try:
-            row = Row(
-                fields["workload"],
-                fields["family"],
-                fields["configuration"],
-                int(fields["calls"] or 0),
-                float(fields["seconds"]),
-                {name: float(fields[name]) for name in COUNTS},
-            )
-        except (TypeError, ValueError):
-            raise BadRow(f"line {number} is no row") from None
-        rows[row.workload, row.configuration] = row
-    return list(rows.values())
+    return csv_rows.read(lines, COLUMNS, "coherence", row_of)
 
 
 def geometric_mean(values):
@@ -136,10 +131,6 @@ class Evidence:
 
 
 def evidence_of(path):
-    """The rows of a file; None, and one line on standard error, if it cannot be read."""
-    try:
-        with open(path, encoding="utf-8", newline="") as file:
-            return Evidence(read(file))
-    except (OSError, UnicodeDecodeError, BadRow) as error:
-        print(f"mplace coherence: {path}: {error}", file=sys.stderr)
-        return None
+    """The evidence of a file; None, and one line on standard error, if it cannot be read."""
+    found = csv_rows.read_file(path, "coherence", read)
+    return None if found is None else Evidence(found)

@@ -6,6 +6,8 @@ import io
 import unittest
 
 from banks import figure, main, statements, table
+from evidence.judged import DIFFERS, HOLDS, NO_ROWS
+from evidence.rows import BadRow
 
 # Counts of a row that nothing is asked of.
 PLAIN = {name: 1000 for name in (*table.COUNTS, *table.OF_CONTROLLERS)}
@@ -67,13 +69,13 @@ class Tests(unittest.TestCase):
         self.assertEqual((7, 50, 0.75), tuple(found.count[name] for name in ("cycles", "read_latency", "busiest")))
 
     def test_what_is_no_row_is_refused_with_its_line(self):
-        with self.assertRaisesRegex(table.BadRow, "line 2"):
+        with self.assertRaisesRegex(BadRow, "line 2"):
             table.read(text_of(["composite", "8", "10", "local", "wide", "", "", "yes"]))
-        with self.assertRaisesRegex(table.BadRow, "first line"):
+        with self.assertRaisesRegex(BadRow, "first line"):
             table.read(io.StringIO("bench,malloc\n"))
 
     def test_a_result_that_is_not_simulated_is_refused(self):
-        with self.assertRaises(table.BadRow):
+        with self.assertRaises(BadRow):
             table.line_of("is-32-0", "local", "wide", "1", "1", {name: 1 for name in RESULT})
 
     def test_of_two_rows_of_a_seed_the_last_counts(self):
@@ -88,7 +90,7 @@ class Tests(unittest.TestCase):
         self.assertIsNone(evidence.ratio("is-32-0", "a", "c"))
 
     def test_rows_as_the_paper_says_hold_everywhere(self):
-        self.assertEqual([statements.HOLDS] * len(statements.STATEMENTS), verdicts(rows_of(self.as_the_paper())))
+        self.assertEqual([HOLDS] * len(statements.STATEMENTS), verdicts(rows_of(self.as_the_paper())))
 
     def test_one_figure_that_is_not_the_papers_differs_alone(self):
         for workload, policy, value, numbers in (
@@ -108,18 +110,18 @@ class Tests(unittest.TestCase):
             times = self.as_the_paper()
             times[workload] = times[workload] | {policy: value}
             found = verdicts(rows_of(times))
-            differing = [place for place, one in enumerate(found) if one == statements.DIFFERS]
+            differing = [place for place, one in enumerate(found) if one == DIFFERS]
             self.assertEqual(numbers, differing, f"{workload} {policy}")
         # The same rows carry two statements here.
         times = self.as_the_paper()
         times["composite-32-10"] = {"colours-8": (420, 0.4), "local": (470, 0.2)}
-        self.assertEqual(statements.DIFFERS, verdicts(rows_of(times))[10])
+        self.assertEqual(DIFFERS, verdicts(rows_of(times))[10])
         times["composite-32-10"] = {"colours-8": (520, 0.4), "local": (620, 0.2)}
-        self.assertEqual(statements.DIFFERS, verdicts(rows_of(times))[9])
+        self.assertEqual(DIFFERS, verdicts(rows_of(times))[9])
 
     def test_a_statement_without_rows_is_not_judged(self):
-        self.assertEqual([statements.NO_ROWS] * len(statements.STATEMENTS), verdicts([]))
-        self.assertEqual({statements.NO_ROWS}, set(verdicts(rows_of({"is-32-0": {"local": (1, 0)}}))))
+        self.assertEqual([NO_ROWS] * len(statements.STATEMENTS), verdicts([]))
+        self.assertEqual({NO_ROWS}, set(verdicts(rows_of({"is-32-0": {"local": (1, 0)}}))))
 
     def test_a_changed_machine_has_lines_of_its_own(self):
         rows = [table.Row("composite-32-10", policy, "wide", 1, PLAIN | {"cycles": cycles})
@@ -133,7 +135,7 @@ class Tests(unittest.TestCase):
         rows += [table.Row("composite-32-10", policy, statements.LOADED, 1, PLAIN | {"cycles": cycles})
                  for policy, cycles in (("local", 1000), ("local-5", 2000), ("colours-8", 1500))]
         found = statements.STATEMENTS[10].judge(table.Evidence(rows))
-        self.assertEqual(statements.HOLDS, found.verdict)
+        self.assertEqual(HOLDS, found.verdict)
         self.assertIn("On block-16-l2-8-ways: over local +50.0 %, over local-5 -25.0 %.", found.seen)
 
     def test_a_figure_has_a_panel_for_each_workload_and_machine_with_rows(self):

@@ -6,6 +6,8 @@ import io
 import unittest
 
 from coherence import figure, main, statements, table
+from evidence.judged import DIFFERS, HOLDS, NO_ROWS
+from evidence.rows import BadRow
 
 # Counts of a row that nothing is asked of.
 PLAIN = {name: 1000 for name in table.COUNTS} | {"filter_false_positives": 0}
@@ -61,13 +63,13 @@ class Tests(unittest.TestCase):
         self.assertEqual((7, 1.5), (found.count["cycles"], found.count["average_latency"]))
 
     def test_what_is_no_row_is_refused_with_its_line(self):
-        with self.assertRaisesRegex(table.BadRow, "line 2"):
+        with self.assertRaisesRegex(BadRow, "line 2"):
             table.read(text_of(["tree", "server", "token", "", "", "yes"]))
-        with self.assertRaisesRegex(table.BadRow, "first line"):
+        with self.assertRaisesRegex(BadRow, "first line"):
             table.read(io.StringIO("bench,malloc\n"))
 
     def test_a_result_that_is_not_simulated_is_refused(self):
-        with self.assertRaises(table.BadRow):
+        with self.assertRaises(BadRow):
             table.line_of("tree", "server", "token", "", "1", PLAIN)
 
     def test_of_two_rows_of_a_workload_and_configuration_the_last_counts(self):
@@ -88,7 +90,7 @@ class Tests(unittest.TestCase):
         self.assertEqual(("three", "two"), (ratios.least, ratios.greatest))
 
     def test_rows_as_the_paper_says_hold_everywhere(self):
-        self.assertEqual([statements.HOLDS] * len(statements.STATEMENTS), verdicts(rows_of(AS_THE_PAPER)))
+        self.assertEqual([HOLDS] * len(statements.STATEMENTS), verdicts(rows_of(AS_THE_PAPER)))
 
     def test_one_figure_that_is_not_the_papers_differs_alone(self):
         for configuration, counts, number in (
@@ -104,12 +106,12 @@ class Tests(unittest.TestCase):
             ("flask-20-adaptive", {"cycles": 1040}, 9),
         ):
             found = verdicts(rows_of(AS_THE_PAPER | {configuration: counts}))
-            differing = [place for place, one in enumerate(found) if one == statements.DIFFERS]
+            differing = [place for place, one in enumerate(found) if one == DIFFERS]
             self.assertEqual([] if number is None else [number], differing, configuration)
 
     def test_a_statement_without_rows_is_not_judged(self):
-        self.assertEqual([statements.NO_ROWS] * len(statements.STATEMENTS), verdicts([]))
-        self.assertEqual({statements.NO_ROWS}, set(verdicts(rows_of({"token": {}}))))
+        self.assertEqual([NO_ROWS] * len(statements.STATEMENTS), verdicts([]))
+        self.assertEqual({NO_ROWS}, set(verdicts(rows_of({"token": {}}))))
 
     def test_misses_of_allocators_are_told_by_the_call(self):
         counts = {"accesses": 100, "l1_hits": 50, "l2_hits": 30, "llc_hits": 10, "memory_reads": 5}
