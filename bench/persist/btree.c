@@ -212,4 +212,4 @@ static const char *check(const struct session *session, const uint8_t *present, 
     return complaint;
 }
 
-const struct workload workload_btree = {"btree", create, operate, check};
+const struct workload workload_btree = {"btree", create, operate, check, false, NULL};

@@ -71,7 +71,7 @@ static void operate(struct session *session, uint64_t key, uint64_t random)
         }
         link = &edge->next;
     }
-    block = store_alloc(session, sizeof *edge);
+    block = store_alloc_node(session, sizeof *edge);
     store_write(session, store_at(session, block),
                 &(struct edge){vertex->edges, target_of(graph, key), workload_value(key)},
                 sizeof *edge);
@@ -112,4 +112,4 @@ static const char *check(const struct session *session, const uint8_t *present, 
     return found == wanted ? NULL : "there are more edges";
 }
 
-const struct workload workload_graph = {"graph", create, operate, check};
+const struct workload workload_graph = {"graph", create, operate, check, true, NULL};

@@ -60,7 +60,7 @@ static void operate(struct session *session, uint64_t key, uint64_t random)
         }
         link = &entry->next;
     }
-    block = store_alloc(session, sizeof *entry);
+    block = store_alloc_node(session, sizeof *entry);
     store_write(session, store_at(session, block),
                 &(struct entry){*first, key, workload_value(key)}, sizeof *entry);
     store_u64(session, first, block);
@@ -89,4 +89,4 @@ static const char *check(const struct session *session, const uint8_t *present, 
     return found == wanted ? NULL : "entries are missing";
 }
 
-const struct workload workload_hash = {"hash", create, operate, check};
+const struct workload workload_hash = {"hash", create, operate, check, true, NULL};

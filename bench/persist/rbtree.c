@@ -111,7 +111,7 @@ static void repair_insertion(struct session *session, uint64_t node)
 
 static void insert(struct session *session, uint64_t parent, uint64_t key)
 {
-    uint64_t block = store_alloc(session, sizeof(struct node));
+    uint64_t block = store_alloc_node(session, sizeof(struct node));
     struct node node = {key, workload_value(key), {0, 0}, parent, RED};
 
     store_write(session, at(session, block), &node, sizeof node);
@@ -249,4 +249,4 @@ static const char *check(const struct session *session, const uint8_t *present, 
     return complaint;
 }
 
-const struct workload workload_rbtree = {"rbtree", create, operate, check};
+const struct workload workload_rbtree = {"rbtree", create, operate, check, true, NULL};

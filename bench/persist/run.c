@@ -6,6 +6,7 @@
 #include "run.h"
 
 #include "harness/random.h"
+#include "mplace_trace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,24 +26,22 @@ struct worker {
     uint8_t *present; /* by key: odd, it is in the structure */
     pthread_barrier_t *barrier;
     double begin, end; /* by the thread's own clock: the main thread may wake late */
+    double cpu_begin, cpu_end;
 };
 
-static double now(void)
+static double now(clockid_t clock)
 {
     struct timespec time;
 
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock, &time);
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static void *work(void *argument)
+static void run_transactions(struct worker *worker, uint64_t transactions)
 {
-    struct worker *worker = argument;
     const struct run *run = worker->run;
 
-    pthread_barrier_wait(worker->barrier);
-    worker->begin = now();
-    for (uint64_t i = 0; i < run->transactions; i++) {
+    for (uint64_t i = 0; i < transactions; i++) {
         store_begin(&worker->session);
         for (uint64_t j = 0; j < run->operations; j++) {
             uint64_t key = random_below(&worker->random, run->keys);
@@ -52,47 +51,57 @@ static void *work(void *argument)
         }
         store_commit(&worker->session, (i + 1) % run->batch != 0);
     }
-    if (worker->session.region != NULL && persist_flush(worker->session.region) != 0)
-        store_fail("persist_flush");
-    worker->end = now();
+    if (worker->session.backend != NULL)
+        worker->session.backend->flush(worker->session.file);
+}
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+
+    run_transactions(worker, worker->run->warm);
+    pthread_barrier_wait(worker->barrier);
+    pthread_barrier_wait(worker->barrier);
+    worker->begin = now(CLOCK_MONOTONIC);
+    worker->cpu_begin = now(CLOCK_THREAD_CPUTIME_ID);
+    run_transactions(worker, worker->run->transactions);
+    worker->cpu_end = now(CLOCK_THREAD_CPUTIME_ID);
+    worker->end = now(CLOCK_MONOTONIC);
     return NULL;
 }
 
-/* A block with the offsets of all structures, as the region's root. */
-static void create_structures(const struct run *run, struct worker *workers,
-                              struct persist_region *region)
+/* A block with the offsets of all structures, as the file's root. */
+static void create_structures(const struct run *run, struct worker *workers, void *file)
 {
     uint64_t roots[THREADS_MOST], block;
-    struct session session = {.region = region,
-                              .base = region == NULL ? NULL : persist_base(region)};
+    struct session session = {.node_size = run->node_size};
 
+    if (file != NULL)
+        store_attach(&session, run->backend, file);
     for (uint64_t i = 0; i < run->threads; i++) {
         workers[i].session = session;
         workers[i].session.root = roots[i] = run->workload->create(&workers[i].session, run->keys);
     }
-    if (region == NULL)
+    if (file == NULL)
         return;
     store_begin(&session);
     block = store_alloc(&session, sizeof roots);
     store_write(&session, store_at(&session, block), roots, run->threads * sizeof *roots);
-    if (persist_set_root(session.tx, block) != 0)
-        store_fail("persist_set_root");
+    run->backend->set_root(&session, block);
     store_commit(&session, false);
 }
 
-/* All structures of a region, or of ordinary memory. */
-static const char *check(const struct run *run, const struct worker *workers,
-                         struct persist_region *region)
+/* All structures of a file, or of ordinary memory. */
+static const char *check(const struct run *run, const struct worker *workers, void *file)
 {
     const char *complaint = NULL;
 
     for (uint64_t i = 0; i < run->threads && complaint == NULL; i++) {
         struct session session = workers[i].session;
 
-        if (region != NULL) {
-            session.region = region;
-            session.base = persist_base(region);
-            session.root = ((uint64_t *)store_at(&session, persist_root(region)))[i];
+        if (file != NULL) {
+            store_attach(&session, run->backend, file);
+            session.root = ((uint64_t *)store_at(&session, run->backend->root(file)))[i];
         }
         complaint = run->workload->check(&session, workers[i].present, run->keys);
     }
@@ -114,100 +123,110 @@ static const char *copy_file(const char *from, const char *to)
     }
     close(source);
     close(target);
-    return length == 0 ? NULL : "the region's file could not be copied";
+    return length == 0 ? NULL : "the file could not be copied";
 }
 
-static struct persist_region *open_region(const char *path)
+static void finish(const struct run *run, struct worker *workers)
 {
-    struct persist_region *region = persist_open(path);
-
-    if (region == NULL)
-        store_fail("persist_open");
-    return region;
+    for (uint64_t i = 0; i < run->threads && run->workload->finish != NULL; i++)
+        run->workload->finish(&workers[i].session);
 }
 
-/* What is left if the process ends now. */
-static const char *check_copy(struct run *run, const struct worker *workers, const char *path,
-                              const char *copy)
+/* What a file holds when it is opened. */
+static const char *check_file(struct run *run, const struct worker *workers, const char *path)
 {
-    const char *complaint = copy_file(path, copy);
-    struct persist_region *region;
-    struct persist_statistics counts;
-    double begin;
+    double begin = now(CLOCK_MONOTONIC);
+    void *file = run->backend->open(path);
+    double seconds = now(CLOCK_MONOTONIC) - begin;
+    const char *complaint;
 
-    if (complaint != NULL)
-        return complaint;
-    begin = now();
-    region = open_region(copy);
-    run->recovery_seconds = now() - begin;
-    persist_statistics(region, &counts, sizeof counts);
-    run->recovered = counts.recovered;
-    complaint = check(run, workers, region);
-    if (persist_close(region) != 0)
-        store_fail("persist_close");
+    if (run->backend->statistics != NULL) {
+        struct persist_statistics counts;
+
+        run->backend->statistics(file, &counts);
+        if (counts.recovered != 0) { /* not after a close */
+            run->recovered = counts.recovered;
+            run->recovery_seconds = seconds;
+        }
+    }
+    complaint = check(run, workers, file);
+    run->backend->close(file);
     return complaint;
 }
 
-/* From the first thread's begin to the last one's end. */
-static void run_threads(struct run *run, struct worker *workers)
+static bool is_counted(const struct run *run)
 {
+    return run->backend != NULL && run->backend->statistics != NULL;
+}
+
+/* What the file has counted since before, as far as a row has it. */
+static void count(struct run *run, void *file, const struct persist_statistics *before)
+{
+    struct persist_statistics after;
+
+    run->backend->statistics(file, &after);
+    run->counts.blocks = after.blocks - before->blocks;
+    run->counts.flushes = after.flushes - before->flushes;
+    run->counts.fences = after.fences - before->fences;
+    run->counts.checkpoints = after.checkpoints - before->checkpoints;
+}
+
+/* From the first thread's begin to the last one's end. A trace's region of interest is a little
+   more: it begins when all threads are there and warm. */
+static void run_threads(struct run *run, struct worker *workers, void *file)
+{
+    struct persist_statistics before;
     pthread_barrier_t barrier;
     double begin = 0, end = 0;
 
-    pthread_barrier_init(&barrier, NULL, (unsigned)run->threads);
+    pthread_barrier_init(&barrier, NULL, (unsigned)run->threads + 1);
     for (uint64_t i = 0; i < run->threads; i++) {
         workers[i].barrier = &barrier;
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
-            store_fail("pthread_create");
+            store_fail("pthread_create", "no thread");
     }
+    pthread_barrier_wait(&barrier);
+    if (is_counted(run))
+        run->backend->statistics(file, &before);
+    mplace_trace_begin();
+    pthread_barrier_wait(&barrier);
     for (uint64_t i = 0; i < run->threads; i++) {
         pthread_join(workers[i].thread, NULL);
         if (i == 0 || workers[i].begin < begin)
             begin = workers[i].begin;
         if (workers[i].end > end)
             end = workers[i].end;
+        run->cpu_seconds += workers[i].cpu_end - workers[i].cpu_begin;
     }
+    mplace_trace_end();
+    if (is_counted(run))
+        count(run, file, &before);
     run->seconds = end - begin;
     pthread_barrier_destroy(&barrier);
 }
 
-/* after - before, of the counts that a row has. */
-static void count(struct run *run, const struct persist_statistics *before,
-                  const struct persist_statistics *after)
+static const char *run_in_file(struct run *run, struct worker *workers, const char *path,
+                               const char *copy)
 {
-    run->counts.blocks = after->blocks - before->blocks;
-    run->counts.flushes = after->flushes - before->flushes;
-    run->counts.fences = after->fences - before->fences;
-    run->counts.checkpoints = after->checkpoints - before->checkpoints;
-}
-
-static const char *run_in_region(struct run *run, struct worker *workers, const char *path,
-                                 const char *copy)
-{
-    struct persist_statistics before, after;
-    struct persist_region *region;
+    const struct backend *backend = run->backend;
     const char *complaint;
+    void *file;
 
-    if (persist_create(path, run->memory, run->log, run->log_size) != 0)
-        store_fail("persist_create");
-    region = open_region(path);
-    create_structures(run, workers, region);
-    persist_statistics(region, &before, sizeof before);
-    run_threads(run, workers);
-    persist_statistics(region, &after, sizeof after);
-    count(run, &before, &after);
-    run->medium = persist_medium(region);
-    complaint = check(run, workers, region);
+    backend->create(path, run->log, run->memory, run->log_size);
+    file = backend->open(path);
+    create_structures(run, workers, file);
+    run_threads(run, workers, file);
+    run->medium = backend->medium(file);
+    complaint = check(run, workers, file);
     if (complaint == NULL)
-        complaint = check_copy(run, workers, path, copy);
-    if (persist_close(region) != 0)
-        store_fail("persist_close");
-    if (complaint == NULL) {
-        region = open_region(path);
-        complaint = check(run, workers, region);
-        if (persist_close(region) != 0)
-            store_fail("persist_close");
-    }
+        complaint = copy_file(path, copy);
+    finish(run, workers);
+    backend->close(file);
+    /* One after the other: libpmemobj does not open two files of one pool. */
+    if (complaint == NULL)
+        complaint = check_file(run, workers, copy);
+    if (complaint == NULL)
+        complaint = check_file(run, workers, path);
     return complaint;
 }
 
@@ -233,15 +252,16 @@ const char *run_workload(struct run *run)
             return "no memory";
     }
     run->medium = "none";
-    if (!run->persistent) {
+    if (run->backend == NULL) {
         create_structures(run, workers, NULL);
-        run_threads(run, workers);
+        run_threads(run, workers, NULL);
         complaint = check(run, workers, NULL);
+        finish(run, workers);
     } else {
         snprintf(paths[0], sizeof paths[0], "%s/persist_bench.%d", run->folder, (int)getpid());
         snprintf(paths[1], sizeof paths[1], "%s/persist_bench.%d.copy", run->folder, (int)getpid());
         atexit(remove_files);
-        complaint = run_in_region(run, workers, paths[0], paths[1]);
+        complaint = run_in_file(run, workers, paths[0], paths[1]);
     }
     return complaint;
 }

@@ -61,4 +61,4 @@ static const char *check(const struct session *session, const uint8_t *present, 
     return complaint;
 }
 
-const struct workload workload_sps = {"sps", create, operate, check};
+const struct workload workload_sps = {"sps", create, operate, check, false, NULL};

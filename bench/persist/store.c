@@ -1,51 +1,67 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * See store.h.
+ * See store.h. Ordinary memory is here; the backends have a file each.
  */
 #include "store.h"
 
+#include "mplace_trace.h"
+
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-void store_fail(const char *what)
+void store_fail(const char *what, const char *why)
 {
-    fprintf(stderr, "persist_bench: %s: %s\n", what, persist_error());
+    fprintf(stderr, "persist_bench: %s: %s\n", what, why);
     exit(1);
+}
+
+void store_attach(struct session *session, const struct backend *backend, void *file)
+{
+    session->backend = backend;
+    session->file = file;
+    session->base = backend->base(file);
 }
 
 void store_begin(struct session *session)
 {
-    if (session->region == NULL)
-        return;
-    session->tx = persist_begin(session->region);
-    if (session->tx == NULL)
-        store_fail("persist_begin");
+    if (session->backend == NULL)
+        mplace_trace_tx_begin();
+    else
+        session->backend->begin(session);
 }
 
 void store_commit(struct session *session, bool deferred)
 {
-    if (session->region == NULL)
-        return;
-    if ((deferred ? persist_commit_deferred(session->tx) : persist_commit(session->tx)) != 0)
-        store_fail("persist_commit");
-    session->tx = NULL;
+    if (session->backend == NULL)
+        mplace_trace_tx_commit();
+    else
+        session->backend->commit(session, deferred);
 }
 
 uint64_t store_alloc(struct session *session, uint64_t size)
 {
-    uint64_t block = session->region == NULL ? (uint64_t)(uintptr_t)malloc(size)
-                                             : persist_alloc(session->tx, size);
+    void *block;
 
-    if (block == 0)
-        store_fail("persist_alloc");
-    return block;
+    if (session->backend != NULL)
+        return session->backend->alloc(session, size);
+    block = malloc(size);
+    if (block == NULL)
+        store_fail("malloc", strerror(errno));
+    mplace_trace_tell(MPLACE_TRACE_PERSISTENT, (uint64_t)(uintptr_t)block, size);
+    return (uint64_t)(uintptr_t)block;
+}
+
+uint64_t store_alloc_node(struct session *session, uint64_t size)
+{
+    return store_alloc(session, size < session->node_size ? session->node_size : size);
 }
 
 void store_free(struct session *session, uint64_t block)
 {
-    if (session->region == NULL)
+    if (session->backend == NULL)
         free((void *)(uintptr_t)block);
-    else if (persist_free(session->tx, block) != 0)
-        store_fail("persist_free");
+    else
+        session->backend->free(session, block);
 }

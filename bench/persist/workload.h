@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * The structures of Table II of Lu et al., "Loose-Ordering Consistency for Persistent Memory" (ICCD
- * 2014), but SQLite. Each thread has one of its own: the log is what they share.
+ * 2014). Each thread has one of its own: the log is what they share.
  */
 #ifndef BENCH_PERSIST_WORKLOAD_H
 #define BENCH_PERSIST_WORKLOAD_H
@@ -24,10 +24,18 @@ struct workload {
     /* NULL, or what is wrong: the structure itself, or that it does not hold just those keys with
        present[key] odd. */
     const char *(*check)(const struct session *session, const uint8_t *present, uint64_t keys);
+
+    bool has_sized_nodes; /* of store_alloc_node, one a key */
+
+    /* Frees what create put into session->state, while the store is still there; or NULL. */
+    void (*finish)(struct session *session);
 };
 
 extern const struct workload workload_btree, workload_graph, workload_hash, workload_rbtree,
     workload_sps;
+#ifdef PERSIST_BENCH_SQLITE
+extern const struct workload workload_sqlite;
+#endif
 
 static inline uint64_t workload_value(uint64_t key)
 {

@@ -9,6 +9,7 @@
  * so no page of the view changes from below.
  */
 #include "mplace_persist.h"
+#include "mplace_trace.h"
 
 #include "persist/error.h"
 #include "persist/region.h"
@@ -52,6 +53,7 @@ static int map_shared(struct persistence *persistence, const char **medium, int 
         base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (base == MAP_FAILED)
         return error_say(errno, "cannot map the region: %s", strerror(errno));
+    mplace_trace_persistent(base, bytes);
     *persistence = (struct persistence){.base = base, .bytes = bytes};
     persistence->method = dax || in_memory ? persistence_instruction() : PERSISTENCE_MSYNC;
     *medium =

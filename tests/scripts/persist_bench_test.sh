@@ -31,6 +31,18 @@ measure()
     measure_in "$quick" --transactions 2000 "$@"
 }
 
+has_libpmemobj()
+{
+    run "$bench" --workload sps --log libpmemobj --transactions 1 --folder "$quick"
+    ! grep -q 'built without' "$scratch/err"
+}
+
+has_sqlite()
+{
+    run "$bench" --workload sqlite --log none --transactions 1
+    ! grep -q 'built without' "$scratch/err"
+}
+
 field()
 {
     awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) column = i } NR == 2 { print $column }' \
@@ -39,11 +51,13 @@ field()
 
 every_workload_is_whole_afterwards_with_each_log()
 {
-    local workload log
+    local workload log logs=(none wal eager) workloads=(btree graph hash rbtree sps)
 
-    for workload in btree graph hash rbtree sps; do
-        for log in none wal eager; do
-            measure --workload $workload --log $log --threads 2
+    ! has_libpmemobj || logs+=(libpmemobj)
+    ! has_sqlite || workloads+=(sqlite)
+    for workload in "${workloads[@]}"; do
+        for log in "${logs[@]}"; do
+            measure --workload "$workload" --log "$log" --threads 2
             expect "row" "persist $workload $log 2" "$(field bench) $(field workload) $(field log) $(field threads)"
         done
     done
@@ -56,7 +70,7 @@ eager_waits_for_one_fence_a_commit_wal_for_two_and_a_batch_for_one()
 
     for log in "eager 1 2000" "wal 1 4000" "eager 20 100" "wal 20 4000"; do
         read -r log batch wanted <<<"$log"
-        measure --workload hash --log "$log" --batch "$batch"
+        measure --workload hash --log "$log" --batch "$batch" --warm 300
         beyond=$(($(field fences) - wanted))
         [[ $beyond -ge 0 && $beyond -le $((3 * $(field checkpoints))) ]] ||
             fail "$log, batch $batch: $(field fences) fences, $(field checkpoints) checkpoints"
@@ -69,6 +83,17 @@ a_copy_of_the_file_as_it_was_recovers_what_the_log_held()
     [[ $(field recovered) -ge 2000 && $(field checkpoints) -eq 0 ]] || fail "recovered: $(field recovered)"
 }
 
+libpmemobj_flushes_on_tmpfs_unless_told_otherwise_and_its_row_says_it()
+{
+    has_libpmemobj || skip "persist_bench is built without libpmemobj"
+    [[ $(stat -f -c %T "$quick") == tmpfs ]] || skip "no tmpfs"
+    measure --workload hash --log libpmemobj
+    expect "medium" "libpmem flushes" "$(field medium)"
+    expect "counts" "" "$(field flushes)$(field fences)$(field recovered)"
+    PMEM_IS_PMEM_FORCE=0 measure_in "$quick" --transactions 20 --workload hash --log libpmemobj
+    expect "medium when told so" "libpmem msync" "$(field medium)"
+}
+
 # On a disk this is msync.
 the_medium_is_named()
 {
@@ -79,12 +104,44 @@ the_medium_is_named()
     esac
 }
 
+# Thread 1 runs the transactions; thread 0 made the table before, in blocks of other sizes.
+without_a_log_a_trace_has_each_transaction_and_each_persistent_block()
+{
+    local marks
+
+    need_memtrace
+    run "$mplace" trace --out "$scratch/trace" -- \
+        "$bench" --workload hash --log none --transactions 30 --warm 10 --keys 64 --size 500
+    expect "exit status" 0 "$status"
+    run "$mplace" trace --dump "$scratch/trace"
+    expect "regions of interest" "region_begin region_end" \
+        "$(awk '$4 ~ /^region_/ { print $4 }' "$scratch/out" | xargs)"
+    marks=$(awk '$1 == 1 && $3 == "mark" { print $4, $4 == "persistent" ? $6 : "" }' "$scratch/out" | xargs)
+    expect "transactions" 40 "$(grep -oE 'tx_begin (persistent 500 )?tx_commit' <<<"$marks" | wc -l)"
+    expect "other marks" "" "$(sed -E 's/tx_begin (persistent 500 )?tx_commit ?//g' <<<"$marks")"
+    grep -q persistent <<<"$marks" || fail "no block is persistent"
+}
+
+compare_has_a_line_for_each_workload_and_log()
+{
+    run "$source_folder/bench/persist/compare.sh" --build "$build_folder" --logs wal,eager --runs 2 --transactions 500 \
+        --out "$scratch/rows" sps hash
+    expect "exit status" 0 "$status"
+    expect "lines" "hash eager hash wal sps eager sps wal" \
+        "$(awk -F ' *[|] *' 'NR > 2 { print $2, $3 }' "$scratch/out" | xargs)"
+    expect "rows" 9 "$(wc -l <"$scratch/rows")"
+    run "$source_folder/bench/persist/compare.sh" --runs none
+    expect_refusal "--runs none"
+}
+
 what_cannot_be_done_is_one_line()
 {
     run "$bench" --workload btree --log undo
     expect_refusal "--log"
     run "$bench" --workload tree --log wal
     expect_refusal "--workload"
+    run "$bench" --workload btree --log wal --size 100
+    expect_refusal "--size"
     run "$bench" --workload btree --log wal --header
     expect_refusal "--header"
     run "$bench" --workload btree --log wal --folder "$scratch/none"

@@ -189,8 +189,7 @@ static void cut(void)
     if (world.killed) {
         /* All stores are there, and what was not durable still is not. */
         memcpy(image, world.file, world.sizes.file_bytes);
-        recovery_recorder = *outer;
-        memset(recovery_recorder.flushed, 0, sizeof recovery_recorder.flushed);
+        recorder_go_on(&recovery_recorder, outer);
         recovery_recorder.persistence = &region.persistence;
         recovery_recorder.after_event = cut_recovery;
         recorder = &recovery_recorder;
@@ -399,6 +398,7 @@ static void run(enum persist_log log, uint64_t seed, uint64_t images, bool kille
 {
     struct persistence persistence = {.base = world.next};
 
+    recorder_end(&world.recorder);
     memset(&world, 0, sizeof world);
     world.killed = killed;
     world.random = seed;
@@ -484,6 +484,7 @@ static void create_and_cut(void)
 {
     struct persistence persistence = {.base = world.file};
 
+    recorder_end(&world.recorder);
     memset(&world, 0, sizeof world);
     world.random = 1;
     world.sizes = region_sizes((uint64_t)PAGES * PERSIST_PAGE, GROUPS * sizeof(struct log_group));

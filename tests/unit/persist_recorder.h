@@ -4,34 +4,22 @@
  * In place of src/persist/persistence.c: records stores, flushes and fences, and builds what the
  * file would hold after a power cut.
  *
- * Assumed of the machine: 8 aligned bytes are written atomically, as x86-64 promises, and nothing
- * longer. Each store is cut into such words. A word is durable once its line was flushed after its
- * store and a fence came after the flush. Of all other stores any subset is durable: of a line that
- * was stored to three times, one word may be the first one's and the next word the third one's. A
- * real cache writes back whole lines, in the order of the stores to each: that is among these
- * images.
+ * The rules are those of sim/powercut.
  */
 #ifndef TESTS_UNIT_PERSIST_RECORDER_H
 #define TESTS_UNIT_PERSIST_RECORDER_H
 
 #include "persist/persistence.h"
+#include "powercut/power_cut.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RECORDED_BYTES = 65536, RECORDED_STORES = 1 << 16 };
-
-struct recorded_store {
-    uint32_t word; /* in the file */
-    uint64_t value;
-};
+enum { RECORDED_BYTES = 65536 };
 
 struct recorder {
     struct persistence *persistence;
-    uint8_t durable[RECORDED_BYTES];
-    struct recorded_store pending[RECORDED_STORES]; /* not durable for certain, in order */
-    uint32_t pending_count;
-    uint32_t flushed[RECORDED_BYTES / 64]; /* stores to the line before this number are flushed */
+    struct power_cut cut;
     void (*after_event)(void); /* called after each store, flush and fence; may be NULL */
 };
 
@@ -42,8 +30,15 @@ extern struct recorder *recorder;
  * none. */
 extern uint64_t recorder_failing_fence;
 
-/* Begins: what the file holds is durable. */
+/* Begins: what the file holds is durable. What the recorder had before is freed. */
 void recorder_start(struct recorder *started, struct persistence *persistence);
+
+/* Begins with what is durable in another one, and what is not for certain; flushes are forgotten.
+ */
+void recorder_go_on(struct recorder *started, const struct recorder *from);
+
+/* Frees what it has. */
+void recorder_end(struct recorder *ended);
 
 /* Builds in image one file that a power cut at this moment may leave, by random numbers from state.
  */
