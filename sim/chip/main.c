@@ -8,9 +8,11 @@
 #include "chip/sweep.h"
 #include "chip/trace_source.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,6 +27,9 @@ static const char usage[] =
     "  --check                check coherence after each event\n"
     "  --json FILE            write the result as JSON, too\n"
     "  --sharing FILE         write which lines moved between cores, and why, as JSON\n"
+    "  --power-cuts N         cut the power in N random cycles: what recovery leaves must be "
+    "right\n"
+    "  --seed N               of these cycles (default: 1)\n"
     "  --keys                 print the machine, each key with its meaning and range\n"
     "  --help                 this text\n"
     "  --version              which version this is\n"
@@ -66,10 +71,34 @@ static int set(struct machine *machine, char *text)
     return 0;
 }
 
+static bool count(const char *text, uint64_t *number)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)text[0]))
+        return false;
+    errno = 0;
+    *number = strtoull(text, &end, 10);
+    return errno == 0 && *end == '\0';
+}
+
 /* 0: go on; else 1 + the exit status. */
 static int parse(struct options *options, int argc, char **argv)
 {
-    enum { MACHINE = 1, PARTS, SET, SWEEP, CHECK, JSON, SHARING, KEYS, HELP, VERSION };
+    enum {
+        MACHINE = 1,
+        PARTS,
+        SET,
+        SWEEP,
+        CHECK,
+        JSON,
+        SHARING,
+        POWER_CUTS,
+        SEED,
+        KEYS,
+        HELP,
+        VERSION
+    };
     static const struct option known[] = {
         {"machine", required_argument, NULL, MACHINE},
         {"parts", required_argument, NULL, PARTS},
@@ -78,6 +107,8 @@ static int parse(struct options *options, int argc, char **argv)
         {"check", no_argument, NULL, CHECK},
         {"json", required_argument, NULL, JSON},
         {"sharing", required_argument, NULL, SHARING},
+        {"power-cuts", required_argument, NULL, POWER_CUTS},
+        {"seed", required_argument, NULL, SEED},
         {"keys", no_argument, NULL, KEYS},
         {"help", no_argument, NULL, HELP},
         {"version", no_argument, NULL, VERSION},
@@ -113,6 +144,14 @@ static int parse(struct options *options, int argc, char **argv)
         case SHARING:
             options->sharing = optarg;
             break;
+        case POWER_CUTS:
+            if (!count(optarg, &options->run.power_cuts) || options->run.power_cuts == 0)
+                return 1 + bad("--power-cuts '%s': expected a number from 1", optarg);
+            break;
+        case SEED:
+            if (!count(optarg, &options->run.seed))
+                return 1 + bad("--seed '%s': expected a number", optarg);
+            break;
         case KEYS:
             options->keys = true;
             break;
@@ -131,6 +170,9 @@ static int parse(struct options *options, int argc, char **argv)
     if (options->sharing != NULL && options->machine.block > SHARING_BLOCK_MOST)
         return 1 + bad("--sharing: block = %u: blocks of up to %d bytes can be looked into",
                        options->machine.block, SHARING_BLOCK_MOST);
+    if (options->run.power_cuts > 0 && options->sweep.key_count == 0 &&
+        options->machine.persistence.protocol == MACHINE_NO_PERSISTENCE)
+        return 1 + bad("--power-cuts: with persistence.protocol = none nothing is promised");
     if (options->sweep.key_count == 0 && !machine_check(&options->machine, problem, sizeof problem))
         return 1 + bad("%s", problem);
     return 0;
@@ -155,6 +197,7 @@ int main(int argc, char **argv)
     int status;
 
     machine_defaults(&options.machine);
+    run->seed = 1;
     status = parse(&options, argc, argv);
     if (status != 0)
         return status - 1;

@@ -6,6 +6,8 @@
 #include "chip/report.h"
 
 #include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
 
 enum { ALL = -1 };
 
@@ -95,6 +97,58 @@ enum {
     DRAM_ROWS = sizeof dram_rows / sizeof dram_rows[0],
 };
 
+static const struct {
+    const char *key, *text;
+    size_t at;
+} persistence_rows[] = {
+#define ROW(name, text)                                                                            \
+    {                                                                                              \
+#name, text, offsetof(struct persistence_counts, name)                                     \
+    }
+    ROW(transactions, "transactions committed"),
+    ROW(log_writes, "blocks written to the log"),
+    ROW(home_writes, "blocks written home"),
+    ROW(forced_evictions, "blocks evicted to the log"),
+    ROW(version_overflows, "versions without a way"),
+    ROW(coalesced_writes, "versions never written"),
+    ROW(log_bytes, "bytes written to the log"),
+#undef ROW
+};
+
+enum { PERSISTENCE_ROWS = sizeof persistence_rows / sizeof persistence_rows[0] };
+
+static uint64_t persistence_value(const struct cores *cores, unsigned row)
+{
+    const char *counts = (const char *)persistence_counts(cores->persistence);
+    uint64_t value;
+
+    memcpy(&value, counts + persistence_rows[row].at, sizeof value);
+    return value;
+}
+
+/* Whether the run has something to say of persistent memory. */
+static bool is_persistent(const struct cores *cores)
+{
+    return !persistence_is_none(cores->persistence) ||
+           persistence_counts(cores->persistence)->transactions > 0;
+}
+
+static void json_persistence(const struct cores *cores, FILE *out, int indent)
+{
+    for (unsigned i = 0; i < PERSISTENCE_ROWS && is_persistent(cores); i++)
+        fprintf(out, ",\n%*s\"%s\": %" PRIu64, indent, "", persistence_rows[i].key,
+                persistence_value(cores, i));
+}
+
+static void json_power_cuts(const struct cores *cores, FILE *out, int indent)
+{
+    const struct power_cuts *cuts = &cores->power_cuts;
+
+    if (cuts->cuts > 0)
+        fprintf(out, ",\n%*s\"power_cuts\": %" PRIu64 ",\n%*s\"power_cut_findings\": %" PRIu64,
+                indent, "", cuts->cuts, indent, "", cuts->findings);
+}
+
 static void json_dram(const uint64_t *of, FILE *out, int indent)
 {
     for (unsigned i = 0; i < DRAM_ROWS; i++)
@@ -146,6 +200,8 @@ void report_json(const struct cores *cores, FILE *out, int indent)
     fprintf(out, "{\n%*s\"simulated\": true,\n%*s\"protocol\": \"%s\",\n", indent + 2, "",
             indent + 2, "", cores->fabric.protocol->name);
     json_object(&figures, dram, out, indent + 2);
+    json_persistence(cores, out, indent + 2);
+    json_power_cuts(cores, out, indent + 2);
     if (dram)
         json_controllers(cores, out, indent + 2);
     fprintf(out, ",\n%*s\"cores\": [", indent + 2, "");
@@ -176,6 +232,12 @@ void report_text(const struct cores *cores, FILE *out)
     for (unsigned i = 0; i < DRAM_ROWS && memory_is_dram(&cores->fabric.memory); i++)
         fprintf(out, "  %-30s %15" PRIu64 "\n", dram_rows[i].text,
                 figures.counts.of[dram_rows[i].what]);
+    for (unsigned i = 0; i < PERSISTENCE_ROWS && is_persistent(cores); i++)
+        fprintf(out, "  %-30s %15" PRIu64 "\n", persistence_rows[i].text,
+                persistence_value(cores, i));
+    if (cores->power_cuts.cuts > 0)
+        fprintf(out, "  %-30s %15" PRIu64 "\n  %-30s %15" PRIu64 "\n", "power cuts",
+                cores->power_cuts.cuts, "power cuts with a finding", cores->power_cuts.findings);
     fprintf(out, "  %-30s %15.3f\n", "energy on chip, uJ (modelled)", figures.energy * 1e-6);
 }
 

@@ -61,12 +61,32 @@ static enum run_status judge(const struct run *run, const struct cores *cores)
                 cores->running, cores->thread_count, run->paths[0]);
         return RUN_FINDING;
     }
+    if (persistence_overlaps(cores->persistence) > 0)
+        fprintf(stderr,
+                "mplace-chip: %" PRIu64 " accesses went on to blocks that another thread's open "
+                "transaction had stored to, as all threads waited: no protocol makes such "
+                "transactions atomic\n",
+                persistence_overlaps(cores->persistence));
     if (cores->let_in > 0)
         fprintf(stderr,
                 "mplace-chip: all threads waited for one another %" PRIu64
                 " times, and one went on: locks were got by trying in the order of the capture\n",
                 cores->let_in);
     return RUN_DONE;
+}
+
+/* The power cuts in a run that is over. */
+static enum run_status cut_power(const struct run *run, struct cores *cores)
+{
+    if (run->power_cuts == 0 || persistence_is_none(cores->persistence))
+        return RUN_DONE;
+    power_cuts_run(cores->persistence, run->power_cuts, run->seed, &cores->power_cuts);
+    if (cores->power_cuts.findings == 0)
+        return RUN_DONE;
+    fprintf(stderr,
+            "mplace-chip: %" PRIu64 " of %" PRIu64 " power cuts have a finding, the first: %s\n",
+            cores->power_cuts.findings, cores->power_cuts.cuts, cores->power_cuts.first);
+    return RUN_FINDING;
 }
 
 enum run_status run_once(const struct run *run,
@@ -87,8 +107,12 @@ enum run_status run_once(const struct run *run,
         fputs("mplace-chip: out of memory\n", stderr);
         exit(1);
     } else {
+        enum run_status cuts = RUN_DONE;
+
         if (run->sharing != NULL)
             cores_note_sharing(cores);
+        if (run->power_cuts > 0)
+            persistence_record(cores->persistence);
         say_turns(run, sources.count);
         while (cores_run(cores, SLICE))
             if (run->progress)
@@ -97,9 +121,13 @@ enum run_status run_once(const struct run *run,
             fprintf(stderr, "\r%40s\r", "");
         status = judge(run, cores);
         if (status == RUN_DONE)
+            cuts = cut_power(run, cores);
+        if (status == RUN_DONE)
             report(cores, context);
         if (status == RUN_DONE && run->sharing != NULL)
             sharing_report(cores, sources.traces, run->sharing);
+        if (status == RUN_DONE)
+            status = cuts;
         cores_destroy(cores);
     }
     trace_sources_close(&sources);

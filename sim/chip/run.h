@@ -18,6 +18,7 @@ struct run {
     uint64_t accesses; /* expected, for the progress; 0: not known */
     bool progress;     /* on standard error */
     bool turns_told;   /* nothing is said of threads that take turns */
+    uint64_t power_cuts, seed;
     FILE *sharing;     /* which lines moved, as JSON; NULL: nobody asks */
 };
 

@@ -6,15 +6,10 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=scripts_common.bash
 source "$(dirname -- "$0")/scripts_common.bash"
 
-need_simulator()
-{
-    [[ -x $build_folder/bin/mplace-chip ]] || skip "the simulator is not built"
-}
-
 need_trace()
 {
     need_simulator
-    [[ -x $build_folder/lib/mplace/valgrind/memtrace-amd64-linux ]] || skip "memtrace is not built"
+    need_memtrace
     run "$mplace" trace --out tree.mptrace -- \
         "$build_folder/bin/avltree" --size 64 --threads "${1:-2}" --operations 20 --keys 32
     expect "exit status of mplace trace" 0 "$status"
@@ -166,7 +161,7 @@ one_core_alone_has_the_misses_of_cachegrind()
     local expected
 
     need_simulator
-    [[ -x $build_folder/lib/mplace/valgrind/memtrace-amd64-linux ]] || skip "memtrace is not built"
+    need_memtrace
     run valgrind --tool=cachegrind --cache-sim=yes --cachegrind-out-file=/dev/null \
         --D1=32768,4,64 --LL=8388608,16,64 /bin/true
     [[ $status -eq 0 ]] || skip "cachegrind does not run"

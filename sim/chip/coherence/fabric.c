@@ -212,6 +212,18 @@ void fabric_memory_write(struct fabric *fabric, unsigned controller, const struc
     memory_write(&fabric->memory, controller, store->block, store->requester);
 }
 
+void fabric_memory_persist(struct fabric *fabric, unsigned controller,
+                           const struct message *persist)
+{
+    struct message *answer = fabric_message(fabric, MESSAGE_PERSISTED, persist->to, persist->from,
+                                            persist->block, persist->requester);
+
+    answer->version = persist->version;
+    count_both(fabric, controller, persist->requester, COUNT_MEMORY_WRITES);
+    announce(fabric, answer);
+    memory_persist(&fabric->memory, controller, persist->block, persist->requester, answer);
+}
+
 static void deliver(struct fabric *fabric, struct message *message, uint64_t time)
 {
     if (fabric->jitter != 0) {

@@ -24,6 +24,7 @@
 struct fabric;
 struct home;
 struct check;
+struct persist_hooks;
 
 /* A miss under way. */
 struct mshr {
@@ -75,6 +76,7 @@ struct fabric {
     struct check *check;   /* NULL: nothing is checked */
     void (*sent)(struct check *check, const struct message *message); /* with check: tokens leave */
     struct token_state *token;
+    const struct persist_hooks *persist; /* NULL: nothing is persistent */
     uint64_t *last_sent;   /* an agent: an agent sends at most a message a cycle, in order */
     unsigned first_memory; /* the agent */
     unsigned tokens;       /* of a block */
@@ -154,6 +156,10 @@ void fabric_send(struct fabric *fabric, struct message *message, uint64_t time);
 /* The controller reads a block, and sends the answer when it has it; or writes one. */
 void fabric_memory_read(struct fabric *fabric, unsigned controller, struct message *answer);
 void fabric_memory_write(struct fabric *fabric, unsigned controller, const struct message *store);
+
+/* MESSAGE_PERSIST at a controller: writes the block, and answers when it has persisted. */
+void fabric_memory_persist(struct fabric *fabric, unsigned controller,
+                           const struct message *persist);
 
 /*
  * Sends copies of the message to these cores, to the home of the block if `home`, and to its

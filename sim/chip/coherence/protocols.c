@@ -7,6 +7,7 @@
 
 #include "chip/coherence/check.h"
 #include "chip/coherence/flask.h"
+#include "chip/coherence/persist_hooks.h"
 #include "chip/coherence/responder.h"
 #include "chip/coherence/sparse.h"
 #include "chip/coherence/token.h"
@@ -98,11 +99,26 @@ static void check_event(struct fabric *fabric, uint64_t block)
 
 static void at_memory(struct fabric *fabric, struct message *message)
 {
-    unsigned port = message->to - fabric->first_memory;
+    unsigned controller = (message->to - fabric->first_memory) / fabric->machine->memory.ports;
 
     if (memory_is_dram(&fabric->memory))
         memory_arrives(&fabric->memory, message->block);
-    fabric->protocol->at_memory(fabric, port / fabric->machine->memory.ports, message);
+    if (message->type == MESSAGE_PERSIST)
+        fabric_memory_persist(fabric, controller, message);
+    else
+        fabric->protocol->at_memory(fabric, controller, message);
+}
+
+/* A message of the persistence, which no protocol knows. */
+static void dispatch_persist(struct fabric *fabric, struct message *message)
+{
+    if (message->type == MESSAGE_PERSISTED)
+        fabric->persist->persisted(fabric->persist->owner, message);
+    else if (message->to < fabric->first_memory)
+        fabric->persist->at_home(fabric->persist->owner, message);
+    else
+        at_memory(fabric, message);
+    queue_free(&fabric->queue, message);
 }
 
 static void dispatch(struct fabric *fabric, struct message *message)
@@ -140,6 +156,8 @@ bool protocols_step(struct fabric *fabric, int *woken)
     } else if (message->type == MESSAGE_COMMAND) {
         memory_wake(&fabric->memory, message->to);
         queue_free(&fabric->queue, message);
+    } else if (message->type == MESSAGE_PERSIST || message->type == MESSAGE_PERSISTED) {
+        dispatch_persist(fabric, message);
     } else {
         dispatch(fabric, message);
     }

@@ -6,6 +6,7 @@
 #include "chip/coherence/transactions.h"
 
 #include "chip/coherence/check.h"
+#include "chip/coherence/persist_hooks.h"
 
 static void count(struct home *home, unsigned core, enum count what)
 {
@@ -19,6 +20,12 @@ static void write_back(struct home *home, uint64_t block, const struct line *lin
 
     if (!line->dirty || MUTANT(fabric, DIRTY_DATA_DROPPED))
         return;
+    if (fabric->persist != NULL &&
+        fabric->persist->evicted(fabric->persist->owner, home->agent, block, core)) {
+        if (fabric->check != NULL)
+            check_memory_written(fabric->check, block, line->version);
+        return;
+    }
     store = fabric_message(fabric, MESSAGE_STORE, home->agent, fabric_memory_agent(fabric, block),
                            block, core);
     store->data = true;
@@ -61,8 +68,14 @@ void transactions_recall(struct home *home, uint64_t block, uint64_t sharers, un
 static void evict(struct home *home, struct line *line, unsigned core)
 {
     uint64_t block = *array_tag(&home->llc, line);
-    struct transaction *transaction = home_transaction(home, block);
+    struct transaction *transaction;
 
+    if (persist_is_version(block)) {
+        array_remove(&home->llc, line);
+        home->fabric->persist->displaced(home->fabric->persist->owner, home->agent, block, core);
+        return;
+    }
+    transaction = home_transaction(home, block);
     array_remove(&home->llc, line);
     if (transaction != NULL) {
         transaction->held = *line;
@@ -75,7 +88,26 @@ static void evict(struct home *home, struct line *line, unsigned core)
     }
 }
 
-/* The oldest of the set, if possible of a block without a transaction. */
+/* The oldest version of a set. NULL: it has none. */
+static struct line *oldest_version(const struct home *home, uint32_t first)
+{
+    const struct persist_hooks *persist = home->fabric->persist;
+    uint64_t least = UINT64_MAX;
+    struct line *oldest = NULL;
+
+    for (uint32_t way = 0; persist != NULL && persist->age != NULL && way < home->llc.ways; way++) {
+        uint64_t tag = home->llc.tags[first + way];
+
+        if (persist_is_version(tag) && persist->age(persist->owner, tag) < least) {
+            least = persist->age(persist->owner, tag);
+            oldest = &home->llc.lines[first + way];
+        }
+    }
+    return oldest;
+}
+
+/* The block of the set not used for longest, if possible one without a transaction; else the oldest
+ * version. */
 static struct line *place_for(struct home *home, uint64_t block)
 {
     uint32_t first = array_set(&home->llc, block) * home->llc.ways;
@@ -86,11 +118,44 @@ static struct line *place_for(struct home *home, uint64_t block)
 
         if (home->llc.tags[first + way] == ARRAY_NONE)
             return line;
+        if (persist_is_version(home->llc.tags[first + way]) && home->fabric->persist->age != NULL)
+            continue;
         if ((oldest == NULL || line->stamp < oldest->stamp) &&
             !home_is_busy(home, home->llc.tags[first + way]))
             oldest = line;
     }
+    if (oldest == NULL)
+        oldest = oldest_version(home, first);
     return oldest != NULL ? oldest : array_victim(&home->llc, block);
+}
+
+struct line *transactions_place(struct home *home, uint64_t block, uint64_t tag, unsigned core)
+{
+    struct line *place = place_for(home, block);
+
+    if (*array_tag(&home->llc, place) != ARRAY_NONE)
+        evict(home, place, core);
+    array_put(&home->llc, place, tag, &(struct line){0});
+    return place;
+}
+
+/* The data of a block come to the bank. */
+static void arriving(struct home *home, const struct message *message)
+{
+    const struct persist_hooks *persist = home->fabric->persist;
+
+    if (message->owner && persist != NULL && persist->arriving != NULL)
+        persist->arriving(persist->owner, message->block);
+}
+
+/* The block leaves this place for a core: a version of it may stay. */
+static void departing(struct home *home, uint64_t block, struct line *place)
+{
+    const struct persist_hooks *persist = home->fabric->persist;
+
+    if (persist == NULL || persist->departing == NULL ||
+        !persist->departing(persist->owner, block, place))
+        array_remove(&home->llc, place);
 }
 
 /* Tokens and data stay here. */
@@ -104,11 +169,13 @@ static void keep(struct home *home, const struct message *message)
         !transaction->for_entry) {
         copy = &transaction->held;
     } else if (copy == NULL) {
+        arriving(home, message);
         copy = place_for(home, message->block);
         if (*array_tag(&home->llc, copy) != ARRAY_NONE)
             evict(home, copy, message->requester);
         array_put(&home->llc, copy, message->block, &(struct line){0});
     } else if (transaction == NULL || copy != &transaction->held) {
+        arriving(home, message);
         array_touch(&home->llc, copy);
     }
     fabric_take_tokens(copy, message);
@@ -141,7 +208,7 @@ static void give_copy(struct home *home, struct transaction *transaction, struct
     count(home, transaction->requester, COUNT_LLC_BLOCKS);
     fabric_load_tokens(grant, copy, tokens, owner, owner || !write);
     if (copy->tokens == 0 && copy != &transaction->held)
-        array_remove(&home->llc, copy);
+        departing(home, transaction->block, copy);
     transaction->supplied = true;
     fabric_send(fabric, grant, home->when);
 }

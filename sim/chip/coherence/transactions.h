@@ -20,4 +20,7 @@ void transactions_receive(struct fabric *fabric, struct home *home, struct messa
 /* All tokens of a block come home, for its entry leaves the directory. */
 void transactions_recall(struct home *home, uint64_t block, uint64_t sharers, unsigned requester);
 
+/* A place for a version of the block, under this tag, in a way of the block's set. */
+struct line *transactions_place(struct home *home, uint64_t block, uint64_t tag, unsigned core);
+
 #endif

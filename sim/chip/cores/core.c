@@ -71,6 +71,8 @@ static void completed(void *owner, unsigned number, struct mshr *mshr, bool over
     }
 }
 
+static void resume(void *context, uint32_t number);
+
 bool cores_init(struct cores *cores, const struct machine *machine, const struct source *sources,
                 uint32_t count, bool check)
 {
@@ -96,7 +98,8 @@ bool cores_init(struct cores *cores, const struct machine *machine, const struct
         cores->core[number].threads++;
         schedule(cores, number);
     }
-    return true;
+    cores->persistence = persistence_new(&cores->fabric, count, resume, cores);
+    return cores->persistence != NULL;
 }
 
 void cores_destroy(struct cores *cores)
@@ -106,6 +109,7 @@ void cores_destroy(struct cores *cores)
     free(cores->region);
     sync_destroy(&cores->sync);
     sharing_free(cores->sharing);
+    persistence_free(cores->persistence);
     protocols_destroy(&cores->fabric);
 }
 
@@ -131,6 +135,15 @@ static void unblock(void *context, uint32_t number)
     core->time = later(core->time, cores->released);
     if (!core->stalled)
         schedule(cores, thread->core);
+}
+
+/* What the thread waited for in persistent memory is done. */
+static void resume(void *context, uint32_t number)
+{
+    struct cores *cores = context;
+
+    cores->released = cores->fabric.queue.now;
+    unblock(cores, number);
 }
 
 /* The core's next thread that can run, after the present one. False: there is none. */
@@ -182,7 +195,17 @@ static bool fetch(struct cores *cores, struct core *core, struct thread *thread)
     enum trace_status status = TRACE_END;
     struct trace_event *event = &thread->event;
 
-    if (!thread->at_end)
+    thread->software =
+        software_next(cores->persistence, (uint32_t)(thread - cores->threads), event);
+    if (!thread->software && thread->held) {
+        *event = thread->after;
+        thread->held = false;
+        thread->has_event = true;
+        return true;
+    }
+    if (thread->software)
+        status = TRACE_EVENT;
+    else if (!thread->at_end)
         status = thread->source.next(thread->source.self, event);
     if (status == TRACE_DAMAGED) {
         cores->problem = thread->source.problem(thread->source.self);
@@ -203,12 +226,15 @@ static bool fetch(struct cores *cores, struct core *core, struct thread *thread)
     }
     issue(cores, core, event->instructions);
     thread->has_event = true;
-    if (event->kind <= TRACE_NT_STORE) {
+    thread->counted = false;
+    if (thread->software) {
+        thread->block = event->address;
+        thread->last_block = event->address;
+    } else if (event->kind <= TRACE_NT_STORE) {
         uint64_t last = event->address + (event->size > 0 ? event->size - 1u : 0);
 
         thread->block = block_of(cores, thread->source.program, event->address);
         thread->last_block = block_of(cores, thread->source.program, last);
-        thread->counted = false;
     }
     return true;
 }
@@ -244,7 +270,14 @@ static void note_sharing(const struct cores *cores, unsigned number, const struc
         sharing_hit(cores->sharing, number, &access);
 }
 
-/* One block of an access. False: stalled. */
+/* The event stays until persistent memory lets the thread go on. */
+static bool persists(struct thread *thread, bool done)
+{
+    thread->blocked = !done;
+    return done;
+}
+
+/* One block of an access. False: stalled, or blocked. */
 static bool access_block(struct cores *cores, unsigned number, struct thread *thread, bool write,
                          bool load)
 {
@@ -252,11 +285,17 @@ static bool access_block(struct cores *cores, unsigned number, struct thread *th
     struct core *core = &cores->core[number];
     bool last = thread->block == thread->last_block;
     uint64_t *counts = fabric->counts[number].of;
-    uint64_t latency = fabric->machine->l1.latency;
+    uint64_t latency = fabric->machine->l1.latency, block = thread->block;
     struct mshr *mshr = NULL;
-    enum requester_result result =
-        requester_access(fabric, number, thread->block, write, core->time, &mshr);
+    enum requester_result result;
 
+    uint32_t self = (uint32_t)(thread - cores->threads);
+
+    if (!persists(thread, thread->software
+                              ? software_replay(cores->persistence, self, &thread->event)
+                              : persistence_access(cores->persistence, self, &block, write)))
+        return false;
+    result = requester_access(fabric, number, block, write, core->time, &mshr);
     if (cores->sharing != NULL && result != REQUESTER_RETRY)
         note_sharing(cores, number, thread, result, mshr, write);
     switch (result) {
@@ -317,7 +356,7 @@ static bool replay_access(struct cores *cores, unsigned number, struct thread *t
     return true;
 }
 
-static void mark(struct cores *cores, const struct core *core, enum trace_mark what)
+static void region_mark(struct cores *cores, const struct core *core, enum trace_mark what)
 {
     size_t bytes = fabric_count_rows(&cores->fabric) * sizeof *cores->region;
 
@@ -325,12 +364,14 @@ static void mark(struct cores *cores, const struct core *core, enum trace_mark w
         cores->in_region = true;
         cores->region_begin = core->time;
         memset(cores->fabric.counts, 0, bytes);
+        persistence_restart(cores->persistence);
         if (cores->sharing != NULL)
             sharing_restart(cores->sharing);
     } else if (what == TRACE_REGION_END && cores->in_region && !cores->left) {
         cores->left = true;
         cores->region_end = core->time;
         memcpy(cores->region, cores->fabric.counts, bytes);
+        persistence_stop(cores->persistence);
         if (cores->sharing != NULL)
             sharing_stop(cores->sharing);
     }
@@ -349,7 +390,68 @@ static void note_objects(struct sharing *sharing, const struct trace_event *even
         sharing_locked(sharing, address, event->what, event->site);
 }
 
-/* The thread's event is replayed. False: the core is stalled; the event stays. */
+/* A commit waits for the thread's stores, except where nothing is persistent. */
+static bool replay_commit(struct cores *cores, struct core *core, struct thread *thread)
+{
+    uint32_t self = (uint32_t)(thread - cores->threads);
+
+    if (!persistence_is_none(cores->persistence)) {
+        if (core->outstanding > 0)
+            return stall(core);
+        core->time = later(core->time, core->ready);
+    }
+    if (persists(thread, persistence_commit(cores->persistence, self, core->time)))
+        return true;
+    if (software_is_due(cores->persistence, self)) {
+        thread->blocked = false;
+        thread->held = true;
+        thread->after = thread->event;
+        return true;
+    }
+    return false;
+}
+
+/* What the protocol's software does beside loads and stores. */
+static bool replay_software(struct cores *cores, struct core *core, struct thread *thread)
+{
+    if (core->outstanding > 0)
+        return stall(core);
+    core->time = later(core->time, core->ready);
+    return persists(thread, software_replay(cores->persistence, (uint32_t)(thread - cores->threads),
+                                            &thread->event));
+}
+
+/* False: the core is stalled, or the thread blocked; the event stays. */
+static bool replay_mark(struct cores *cores, unsigned number, struct thread *thread)
+{
+    const struct trace_event *event = &thread->event;
+    uint32_t self = (uint32_t)(thread - cores->threads), program = thread->source.program;
+    struct core *core = &cores->core[number];
+
+    switch (event->what) {
+    case TRACE_FRAME:
+        memory_place(&cores->fabric.memory, block_of(cores, program, event->address), event->value);
+        return true;
+    case TRACE_PERSISTENT:
+        if (event->value > 0)
+            persistence_region(cores->persistence, block_of(cores, program, event->address),
+                               block_of(cores, program, event->address + event->value - 1));
+        return true;
+    case TRACE_TX_BEGIN:
+        return persists(thread, persistence_begin(cores->persistence, self, number));
+    case TRACE_TX_COMMIT:
+        return replay_commit(cores, core, thread);
+    case TRACE_TX_ABORT:
+        return persists(thread, persistence_abort(cores->persistence, self));
+    default:
+        region_mark(cores, core, event->what);
+        return true;
+    }
+}
+
+/* The thread's event is replayed. False: the core is stalled or the thread blocked; the event
+ * stays.
+ */
 static bool replay(struct cores *cores, unsigned number, struct thread *thread)
 {
     const struct trace_event *event = &thread->event;
@@ -358,6 +460,8 @@ static bool replay(struct cores *cores, unsigned number, struct thread *thread)
 
     if (event->kind <= TRACE_NT_STORE)
         return replay_access(cores, number, thread);
+    if (thread->software)
+        return replay_software(cores, core, thread);
     if (cores->sharing != NULL)
         note_objects(cores->sharing, event, program);
     switch (event->kind) {
@@ -380,14 +484,11 @@ static bool replay(struct cores *cores, unsigned number, struct thread *thread)
             !sync_wait(&cores->sync, self, thread->base + event->thread, event->value);
         return true;
     case TRACE_MARK:
-        if (event->what == TRACE_FRAME)
-            memory_place(&cores->fabric.memory, block_of(cores, program, event->address),
-                         event->value);
-        else
-            mark(cores, core, event->what);
-        return true;
+        return replay_mark(cores, number, thread);
+    case TRACE_FLUSH:
+        return persists(thread, persistence_flush(cores->persistence, self));
     default:
-        return true; /* the heap, flushes: nothing that the caches see */
+        return true; /* the heap: nothing that the caches see */
     }
 }
 
@@ -413,7 +514,7 @@ static bool go_on(struct cores *cores, unsigned number, struct thread *thread, u
         return false;
     }
     if (!replay(cores, number, thread))
-        return false;
+        return thread->blocked;
     thread->has_event = false;
     return true;
 }
@@ -448,6 +549,9 @@ bool cores_run(struct cores *cores, uint64_t accesses)
     while (cores->accesses < until) {
         if (!protocols_step(&cores->fabric, &woken)) {
             cores->released = cores->fabric.queue.now;
+            if (persistence_let_one_in(cores->persistence) ||
+                (cores->running == 0 && persistence_drain(cores->persistence)))
+                continue;
             if (!sync_let_one_in(&cores->sync, unblock, cores))
                 return false;
             cores->let_in++;

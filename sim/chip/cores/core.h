@@ -19,6 +19,9 @@
 #include "chip/coherence/fabric.h"
 #include "chip/cores/source.h"
 #include "chip/cores/sync.h"
+#include "chip/persistence/persistence.h"
+#include "chip/persistence/power_cut.h"
+#include "chip/persistence/software.h"
 #include "chip/sharing/sharing.h"
 
 struct thread {
@@ -29,8 +32,11 @@ struct thread {
     uint32_t base; /* the number of its program's thread 0 */
     bool has_event;
     bool at_end;
-    bool counted; /* the access was counted by one of its blocks */
-    bool blocked; /* it waits for another thread */
+    bool counted;  /* the access was counted by one of its blocks */
+    bool blocked;  /* it waits for another thread, or for persistent memory */
+    bool software; /* the event is of the software of a protocol of persistence */
+    bool held;     /* and this one comes after all of these */
+    struct trace_event after;
     bool over;
 };
 
@@ -66,6 +72,8 @@ struct cores {
     uint64_t region_begin, region_end;
     struct counts *region;   /* the counts when it ended */
     struct sharing *sharing; /* NULL: nobody asks which lines move */
+    struct persistence *persistence;
+    struct power_cuts power_cuts; /* of the run, when it was over; none: nobody asked */
 };
 
 /* Threads go to the cores in turn. False: out of memory. */

@@ -32,6 +32,9 @@ enum message_type {
     MESSAGE_STORE,   /* home to memory: data, and tokens under token */
     MESSAGE_COMMAND, /* to a controller, `to` being its number: a command to its chips is due */
 
+    MESSAGE_PERSIST, /* to memory: a block to write; to a home: to keep in its non-volatile bank */
+    MESSAGE_PERSISTED, /* the answer, when it has persisted; `version` is that of the question */
+
     MESSAGE_STARVE,     /* requester to home: a persistent request (token) */
     MESSAGE_FED,        /* requester to home: it is satisfied */
     MESSAGE_ACTIVATE,   /* home to all: all that comes to you goes to the requester */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { KEY_WORDS_MOST = 4 };
+enum { KEY_WORDS_MOST = 7 };
 
 enum key_kind {
     KEY_NUMBER,

@@ -248,6 +248,17 @@ bool machine_check(const struct machine *machine, char *problem, size_t length)
             "coherence.partition = adaptive: a filter of kind cbf cannot be moved, only dleft");
         return false;
     }
+    if (machine->persistence.protocol != MACHINE_NO_PERSISTENCE && machine->block != 64) {
+        snprintf(problem, length, "persistence.protocol: block = %u: a block of the log has 64",
+                 machine->block);
+        return false;
+    }
+    if (machine->persistence.protocol != MACHINE_NO_PERSISTENCE &&
+        machine->coherence.protocol == MACHINE_TOKEN) {
+        snprintf(problem, length,
+                 "persistence.protocol: coherence.protocol = token: sparse or flask is needed");
+        return false;
+    }
     if (machine->memory.ports > machine->mesh.width) {
         snprintf(problem, length, "memory.ports = %u: a row of the mesh has %u tiles",
                  machine->memory.ports, machine->mesh.width);

@@ -24,6 +24,16 @@ enum machine_filter { MACHINE_CBF, MACHINE_DLEFT };
 enum machine_partition { MACHINE_STATIC, MACHINE_ADAPTIVE };
 enum machine_memory { MACHINE_SIMPLE, MACHINE_DRAM };
 enum machine_page { MACHINE_OPEN, MACHINE_CLOSED };
+/* In the order of docs/simulation.md. */
+enum machine_persistence {
+    MACHINE_NO_PERSISTENCE,
+    MACHINE_S_WAL,
+    MACHINE_H_WAL,
+    MACHINE_EC_WAL,
+    MACHINE_LOC_WAL,
+    MACHINE_KILN,
+    MACHINE_LOC_KILN,
+};
 enum machine_switch { MACHINE_OFF, MACHINE_ON };
 
 struct machine {
@@ -64,6 +74,9 @@ struct machine {
     struct {
         uint32_t timeout, retries;
     } token;
+    struct {
+        uint32_t protocol, speculation, log;
+    } persistence;
     struct { /* each event, in units of 0.1 pJ */
         uint32_t l1, l2, snoop, llc_tag, llc_data, directory, filter, router, link;
     } energy;

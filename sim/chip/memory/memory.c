@@ -38,7 +38,7 @@ static void request_done(void *owner, const struct dram_request *request, uint64
     };
 
     memory->done(memory->owner, &done);
-    if (!request->write)
+    if (done.answer != NULL)
         memory->answered(memory->owner, done.answer, done.time);
 }
 
@@ -71,10 +71,12 @@ static bool init_dram(struct memory *memory)
 
 bool memory_init(struct memory *memory, const struct machine *machine, struct queue *queue)
 {
-    *memory = (struct memory){.latency = machine->memory.latency,
-                              .occupancy = machine->memory.occupancy,
-                              .machine = machine,
-                              .queue = queue};
+    *memory =
+        (struct memory){.latency = machine->memory.latency,
+                        .occupancy = machine->memory.occupancy != 0 ? machine->memory.occupancy
+                                                                    : machine->memory.latency,
+                        .machine = machine,
+                        .queue = queue};
     return machine->memory.model == MACHINE_SIMPLE || init_dram(memory);
 }
 
@@ -200,4 +202,13 @@ void memory_write(struct memory *memory, unsigned controller, uint64_t block, un
         request(memory, controller, block, core, true, NULL);
     else
         take_turn(memory, controller);
+}
+
+void memory_persist(struct memory *memory, unsigned controller, uint64_t block, unsigned core,
+                    struct message *answer)
+{
+    if (memory_is_dram(memory))
+        request(memory, controller, block, core, true, answer);
+    else
+        memory->answered(memory->owner, answer, take_turn(memory, controller));
 }

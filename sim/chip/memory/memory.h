@@ -22,7 +22,7 @@ struct memory;
 
 /* An access of dram is over. */
 struct memory_done {
-    struct message *answer; /* of a read */
+    struct message *answer; /* NULL: nobody waits for this write */
     unsigned controller, core;
     enum dram_row row;
     bool write;
@@ -41,7 +41,7 @@ struct memory {
     struct frames frames;
     unsigned page_shift;         /* from the number of a block to that of its page */
     uint64_t clocks, per_cycles; /* so many memory clocks in so many cycles */
-    /* The time of a read's answer is known: during memory_read, or later. */
+    /* The time of an answer is known: during memory_read or memory_persist, or later. */
     void (*answered)(void *owner, struct message *answer, uint64_t time);
     void (*done)(void *owner, const struct memory_done *done);
     void *owner;
@@ -71,6 +71,10 @@ void memory_arrives(struct memory *memory, uint64_t block);
 void memory_read(struct memory *memory, unsigned controller, uint64_t block, unsigned core,
                  struct message *answer);
 void memory_write(struct memory *memory, unsigned controller, uint64_t block, unsigned core);
+
+/* A write as memory_write, of which `answer` tells when the block is written. */
+void memory_persist(struct memory *memory, unsigned controller, uint64_t block, unsigned core,
+                    struct message *answer);
 
 /* dram: the event of a controller, MESSAGE_COMMAND, has come. */
 void memory_wake(struct memory *memory, unsigned controller);
