@@ -1,0 +1,11 @@
+# mplace powercut: programs with a persistent file. Optimised with debug information: findings name places.
+add_executable(powercut_program powercut_program.c)
+target_compile_options(powercut_program PRIVATE -O1 -g)
+target_link_libraries(powercut_program PRIVATE persist_objects)
+set_target_properties(powercut_program PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+mplace_script_tests(powercut
+    a_region_of_libmplace_persist_is_whole_after_every_cut
+    a_fence_that_is_missing_is_found_with_the_store_that_was_lost
+    the_same_seed_cuts_the_same
+    what_the_file_held_before_is_in_every_image
+    what_cannot_be_done_is_one_line_and_exit_2)

@@ -1,0 +1,113 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Programs with a persistent file, for tests of mplace powercut:
+ *
+ *   powercut_program bank FILE          creates a region of libmplace_persist and moves money there
+ *   powercut_program careful FILE       a message in a mapped file, then the flag that it is there
+ *   powercut_program careless FILE      the same without a fence between them
+ *   powercut_program check-bank FILE    exit status 0: no money was lost or made
+ *   powercut_program check-flag FILE    0: the message is there if the flag is
+ */
+#include "mplace_persist.h"
+#include "mplace_trace.h"
+
+#include <emmintrin.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { ACCOUNTS = 64, MONEY = 1000, TRANSFERS = 60, BYTES = 4096, MESSAGE = 0x5a5a };
+
+static int bank(const char *path)
+{
+    struct persist_region *region;
+    struct persist_tx *tx;
+    uint64_t block, money[ACCOUNTS], *account;
+
+    if (persist_create(path, 1 << 16, PERSIST_LOG_EAGER, 1 << 14) != 0)
+        return 1;
+    region = persist_open(path);
+    tx = persist_begin(region);
+    block = persist_alloc(tx, sizeof money);
+    account = (uint64_t *)(void *)((char *)persist_base(region) + block);
+    for (int i = 0; i < ACCOUNTS; i++)
+        money[i] = MONEY;
+    persist_write(tx, account, money, sizeof money);
+    persist_set_root(tx, block);
+    persist_commit(tx);
+    mplace_trace_begin();
+    for (int i = 0; i < TRANSFERS; i++) {
+        uint64_t from = account[i * 7 % ACCOUNTS] - 1, to = account[(i * 11 + 5) % ACCOUNTS] + 1;
+
+        if (i * 7 % ACCOUNTS == (i * 11 + 5) % ACCOUNTS)
+            continue;
+        tx = persist_begin(region);
+        persist_write(tx, &account[i * 7 % ACCOUNTS], &from, sizeof from);
+        persist_write(tx, &account[(i * 11 + 5) % ACCOUNTS], &to, sizeof to);
+        persist_commit(tx);
+    }
+    mplace_trace_end();
+    return persist_close(region);
+}
+
+static int check_bank(const char *path)
+{
+    struct persist_region *region = persist_open(path);
+    uint64_t sum = 0;
+
+    if (region == NULL)
+        return 1;
+    for (int i = 0; i < ACCOUNTS; i++)
+        sum += ((uint64_t *)(void *)((char *)persist_base(region) + persist_root(region)))[i];
+    return persist_close(region) != 0 || sum != (uint64_t)ACCOUNTS * MONEY;
+}
+
+static volatile uint64_t *map(const char *path)
+{
+    int file = open(path, O_RDWR | O_CREAT, 0600);
+    void *mapped;
+
+    if (file < 0 || ftruncate(file, BYTES) != 0)
+        return NULL;
+    mapped = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+static int message(const char *path, int careful)
+{
+    volatile uint64_t *words = map(path);
+
+    if (words == NULL)
+        return 1;
+    mplace_trace_persistent((const void *)(uintptr_t)words, BYTES);
+    words[0] = MESSAGE;
+    _mm_clflush((const void *)(uintptr_t)words);
+    if (careful)
+        _mm_sfence();
+    words[64] = 1;
+    _mm_clflush((const void *)(uintptr_t)(words + 64));
+    _mm_sfence();
+    return 0;
+}
+
+static int check_flag(const char *path)
+{
+    volatile uint64_t *words = map(path);
+
+    return words == NULL || (words[64] == 1 && words[0] != MESSAGE);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3)
+        return 2;
+    if (strcmp(argv[1], "bank") == 0)
+        return bank(argv[2]);
+    if (strcmp(argv[1], "check-bank") == 0)
+        return check_bank(argv[2]);
+    if (strcmp(argv[1], "check-flag") == 0)
+        return check_flag(argv[2]);
+    return message(argv[2], strcmp(argv[1], "careful") == 0);
+}

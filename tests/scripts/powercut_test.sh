@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# mplace powercut on programs whose files are safe, or known not to be.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=scripts_common.bash
+source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/scripts_common.bash"
+
+need_simulator
+need_memtrace
+program=$build_folder/tests/powercut_program
+[[ -w /dev/shm ]] || skip "no /dev/shm: a region on a disk is written by msync"
+# A library's region is flushed line by line where there is no disk.
+quick=$(mktemp -d /dev/shm/mplace-test.XXXXXX)
+trap 'rm -rf -- "$scratch" "$quick"' EXIT
+export TMPDIR=$quick
+
+# trace NAME [OPTION]...: makes NAME.mptrace of the program of that name.
+trace()
+{
+    "$mplace" trace --out "$1.mptrace" "${@:2}" -- "$program" "$1" "$quick/file" 2>said || fail "$(cat said)"
+}
+
+a_region_of_libmplace_persist_is_whole_after_every_cut()
+{
+    trace bank --values
+    run "$mplace" powercut --images 150 bank.mptrace -- "$program" check-bank
+    expect "exit status" 0 "$status"
+    expect "what it says" "150 images pass the check" "$(cat "$scratch/out")"
+    expect "files that are left" "$quick/file" "$(find "$quick" -type f)"
+}
+
+a_fence_that_is_missing_is_found_with_the_store_that_was_lost()
+{
+    local line
+
+    trace careful --values
+    run "$mplace" powercut --images 60 careful.mptrace -- "$program" check-flag
+    expect "exit status of the careful one" 0 "$status"
+    trace careless --values
+    run "$mplace" powercut --images 60 --out found careless.mptrace -- "$program" check-flag
+    expect "exit status of the careless one" 1 "$status"
+    line=$(grep -n 'words\[0\] = MESSAGE' "$source_folder/tests/scripts/powercut_program.c" | cut -d: -f1)
+    grep -q "lost: 8 bytes at 0x0, stored at .*(powercut_program.c:$line)" "$scratch/out" ||
+        fail "the lost store is not named"
+    run "$program" check-flag found
+    expect "the check of the file that is kept" 1 "$status"
+}
+
+the_same_seed_cuts_the_same()
+{
+    trace careless --values
+    run "$mplace" powercut --images 60 --seed 7 careless.mptrace -- "$program" check-flag
+    mv "$scratch/out" first
+    run "$mplace" powercut --images 60 --seed 7 careless.mptrace -- "$program" check-flag
+    diff first "$scratch/out" || fail "another run cut otherwise"
+}
+
+what_the_file_held_before_is_in_every_image()
+{
+    trace careful --values
+    head -c 4000 /dev/zero >before
+    printf 'kept' >>before
+    head -c 92 /dev/zero >>before
+    # shellcheck disable=SC2016 # the check's shell expands it
+    run "$mplace" powercut --images 20 --before before careful.mptrace -- \
+        sh -c 'test "$(tail -c 96 "$0" | head -c 4)" = kept'
+    expect "exit status" 0 "$status"
+    head -c 4095 before >short
+    run "$mplace" powercut --images 20 --before short careful.mptrace -- true
+    expect_refusal "--before"
+}
+
+what_cannot_be_done_is_one_line_and_exit_2()
+{
+    trace careful
+    run "$mplace" powercut careful.mptrace -- true
+    expect_refusal "mplace trace --values"
+    "$mplace" trace --values --out true.mptrace -- /bin/true 2>said
+    run "$mplace" powercut true.mptrace -- true
+    expect_refusal "mplace_trace_persistent"
+    trace careful --values
+    run "$mplace" powercut careful.mptrace -- "$scratch/none"
+    expect_refusal "the check cannot be run"
+    run "$mplace" powercut careful.mptrace true
+    expect_refusal "which command checks a file"
+    run "$mplace" powercut --images none careful.mptrace -- true
+    expect_refusal "--images"
+    run "$mplace" powercut none.mptrace -- true
+    expect_refusal "none.mptrace"
+}
+
+run_claim
