@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""What the paper on loose-ordering consistency says, judged by rows of simulations."""

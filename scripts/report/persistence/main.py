@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""What the paper on loose-ordering consistency says, judged by the rows of scripts/persistence.sh: FILE.csv to Markdown."""
+
+from claims import words
+from evidence import judged
+from persistence import table
+from persistence.statements import STATEMENTS
+
+HEAD = """\
+# Persistent memory: what the rows say
+
+All figures are simulated. Throughput is in transactions a cycle, divided by that of the same trace without
+transactions on the same memory; means are geometric, over the workloads of Table II alike.
+
+"""
+# Of a transaction, as the second table has them: heading, count.
+COUNTS = (
+    ("blocks to the log", "log_writes"),
+    ("bytes to the log", "log_bytes"),
+    ("blocks home", "home_writes"),
+    ("forced evictions", "forced_evictions"),
+    ("version overflows", "version_overflows"),
+    ("coalesced", "coalesced_writes"),
+)
+
+
+def cell(value, digits=3):
+    """A figure in a cell."""
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+def throughputs(evidence, named, suffix=""):
+    """Normalised throughput: a line for each configuration that is named, a column for each workload."""
+    rows = []
+    for name, configuration in named:
+        found = [evidence.normalised(workload + suffix, configuration) for workload in table.WORKLOADS]
+        means = evidence.means([configuration], suffix)
+        if means is not None:
+            rows.append([name, *map(cell, found), cell(means[0])])
+    return words.table(["", *table.WORKLOADS, "mean"], rows) if rows else ""
+
+
+def protocols(evidence):
+    """Figures 6 and 7."""
+    return throughputs(evidence, [(name, name) for name in table.PROTOCOLS])
+
+
+def degrees(evidence):
+    """Figure 8."""
+    return throughputs(evidence, [(degree, table.with_degree("loc-wal", degree)) for degree in table.DEGREES])
+
+
+def latencies(evidence):
+    """Figure 9."""
+    named = [
+        (f"{name}, {latency} cycles", table.with_latency(name, latency))
+        for latency in table.LATENCIES
+        for name in ("h-wal", "loc-wal")
+    ]
+    return throughputs(evidence, named)
+
+
+def counts(evidence):
+    """What each protocol does for a transaction, on average over the workloads."""
+    configurations = ["none", *table.PROTOCOLS]
+    configurations += [table.with_degree("loc-wal", degree) for degree in table.DEGREES if degree != table.DEGREE]
+    rows = []
+    for name in configurations:
+        if evidence.each(name, "cycles") is not None:
+            rows.append(
+                [
+                    name,
+                    cell(evidence.each(name, "cycles"), 0),
+                    *(cell(evidence.each(name, count), 2) for _, count in COUNTS),
+                ]
+            )
+    return words.table(["", "cycles", *(head for head, _ in COUNTS)], rows) if rows else ""
+
+
+def sizes(evidence):
+    """Blocks that have to go to the log early, and throughput, of LOC-WAL by node size and allocator."""
+    rows = []
+    for workload, size in evidence.sizes():
+        names = [f"{workload}:{size}:{allocator}" for allocator in table.ALLOCATORS]
+        found = [evidence.row(name, "loc-wal") for name in names]
+        early = ["" if row is None else f"{row.each(*table.EARLY):.2f}" for row in found]
+        rows.append([workload, size, *early, *("" if row is None else f"{row.throughput:.1f}" for row in found)])
+    head = ["", "bytes"]
+    head += [f"{what}, {allocator}" for what in ("early", "throughput") for allocator in table.ALLOCATORS]
+    return words.table(head, rows) if rows else ""
+
+
+def document(evidence):
+    """All of it."""
+    parts = [
+        ("Throughput by protocol", protocols(evidence)),
+        ("Throughput of LOC-WAL by speculation degree", degrees(evidence)),
+        ("Throughput by latency of memory", latencies(evidence)),
+        (
+            "Throughput by protocol, eight operations a transaction",
+            throughputs(evidence, [(name, name) for name in table.PROTOCOLS], "-8"),
+        ),
+        ("What a transaction costs, mean of the workloads", counts(evidence)),
+        (
+            "LOC-WAL by node size: version overflows and forced evictions of a transaction, transactions a million cycles",
+            sizes(evidence),
+        ),
+    ]
+    return judged.document(HEAD, STATEMENTS, evidence, parts)
+
+
+def main(arguments):
+    """Prints the document of a file of rows."""
+    return judged.main(arguments, table.evidence_of, document)
