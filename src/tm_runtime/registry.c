@@ -1,0 +1,165 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * See registry.h. A descriptor comes from the list or from fresh pages, and joins with the gate
+ * closed: no transaction sees the number of threads change.
+ */
+#include "tm_runtime/registry.h"
+
+#include "base/pages.h"
+#include "tm_runtime/algorithms/algorithm.h"
+#include "tm_runtime/gate.h"
+#include "tm_runtime/statistics/statistics.h"
+#include "tm_runtime/transaction.h"
+
+#include <pthread.h>
+
+static pthread_key_t key;
+static bool has_key;
+
+/* From ld.so: where the first thread's stack begins. */
+extern void *__libc_stack_end __attribute__((weak));
+
+/* An upper bound of this thread's stack. libc puts the thread's control block on top of a stack;
+ * the first thread has it elsewhere. */
+static uintptr_t stack_top(void)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    uintptr_t first = &__libc_stack_end != NULL ? (uintptr_t)__libc_stack_end : 0;
+    uintptr_t block = (uintptr_t)__builtin_thread_pointer();
+
+    if (first > here && !(block > here && block < first))
+        return first + sizeof(void *);
+    return block > here ? block : here;
+}
+
+/* C++'s counter of exceptions on their way, if the process has C++. */
+struct cxa_eh_globals {
+    void *caught;
+    unsigned uncaught;
+};
+extern struct cxa_eh_globals *__cxa_get_globals(void) __attribute__((weak));
+
+/* Those of threads that ended while another closed the gate become free. The caller has closed it.
+ */
+static void sweep(void)
+{
+    for (struct tm_thread *thread = thread_first(); thread != NULL; thread = thread->next) {
+        if (__atomic_load_n(&thread->use, __ATOMIC_ACQUIRE) == TM_ENDED) {
+            thread->use = TM_FREE;
+            gate_count_threads(-1);
+        }
+    }
+}
+
+static struct tm_thread *unused_descriptor(void)
+{
+    struct tm_thread *thread = thread_first();
+
+    while (thread != NULL && thread->use != TM_FREE)
+        thread = thread->next;
+    return thread;
+}
+
+static struct tm_thread *new_descriptor(void)
+{
+    struct tm_thread *thread = pages_map(sizeof *thread, 0);
+
+    if (thread == NULL)
+        tm_fatal("no memory for a thread that begins a transaction");
+    thread->state = TM_INACTIVE;
+    thread->lock_word = (uint64_t)(uintptr_t)thread | TM_LOCKED;
+    thread->next_id = (uint64_t)(uintptr_t)thread << 16;
+    thread->random = (uint64_t)(uintptr_t)thread;
+    thread_add(thread);
+    return thread;
+}
+
+struct tm_thread *registry_enter(void)
+{
+    struct tm_thread *thread;
+
+    gate_close(NULL);
+    sweep();
+    thread = unused_descriptor();
+    if (thread == NULL)
+        thread = new_descriptor();
+    thread->use = TM_IN_USE;
+    gate_count_threads(1);
+    gate_open(NULL);
+    thread->stack_top = stack_top();
+    thread->uncaught_now = __cxa_get_globals != NULL ? &__cxa_get_globals()->uncaught : NULL;
+    thread->statistics = statistics_table_of(thread->statistics);
+    thread->aborts_in_row = 0;
+    tm_self = thread;
+    if (has_key)
+        (void)pthread_setspecific(key, thread);
+    return thread;
+}
+
+/*
+ * A thread ends; in a transaction if it was cancelled or called pthread_exit there, which then has
+ * never committed. Does not wait for who closes the gate: that may be an irrevocable transaction
+ * that joins this thread.
+ */
+static void leave(void *value)
+{
+    struct tm_thread *thread = value;
+
+    if (thread->nesting != 0)
+        transaction_abandon(thread);
+    tm_self = NULL;
+    /* Release: the next owner finds what this one left. */
+    __atomic_store_n(&thread->use, TM_ENDED, __ATOMIC_RELEASE);
+    if (gate_close_from_within(NULL)) {
+        sweep();
+        gate_open(NULL);
+    }
+}
+
+void registry_start(void)
+{
+    has_key = pthread_key_create(&key, leave) == 0;
+}
+
+/* Whether the gate is closed for a fork; written by who has closed it. */
+static bool closed_for_fork;
+
+void registry_before_fork(void)
+{
+    struct tm_thread *self = tm_self;
+
+    if (self == NULL || (self->nesting == 0 && self->hardware_depth == 0)) {
+        bool closed = gate_close_if_quick(self);
+
+        if (closed)
+            closed_for_fork = true;
+    }
+}
+
+void registry_after_fork_in_parent(void)
+{
+    if (closed_for_fork) {
+        closed_for_fork = false;
+        gate_open(tm_self);
+    }
+}
+
+/*
+ * Transactions of threads that the child does not have: their bytes are undone where they were
+ * written in place, and written to the end where they were on their way from a buffer.
+ */
+void registry_after_fork_in_child(void)
+{
+    closed_for_fork = false;
+    for (struct tm_thread *thread = thread_first(); thread != NULL; thread = thread->next) {
+        if (thread == tm_self)
+            continue;
+        if (thread->nesting != 0 && thread->algorithm != NULL)
+            thread->algorithm->after_fork_in_child(thread);
+        transaction_forget(thread);
+        thread->use = TM_FREE;
+    }
+    gate_after_fork_in_child(tm_self);
+    statistics_after_fork_in_child();
+}

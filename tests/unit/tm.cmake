@@ -1,0 +1,2 @@
+mplace_unit_test(tm_algorithms_test tm_algorithms_test.c)
+target_link_libraries(tm_algorithms_test PRIVATE tm_runtime_objects)
