@@ -8,10 +8,9 @@
  * must deadlock when it is locked twice. C11 leaves that undefined, so a mutex that comes in here
  * may be elided: the bit is taken out of the kind before anybody looks at it.
  *
- * mtx_init stays libc's: it writes the kind and nothing else, and knows best which. So do cnd_init,
- * cnd_destroy, cnd_signal and cnd_broadcast, which touch no mutex: inside a transaction, a signal
- * for nobody is plain memory accesses, and one that has to wake makes a system call, which aborts.
- * The waits are in the library that has to see them, ttstle_lock/condition.c says why.
+ * mtx_init stays libc's: it writes the kind and nothing else, and knows best which. So does
+ * cnd_init. The other cnd functions touch no mutex; they are in the library that has to see them:
+ * ttstle_lock/condition.c has the waits, ttstle_lock/signals.c the rest.
  *
  * Translating the answers keeps the slow ways from being tail calls: these have a stack frame.
  */

@@ -134,7 +134,7 @@ int front_lock_until(pthread_mutex_t *mutex, unsigned kind, clockid_t clock,
             return EDEADLK;
         break;
     default:
-        if (lock_core_try_elide(mutex, kind, caller))
+        if (lock_core_elide_until(mutex, kind, caller))
             return 0;
         break;
     }

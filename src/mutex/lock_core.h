@@ -59,10 +59,14 @@ static inline bool lock_core_elides(void);
 static inline bool lock_core_elide(pthread_mutex_t *mutex, unsigned kind, const void *caller);
 
 /*
- * The same for trylock, timedlock and clocklock: never waits. Inside a transaction it does not
- * return: this thread may hold this very mutex elided, and only a physical run can tell.
+ * The same for trylock: never waits. Inside a transaction, too, it elides a free lock, and false
+ * means that somebody holds it. It does not return there if this thread elides this very mutex, or
+ * if the core's policy is to leave the transaction.
  */
 static inline bool lock_core_try_elide(pthread_mutex_t *mutex, unsigned kind, const void *caller);
+
+/* The same for timedlock and clocklock; inside a transaction it does not return. */
+static inline bool lock_core_elide_until(pthread_mutex_t *mutex, unsigned kind, const void *caller);
 
 /*
  * Ends the elided section if the calling thread is in one that unlocking this mutex may end. The

@@ -58,6 +58,14 @@ static inline bool lock_core_try_elide(pthread_mutex_t *mutex, unsigned kind, co
     return false;
 }
 
+static inline bool lock_core_elide_until(pthread_mutex_t *mutex, unsigned kind, const void *caller)
+{
+    (void)mutex;
+    (void)kind;
+    (void)caller;
+    return false;
+}
+
 static inline bool lock_core_end_elided(pthread_mutex_t *mutex, unsigned kind)
 {
     (void)mutex;

@@ -44,10 +44,18 @@ static inline bool lock_core_elide(pthread_mutex_t *mutex, unsigned kind, const 
 
 static inline bool lock_core_try_elide(pthread_mutex_t *mutex, unsigned kind, const void *caller)
 {
-    /* First, for every kind: a C11 mutex that this thread elides may be tried as a POSIX one. */
+    if (kind & KIND_NO_ELISION) {
+        /* A C11 mutex that this thread elides may be tried as a POSIX one. */
+        lock_core_leave_transaction();
+        return false;
+    }
+    return elides_at(caller) && elision_enter(mutex, ELISION_NEVER_WAIT, caller);
+}
+
+static inline bool lock_core_elide_until(pthread_mutex_t *mutex, unsigned kind, const void *caller)
+{
     lock_core_leave_transaction();
-    return !(kind & KIND_NO_ELISION) && elides_at(caller) &&
-           elision_enter(mutex, ELISION_NEVER_WAIT, caller);
+    return lock_core_try_elide(mutex, kind, caller);
 }
 
 static inline bool lock_core_end_elided(pthread_mutex_t *mutex, unsigned kind)
@@ -82,7 +90,6 @@ static inline bool lock_core_elide_spin_lock(pthread_spinlock_t *lock, const voi
 
 static inline bool lock_core_try_elide_spin_lock(pthread_spinlock_t *lock, const void *caller)
 {
-    lock_core_leave_transaction();
     return elides_at(caller) && elision_enter_spin_lock(lock, ELISION_NEVER_WAIT, caller);
 }
 

@@ -22,16 +22,13 @@
 
 enum elision_waiting {
     ELISION_MAY_WAIT,   /* for the lock to become free, before each attempt */
-    ELISION_NEVER_WAIT, /* a busy lock is an answer */
+    ELISION_NEVER_WAIT, /* a busy lock is an answer, also inside a transaction */
 };
 
-/* Written by the library's constructor alone; before that, the default. */
-extern enum retry_policy elision_policy __attribute__((visibility("hidden")));
-
-/* Reads TTSTLE_POLICY. */
+/* Reads TTSTLE_POLICY, into elision_policy. */
 void elision_read_settings(void);
 
-/* "paper" or "adaptive", for reports. */
+/* As TTSTLE_POLICY has it, for reports. */
 const char *elision_policy_name(void);
 
 /*
@@ -55,5 +52,13 @@ bool elision_leave_rwlock(pthread_rwlock_t *rwlock);
 bool elision_enter_spin_lock(pthread_spinlock_t *lock, enum elision_waiting waiting,
                              const void *caller);
 bool elision_leave_spin_lock(pthread_spinlock_t *lock);
+
+/*
+ * The calling thread's list of signals that wait for the commit (deferred.h), 0 for none. The first
+ * also is 0 unless the outermost section of the transaction is an elided one, whose end carries
+ * them out: others' transactions may enclose ours. Requires htm_active().
+ */
+unsigned elision_list_in_transaction(void);
+unsigned elision_list_of_thread(void);
 
 #endif

@@ -16,16 +16,26 @@
 #include "tts_lock/tts.h"
 #include "ttstle_lock/condition.h"
 #include "ttstle_lock/elision.h"
+#include "ttstle_lock/hourglass.h"
 #include "ttstle_lock/rtm_probe.h"
+#include "ttstle_lock/signals.h"
 #include "ttstle_lock/skip.h"
 
 bool htm_usable;
 
 static enum rtm_verdict verdict = RTM_ABSENT;
 
+static void before_fork(void)
+{
+    signals_before_fork();
+    thread_id_before_fork();
+}
+
 static void after_fork_in_child(void)
 {
     thread_id_after_fork();
+    hourglass_after_fork();
+    signals_after_fork_in_child();
     statistics_restart_in_child();
 }
 
@@ -38,9 +48,10 @@ __attribute__((constructor)) static void start(void)
     next_mutex_resolve();
     next_rwlock_resolve();
     condition_resolve();
-    (void)pthread_atfork(thread_id_before_fork, thread_id_after_fork, after_fork_in_child);
+    (void)pthread_atfork(before_fork, thread_id_after_fork, after_fork_in_child);
     verdict = rtm_probe();
     bool skips = skip_read_setting();
+    signals_start(verdict == RTM_COMMITS); /* first: a section that is elided knows of its list */
     htm_usable = verdict == RTM_COMMITS;
     elides_everywhere = htm_usable && !skips;
     statistics_publish("libttstle_lock", rtm_verdict_text(verdict), elision_policy_name(),

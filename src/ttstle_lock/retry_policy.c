@@ -5,6 +5,7 @@
  */
 #include "ttstle_lock/retry_policy.h"
 
+#include "base/random.h"
 #include "ttstle_lock/htm_status.h"
 
 enum {
@@ -12,6 +13,7 @@ enum {
     ADAPTIVE_FAILURES_MOST = 8,
     BACK_OFF_LEAST = 4, /* PAUSEs: about the length of a short critical section */
     BACK_OFF_DOUBLINGS = 6,
+    RANDOM_BACK_OFF_DOUBLINGS = 10, /* attempts have no bound, so their distance has a large one */
 };
 
 /*
@@ -24,20 +26,40 @@ static int was_busy(unsigned status)
            htm_code_of(status) == HTM_CODE_BUSY;
 }
 
+/* Capacity first: a conflict beside it will be gone next time, the footprint will not. */
+static int was_conflict(unsigned status)
+{
+    return !(status & (HTM_CAPACITY | HTM_EXPLICIT)) && (status & HTM_CONFLICT);
+}
+
+static enum after_abort adaptive(bool busy, unsigned failures)
+{
+    bool last = failures >= ADAPTIVE_FAILURES_MOST;
+
+    if (busy)
+        return last ? TAKE_THIS_TIME : RETRY_ONCE_FREE;
+    return last ? TAKE_AND_REMEMBER : RETRY_AFTER_BACK_OFF;
+}
+
 enum after_abort retry_policy_after_abort(enum retry_policy policy, unsigned status,
                                           unsigned failures)
 {
-    int bounded = policy == POLICY_ADAPTIVE;
-
-    if (was_busy(status))
-        return bounded && failures >= ADAPTIVE_FAILURES_MOST ? TAKE_THIS_TIME : RETRY_ONCE_FREE;
-    /* Capacity first: a conflict beside it will be gone next time, the footprint will not. */
-    if (!(status & (HTM_CAPACITY | HTM_EXPLICIT)) && (status & HTM_CONFLICT)) {
-        if (!bounded)
+    if (!was_busy(status) && !was_conflict(status))
+        return TAKE_AND_REMEMBER;
+    switch (policy) {
+    case POLICY_ADAPTIVE:
+        return adaptive(was_busy(status), failures);
+    case POLICY_BACKOFF:
+        return RETRY_AFTER_BACK_OFF;
+    case POLICY_HOURGLASS:
+        if (failures < HOURGLASS_ABORTS)
             return RETRY_ONCE_FREE;
-        return failures >= ADAPTIVE_FAILURES_MOST ? TAKE_AND_REMEMBER : RETRY_AFTER_BACK_OFF;
+        return failures < HOURGLASS_ABORTS + HOURGLASS_ABORTS_ALONE ? RETRY_ALONE : TAKE_THIS_TIME;
+    case POLICY_SERIALISE:
+        return failures < SERIALISE_ABORTS ? RETRY_ONCE_FREE : TAKE_THIS_TIME;
+    default:
+        return RETRY_ONCE_FREE;
     }
-    return TAKE_AND_REMEMBER;
 }
 
 unsigned retry_policy_back_off(unsigned failures, unsigned thread)
@@ -47,6 +69,15 @@ unsigned retry_policy_back_off(unsigned failures, unsigned thread)
 
     /* Multiplying by an odd constant spreads neighbouring ids over the span (Fibonacci hashing). */
     return span + (thread * 2654435769u >> 16) % span;
+}
+
+unsigned retry_policy_random_back_off(unsigned failures, unsigned thread, unsigned draw)
+{
+    unsigned doublings =
+        failures < RANDOM_BACK_OFF_DOUBLINGS ? failures : RANDOM_BACK_OFF_DOUBLINGS;
+    uint64_t state = (uint64_t)thread << 32 | draw;
+
+    return 1 + random_below(&state, (uint32_t)BACK_OFF_LEAST << doublings);
 }
 
 uint16_t memory_after_failure(uint16_t memory)

@@ -7,13 +7,17 @@
 #ifndef MPLACE_RETRY_POLICY_H
 #define MPLACE_RETRY_POLICY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+/*
+ * Under each of them what retrying cannot cure takes the lock at once. Trylock and timed locks
+ * retry as the adaptive policy does, whichever is chosen.
+ */
 enum retry_policy {
     /*
-     * The paper's: whatever retrying can cure is retried without bound, anything else takes the
-     * lock. Nothing is remembered from one acquisition to the next. Not for trylock and timed
-     * locks, which retry as the adaptive policy does.
+     * The paper's: whatever retrying can cure is retried without bound. Nothing is remembered from
+     * one acquisition to the next.
      */
     POLICY_PAPER,
     /*
@@ -21,11 +25,38 @@ enum retry_policy {
      * does not cure is taken physically for a while, each time longer.
      */
     POLICY_ADAPTIVE,
+    /*
+     * The three contention managers that Ruan, Vyas, Liu and Spear compare ("Transactionalizing
+     * Legacy Code", ASPLOS 2014). They remember nothing, as the paper's policy, and differ from it
+     * in what comes between two attempts, or ends them.
+     */
+    POLICY_BACKOFF,   /* a random wait, of a span that doubles; without bound */
+    POLICY_HOURGLASS, /* after HOURGLASS_ABORTS in a row it begins alone; see hourglass.h */
+    POLICY_SERIALISE, /* after SERIALISE_ABORTS in a row the lock */
+    RETRY_POLICIES
 };
+
+/* The one in force. Written by the library's constructor alone (elision_read_settings); before
+ * that, the default. */
+extern enum retry_policy elision_policy __attribute__((visibility("hidden")));
+
+enum {
+    HOURGLASS_ABORTS = 128,
+    HOURGLASS_ABORTS_ALONE = 128, /* then it takes the lock: who disturbs it begins nothing */
+    SERIALISE_ABORTS = 100,       /* as GCC's libitm */
+};
+
+/* Whether locks have a memory under this policy. Where they have none a thread waits for a mutex or
+ * a spin lock without bound before an attempt. */
+static inline bool retry_policy_remembers(enum retry_policy policy)
+{
+    return policy == POLICY_ADAPTIVE;
+}
 
 enum after_abort {
     RETRY_ONCE_FREE,      /* wait until the word is free, then try again */
     RETRY_AFTER_BACK_OFF, /* let the others finish first */
+    RETRY_ALONE,          /* when no other thread begins a transaction */
     TAKE_THIS_TIME,       /* take the lock; says nothing about the next time */
     TAKE_AND_REMEMBER,    /* take the lock, and elide it less */
 };
@@ -39,6 +70,12 @@ enum after_abort retry_policy_after_abort(enum retry_policy policy, unsigned sta
  * with different ids, so that two that keep aborting each other fall out of step.
  */
 unsigned retry_policy_back_off(unsigned failures, unsigned thread);
+
+/*
+ * The same for POLICY_BACKOFF: at random from 1 to a span that doubles with each failure, 4096 at
+ * most. The generator's seed is the thread's id, and draw numbers what the thread drew.
+ */
+unsigned retry_policy_random_back_off(unsigned failures, unsigned thread, unsigned draw);
 
 /*
  * The memory of a lock, used by POLICY_ADAPTIVE: 16 bits in a mutex's __elision field, in a

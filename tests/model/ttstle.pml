@@ -6,10 +6,11 @@
  *
  *   front_lock, front_trylock, front_lock_until, front_unlock,
  *   front_become_owner, front_give_up                   src/mutex/front.h, front.c
- *   lock_core_elide, lock_core_try_elide,
+ *   lock_core_elide, lock_core_try_elide, lock_core_elide_until,
  *   lock_core_leave_transaction                         src/ttstle_lock/core.h
- *   elision_enter, enter_nested                         src/ttstle_lock/elision.c
+ *   elision_enter, enter_nested, trylock_answers_busy   src/ttstle_lock/elision.c
  *   retry_policy_after_abort                            src/ttstle_lock/retry_policy.c
+ *   hourglass_admits, hourglass_open                    src/ttstle_lock/hourglass.c
  *   tts_try, tts_acquire_contended,
  *   tts_acquire_contended_until, tts_wait_until_free,
  *   tts_release                                         src/tts_lock/tts.c, tts.h
@@ -20,9 +21,12 @@
  *   - How often a thread looks before it sleeps or gives up is any number: each wait may go either
  *     way at once. So one search covers every TTS_WAIT, also a mixture of them.
  *   - What the policy decides after an abort that retrying may cure is either answer, and a lock's
- *     memory may keep any acquisition from eliding: one search covers both policies. Only a search
- *     for runs without end (RUNS_END) takes one policy as it is, the adaptive one with
- *     FAILURES_MOST for its count, or with PAPER the other one.
+ *     memory may keep any acquisition from eliding: one search covers all policies but the
+ *     hourglass, which HOURGLASS adds to them. Only a search for runs without end (RUNS_END) takes
+ *     one policy as it is, the adaptive one with FAILURES_MOST for its count, with PAPER the paper's,
+ *     and with HOURGLASS that one.
+ *   - Who waits at the hourglass waits without bound. The code opens it after a while, for owners
+ *     that ended; here no owner ends, and nobody may need that.
  *   - __nusers and __count change together with __owner, by the same thread. What a lock learns in
  *     __spins and __elision lies in the word's line and decides nothing but how long and whether;
  *     what writing it does to others the machine does to any transaction at any time. Statistics
@@ -41,7 +45,11 @@
  *   SLEEPER_MAY_ELIDE       who has slept for the lock may elide when woken
  *   SLEEPER_TAKES_WITH_1    who has slept takes the lock as one who has not
  *   OWNER_LEFT_BEHIND       an unlock does not clear __owner
+ *   TRY_FORGETS_OWN         a trylock elides a lock that the thread elides already
+ *   TRY_READS_NO_WORD       a trylock inside a transaction elides any lock
  *   NESTED_BUSY_WAITS       after a busy inner lock the outer one is waited for and elided again
+ *   HOURGLASS_KEPT_WHILE_WAITING   its owner waits for a lock without opening it
+ *   HOURGLASS_KEPT_WITH_THE_LOCK   its owner gives elision up without opening it
  */
 #include "machine.pml"
 
@@ -56,6 +64,15 @@
 
 #define FAILURES_MOST 2
 
+#ifdef HOURGLASS
+byte hourglass; /* 1 + who turned it, or 0 */
+#define HOURGLASS_LOCALS bool alone; /* the next attempt begins with the hourglass turned */
+#define UNDER_HOURGLASS(step) step;
+#else
+#define HOURGLASS_LOCALS
+#define UNDER_HOURGLASS(step)
+#endif
+
 /*
  * What each thread has for itself: me, a parameter, is its number.
  * take: elision was given up for this acquisition. That the section is elided shows in that the
@@ -65,6 +82,7 @@
     byte value;    \
     bool take;     \
     byte failures; \
+    HOURGLASS_LOCALS \
     bool gave_up
 
 /* ---- the TTS lock ---- */
@@ -143,12 +161,12 @@ inline tts_acquire_contended_until(mutex)
     fi
 }
 
-/* value is FREE, or the wait was given up. Under the paper's policy it is not. */
+/* value is FREE, or the wait was given up. Under the paper's policy and the hourglass it is not. */
 inline tts_wait_until_free(mutex)
 {
     if
     :: wait_until_it_reads_free(mutex); value = FREE
-#if !defined(RUNS_END) || !defined(PAPER)
+#if !defined(HOURGLASS) && (!defined(RUNS_END) || !defined(PAPER))
     :: value = HELD
 #endif
     fi
@@ -162,6 +180,51 @@ inline tts_release(mutex)
     :: else -> value = 0
     fi
 }
+
+/* ---- the hourglass ---- */
+
+#ifdef HOURGLASS
+inline hourglass_open()
+{
+    d_step {
+        if
+        :: hourglass == me + 1 -> hourglass = 0
+        :: else
+        fi
+    }
+}
+
+inline after_commit()
+{
+    if
+    :: !in_transaction -> hourglass_open(); alone = false
+    :: else
+    fi
+}
+
+/* value is FREE, or who may not wait finds it turned. */
+inline hourglass_admits(may_wait)
+{
+    if
+    :: may_wait ->
+        d_step {
+            if
+            :: hourglass && hourglass != me + 1 -> REACHED("a thread waited at the hourglass")
+            :: else
+            fi
+        };
+        atomic {
+            !hourglass || hourglass == me + 1;
+            if
+            :: alone -> hourglass = me + 1; REACHED("a thread turned the hourglass")
+            :: else
+            fi
+        }
+    :: !may_wait && hourglass && hourglass != me + 1 -> value = HELD
+    :: else
+    fi
+}
+#endif
 
 /* ---- elision ---- */
 
@@ -210,19 +273,41 @@ inline elision_enter(mutex, may_wait)
 {
     if
     :: in_transaction -> enter_nested(mutex)
-    :: !in_transaction && take -> take = false; failures = 0
+    :: !in_transaction && take ->
+        take = false;
+        UNDER_HOURGLASS(alone = false)
+        failures = 0
 #if !defined(RUNS_END) || !defined(PAPER)
+#ifdef HOURGLASS
+    :: !in_transaction && !take && failures == 0 && !alone
+#else
     :: !in_transaction && !take && failures == 0 /* memory_skips_left */
+#endif
 #endif
     :: !in_transaction && !take ->
         load(WORD(mutex), value);
         if
-        :: value != FREE && may_wait -> tts_wait_until_free(mutex)
+        :: value != FREE && may_wait ->
+#ifndef HOURGLASS_KEPT_WHILE_WAITING
+            UNDER_HOURGLASS(hourglass_open())
+#endif
+            tts_wait_until_free(mutex)
         :: else
         fi;
+#ifdef HOURGLASS
+        if
+        :: value == FREE -> hourglass_admits(may_wait)
+        :: else
+        fi;
+#endif
         if
         :: value == FREE -> begin(mutex); subscribe(mutex)
-        :: else -> value = 0; failures = 0
+        :: else ->
+            value = 0;
+#ifdef HOURGLASS_KEPT_WHILE_WAITING
+            hourglass_open();
+#endif
+            failures = 0
         fi
     fi
 }
@@ -246,9 +331,16 @@ inline retry_policy_after_abort()
 #ifndef RUNS_END
         :: curable
         :: curable -> take = true
+#ifdef HOURGLASS
+        :: curable -> alone = true
+#endif
 #else
 #ifdef PAPER
         :: curable
+#elif defined(HOURGLASS)
+        :: curable && failures + 1 < FAILURES_MOST -> failures++
+        :: curable && failures + 1 >= FAILURES_MOST && !alone -> alone = true
+        :: curable && alone -> take = true
 #else
         :: curable && failures + 1 < FAILURES_MOST -> failures++
         :: curable && failures + 1 >= FAILURES_MOST -> take = true
@@ -256,6 +348,12 @@ inline retry_policy_after_abort()
 #endif
         :: !curable -> take = true
         fi;
+#if defined(HOURGLASS) && !defined(HOURGLASS_KEPT_WITH_THE_LOCK)
+        if
+        :: take -> hourglass_open()
+        :: else
+        fi;
+#endif
         tx[me].stands = NONE;
         tx[me].begun_at = 0;
         tx[me].cause = 0;
@@ -271,11 +369,56 @@ inline lock_core_elide(mutex, kind)
     fi
 }
 
-inline lock_core_try_elide(mutex, kind)
+inline lock_core_elide_until(mutex, kind)
 {
     if
     :: kind -> lock_core_leave_transaction(); elision_enter(mutex, false)
     :: else -> take = false
+    fi
+}
+
+/*
+ * Inside a transaction. gave_up: somebody holds the lock. Which locks a thread elides is its own
+ * list; here the outermost lock of the transaction is told, which is what the scenarios try.
+ */
+inline trylock_answers_busy(mutex)
+{
+#ifndef TRY_FORGETS_OWN
+    if
+    :: tx[me].begun_at == mutex ->
+        REACHED("a transaction ended at a trylock of its own lock");
+        abort(PHYSICAL)
+    :: else
+    fi;
+#endif
+#ifndef TRY_READS_NO_WORD
+    load(WORD(mutex), value);
+    gave_up = (value != FREE);
+    value = 0
+#else
+    gave_up = false
+#endif
+}
+
+inline try_nested(mutex)
+{
+    trylock_answers_busy(mutex);
+    if
+    :: gave_up -> REACHED("a trylock inside a transaction found the lock held")
+    :: else ->
+        begin(mutex);
+#ifndef TRY_READS_NO_WORD
+        subscribe(mutex);
+#endif
+        REACHED("a trylock inside a transaction elided the lock")
+    fi
+}
+
+inline lock_core_try_elide(mutex, kind)
+{
+    if
+    :: kind -> elision_enter(mutex, false)
+    :: else -> lock_core_leave_transaction(); take = false
     fi
 }
 
@@ -322,8 +465,7 @@ inline front_lock(mutex, kind)
     fi
 }
 
-/* gave_up: the result is EBUSY. */
-inline front_trylock(mutex, kind)
+inline front_trylock_outermost(mutex, kind)
 {
     lock_core_try_elide(mutex, kind);
     if
@@ -344,9 +486,23 @@ inline front_trylock(mutex, kind)
     fi
 }
 
+/* gave_up: the result is EBUSY. */
+inline front_trylock(mutex, kind)
+{
+    if
+    :: kind && in_transaction ->
+#if defined(PAPER) || defined(HOURGLASS)
+        lock_core_leave_transaction()
+#else
+        try_nested(mutex)
+#endif
+    :: else -> front_trylock_outermost(mutex, kind)
+    fi
+}
+
 inline front_lock_until(mutex, kind)
 {
-    lock_core_try_elide(mutex, kind);
+    lock_core_elide_until(mutex, kind);
     if
     :: kind && in_transaction
     :: else ->
@@ -380,7 +536,7 @@ inline front_unlock(mutex, kind)
     fi;
 #endif
     if
-    :: value == FREE -> assert(kind); end()
+    :: value == FREE -> assert(kind); end(); UNDER_HOURGLASS(after_commit())
     :: else ->
         d_step {
             value = 0;

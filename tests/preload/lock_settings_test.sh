@@ -66,8 +66,12 @@ reports '^ +acquisitions +[1-9][0-9]*$' TTS_WAIT=park
 if [ "$name" = ttstle ]; then
     complains TTSTLE_POLICY papers adaptive
     complains TTSTLE_HTM emulated auto
+    complains TTSTLE_DEFER yes 0
+    silent TTSTLE_DEFER=1 "$quiet"
     reports '^ +policy +adaptive$' TTSTLE_HTM=auto
-    reports '^ +policy +paper$' TTSTLE_POLICY=paper
+    for policy in paper backoff hourglass serialise; do
+        reports "^ +policy +$policy\$" TTSTLE_POLICY=$policy
+    done
     reports '^ +htm +none \(TTSTLE_HTM=none\)$' TTSTLE_HTM=none
     reports '^ +tx started +0$' TTSTLE_HTM=none
     reports '^ +htm +(native|none \(.+\))$' TTSTLE_HTM=auto

@@ -10,8 +10,8 @@ mplace_unit_test(mutex_policy_test mutex_policy_test.c ${ttstle}/retry_policy.c)
 
 # mplace_front_unit_test(NAME SOURCE...): the front, the elision core and the scripted back end.
 function(mplace_front_unit_test name)
-    mplace_unit_test(${name} ${ARGN} mutex_fake_htm.c ${tts}/tts.c ${ttstle}/elision.c
-                     ${ttstle}/condition.c ${ttstle}/skip.c ${ttstle}/retry_policy.c ${front}/interpose.c
+    mplace_unit_test(${name} ${ARGN} mutex_fake_htm.c ${tts}/tts.c ${ttstle}/elision.c ${ttstle}/hourglass.c
+                     ${ttstle}/condition.c ${ttstle}/deferred.c ${ttstle}/signals.c ${ttstle}/skip.c ${ttstle}/retry_policy.c ${front}/interpose.c
                      ${front}/c11.c ${front}/front.c ${front}/next_mutex.c ${front}/statistics/statistics.c
                      ${front}/rwlock/rwlock.c ${front}/rwlock/next_rwlock.c ${front}/spin_lock/spin_lock.c
                      ${tts}/tts_rwlock.c
@@ -38,6 +38,13 @@ function(mplace_front_unit_test name)
     endforeach()
     foreach(function lock trylock unlock)
         target_compile_definitions(${name} PRIVATE pthread_spin_${function}=front_spin_${function})
+    endforeach()
+    foreach(function signal broadcast destroy)
+        target_compile_definitions(${name} PRIVATE pthread_cond_${function}=front_cond_${function}
+                                                   cnd_${function}=front_cnd_${function})
+    endforeach()
+    foreach(function post destroy trywait getvalue timedwait clockwait)
+        target_compile_definitions(${name} PRIVATE sem_${function}=front_sem_${function})
     endforeach()
     foreach(function wait timedwait clockwait)
         target_compile_definitions(${name} PRIVATE pthread_cond_${function}=front_cond_${function}

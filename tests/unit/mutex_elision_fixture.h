@@ -69,7 +69,7 @@ static inline pthread_mutex_t made(int type)
 /* All that libc and other threads can see of it says free. */
 static inline void check_untouched(const pthread_mutex_t *mutex)
 {
-    ck_assert_int_eq(mutex->__data.__lock, 0);
+    ck_assert_int_eq(__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED), 0);
     ck_assert_int_eq(mutex->__data.__owner, 0);
     ck_assert_uint_eq(mutex->__data.__nusers, 0);
     ck_assert_uint_eq(mutex->__data.__count, 0);

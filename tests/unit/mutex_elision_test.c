@@ -105,9 +105,10 @@ static int lock_until_by_clock(void)
 /* Their callers gave a time, or none: what another thread does must not make it longer. */
 static int (*const hurried[])(void) = {try_it, lock_until, lock_until_by_clock};
 
-START_TEST(trylock_and_timed_locks_give_conflicts_up_after_a_few_under_either_policy)
+START_TEST(trylock_and_timed_locks_give_conflicts_up_after_a_few_under_each_policy)
 {
-    for (int policy = POLICY_PAPER; policy <= POLICY_ADAPTIVE; policy++) {
+    for (int policy = POLICY_PAPER; policy < RETRY_POLICIES; policy++) {
+        a = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
         elision_policy = (enum retry_policy)policy;
         FAKE_SCRIPT({.status = HTM_CONFLICT | HTM_RETRY, .times = 1000000});
         ck_assert_int_eq(hurried[_i](), 0);
@@ -268,14 +269,15 @@ END_TEST
 
 START_TEST(the_setting_chooses_the_policy_and_adaptive_is_the_default)
 {
-    setenv("TTSTLE_POLICY", "paper", 1);
-    elision_read_settings();
-    ck_assert_int_eq(elision_policy, POLICY_PAPER);
-    ck_assert_str_eq(elision_policy_name(), "paper");
-    setenv("TTSTLE_POLICY", "adaptive", 1);
-    elision_read_settings();
-    ck_assert_int_eq(elision_policy, POLICY_ADAPTIVE);
-    ck_assert_str_eq(elision_policy_name(), "adaptive");
+    static const char *const names[RETRY_POLICIES] = {"paper", "adaptive", "backoff", "hourglass",
+                                                      "serialise"};
+
+    for (int policy = 0; policy < RETRY_POLICIES; policy++) {
+        setenv("TTSTLE_POLICY", names[policy], 1);
+        elision_read_settings();
+        ck_assert_int_eq(elision_policy, policy);
+        ck_assert_str_eq(elision_policy_name(), names[policy]);
+    }
     setenv("TTSTLE_POLICY", "paper", 1);
     elision_read_settings();
     unsetenv("TTSTLE_POLICY");
@@ -297,12 +299,12 @@ int main(void)
     tcase_add_test(tests, without_usable_rtm_no_rtm_instruction_runs);
     tcase_add_test(tests, under_paper_a_conflict_is_retried_a_thousand_times_and_then_commits);
     tcase_add_loop_test(tests,
-                        trylock_and_timed_locks_give_conflicts_up_after_a_few_under_either_policy,
-                        0, sizeof hurried / sizeof hurried[0]);
+                        trylock_and_timed_locks_give_conflicts_up_after_a_few_under_each_policy, 0,
+                        sizeof hurried / sizeof hurried[0]);
     tcase_add_loop_test(
         tests, under_paper_what_retrying_cannot_cure_takes_the_lock_and_is_forgotten, 0, INCURABLE);
     tcase_add_loop_test(tests, every_abort_leads_where_the_policy_says, POLICY_PAPER,
-                        POLICY_ADAPTIVE + 1);
+                        RETRY_POLICIES);
     tcase_add_test(
         tests, conflicts_before_and_after_a_busy_lock_end_in_the_lock_only_by_an_incurable_cause);
     tcase_add_test(tests, a_lock_taken_between_the_look_and_the_transaction_aborts_it);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * The scripted back end; see mutex_fake_htm.h. One thread at a time may run transactions in it.
+ * The scripted back end; see mutex_fake_htm.h.
  */
 #include "mutex_fake_htm.h"
 #include "mutex_fake_pause.h"
@@ -13,16 +13,18 @@
 #undef sched_yield /* the real one is meant below */
 
 bool htm_usable;
-struct fake_record fake;
+__thread struct fake_record fake;
 jmp_buf fake_landing;
 bool fake_abort_expected;
 
-static const struct fake_step *script;
-static unsigned script_length, script_at, script_repeated;
+static __thread struct fake_step script[FAKE_STEPS_MOST];
+static __thread unsigned script_length, script_at, script_repeated;
 
 void fake_script(const struct fake_step *steps, unsigned count)
 {
-    script = steps;
+    ck_assert_uint_le(count, FAKE_STEPS_MOST);
+    for (unsigned i = 0; i < count; i++)
+        script[i] = steps[i];
     script_length = count;
     script_at = 0;
     script_repeated = 0;

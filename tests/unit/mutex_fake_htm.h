@@ -36,13 +36,16 @@ struct fake_step {
     void (*meanwhile)(void); /* run inside htm_begin, as another thread might; NULL for none */
 };
 
-/* Starts over: the given steps, counters at zero, outside any transaction, RTM usable. */
+enum { FAKE_STEPS_MOST = 8 };
+
+/* Starts the calling thread over: a copy of the given steps, counters at zero, outside any
+ * transaction, RTM usable. */
 void fake_script(const struct fake_step *steps, unsigned count);
 
 /* All begins after the script's end start transactions. */
 #define FAKE_SCRIPT(...)                                                                           \
     do {                                                                                           \
-        static const struct fake_step steps_[] = {__VA_ARGS__};                                    \
+        const struct fake_step steps_[] = {__VA_ARGS__};                                           \
         fake_script(steps_, sizeof steps_ / sizeof steps_[0]);                                     \
     } while (0)
 
@@ -58,7 +61,7 @@ struct fake_record {
     const int *watched;
     void (*when_asked)(void); /* run at the end of htm_active; NULL for none */
 };
-extern struct fake_record fake;
+extern __thread struct fake_record fake;
 
 /* Where an explicit abort lands. */
 extern jmp_buf fake_landing;

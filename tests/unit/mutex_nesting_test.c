@@ -135,14 +135,62 @@ START_TEST(trylock_does_not_wait_for_a_lock_that_made_it_abort)
 }
 END_TEST
 
-START_TEST(in_a_transaction_nobody_decides_by_who_holds_a_lock_that_may_be_elided)
+START_TEST(in_a_transaction_trylock_elides_a_free_lock)
 {
+    elision_policy = POLICY_ADAPTIVE;
+    ck_assert_int_eq(pthread_mutex_lock(&a), 0);
+    ck_assert_int_eq(pthread_mutex_trylock(&b), 0);
+    ck_assert_uint_eq(fake.depth, 2);
+    check_untouched(&b);
+    ck_assert_int_eq(pthread_mutex_unlock(&b), 0);
+    ck_assert_uint_eq(fake.depth, 1);
+    ck_assert_int_eq(pthread_mutex_unlock(&a), 0);
+    ck_assert_uint_eq(fake.depth, 0);
+}
+END_TEST
+
+START_TEST(in_a_transaction_trylock_of_a_lock_held_by_another_is_busy)
+{
+    elision_policy = POLICY_ADAPTIVE;
+    somebody_takes_b();
+    ck_assert_int_eq(pthread_mutex_lock(&a), 0);
+    ck_assert_int_eq(pthread_mutex_trylock(&b), EBUSY);
+    ck_assert_uint_eq(fake.depth, 1);
+    ck_assert_int_eq(pthread_mutex_unlock(&a), 0);
+    ck_assert_uint_eq(fake.aborts, 0);
+}
+END_TEST
+
+START_TEST(a_transaction_ends_at_a_trylock_of_a_lock_that_it_elides)
+{
+    elision_policy = POLICY_ADAPTIVE;
     ck_assert_int_eq(pthread_mutex_lock(&a), 0);
     FAKE_ABORTS(HTM_CODE_PHYSICAL, pthread_mutex_trylock(&a));
     ck_assert_int_eq(pthread_mutex_lock(&a), 0);
+    ck_assert_int_eq(pthread_mutex_lock(&b), 0);
+    FAKE_ABORTS(HTM_CODE_PHYSICAL, pthread_mutex_trylock(&a));
+    ck_assert_int_eq(pthread_mutex_lock(&a), 0);
+    ck_assert_int_eq(pthread_mutex_trylock(&b), 0);
     FAKE_ABORTS(HTM_CODE_PHYSICAL, pthread_mutex_trylock(&b));
+}
+END_TEST
+
+START_TEST(under_a_policy_without_memory_a_transaction_ends_at_each_trylock)
+{
+    if (_i == POLICY_ADAPTIVE)
+        return;
+    elision_policy = (enum retry_policy)_i;
+    ck_assert_int_eq(pthread_mutex_lock(&a), 0);
+    FAKE_ABORTS(HTM_CODE_PHYSICAL, pthread_mutex_trylock(&b));
+}
+END_TEST
+
+START_TEST(a_transaction_ends_at_a_timed_lock_and_at_destroy)
+{
     ck_assert_int_eq(pthread_mutex_lock(&a), 0);
     FAKE_ABORTS(HTM_CODE_PHYSICAL, pthread_mutex_timedlock(&a, &long_ago));
+    ck_assert_int_eq(pthread_mutex_lock(&a), 0);
+    FAKE_ABORTS(HTM_CODE_PHYSICAL, pthread_mutex_timedlock(&b, &long_ago));
     ck_assert_int_eq(pthread_mutex_lock(&a), 0);
     FAKE_ABORTS(HTM_CODE_PHYSICAL, pthread_mutex_clocklock(&a, CLOCK_MONOTONIC, &long_ago));
     ck_assert_int_eq(pthread_mutex_lock(&a), 0);
@@ -215,12 +263,12 @@ END_TEST
 
 /* ---- what an elided section leaves alone ---- */
 
-START_TEST(elided_sections_write_to_no_mutex_under_either_policy)
+START_TEST(elided_sections_write_to_no_mutex_under_any_policy)
 {
     pthread_mutex_t *outer = &page.mutexes[0], *inner = &page.mutexes[1];
 
     page_protect();
-    for (int policy = POLICY_PAPER; policy <= POLICY_ADAPTIVE; policy++) {
+    for (int policy = POLICY_PAPER; policy < RETRY_POLICIES; policy++) {
         elision_policy = (enum retry_policy)policy;
         ck_assert_int_eq(pthread_mutex_lock(outer), 0);
         ck_assert_int_eq(pthread_mutex_lock(inner), 0);
@@ -233,7 +281,7 @@ START_TEST(elided_sections_write_to_no_mutex_under_either_policy)
         ck_assert_int_eq(pthread_mutex_clocklock(outer, CLOCK_MONOTONIC, &long_ago), 0);
         ck_assert_int_eq(pthread_mutex_unlock(outer), 0);
     }
-    ck_assert_uint_eq(fake.ends, 10);
+    ck_assert_uint_eq(fake.ends, 5 * RETRY_POLICIES);
     ck_assert_uint_eq(fake.depth, 0);
 }
 END_TEST
@@ -397,12 +445,17 @@ int main(void)
     tcase_add_test(tests, a_free_inner_lock_of_a_type_never_elided_is_taken_inside_the_transaction);
     tcase_add_test(tests, trylock_elides_a_free_lock_and_answers_busy_without_a_transaction);
     tcase_add_test(tests, trylock_does_not_wait_for_a_lock_that_made_it_abort);
-    tcase_add_test(tests, in_a_transaction_nobody_decides_by_who_holds_a_lock_that_may_be_elided);
+    tcase_add_test(tests, in_a_transaction_trylock_elides_a_free_lock);
+    tcase_add_test(tests, in_a_transaction_trylock_of_a_lock_held_by_another_is_busy);
+    tcase_add_test(tests, a_transaction_ends_at_a_trylock_of_a_lock_that_it_elides);
+    tcase_add_loop_test(tests, under_a_policy_without_memory_a_transaction_ends_at_each_trylock, 0,
+                        RETRY_POLICIES);
+    tcase_add_test(tests, a_transaction_ends_at_a_timed_lock_and_at_destroy);
     tcase_add_test(tests, run_again_physically_a_trylock_of_the_own_lock_is_busy);
     tcase_add_test(tests, a_timed_lock_elides_a_free_lock_and_waits_physically_for_a_held_one);
     tcase_add_test(tests, a_condition_wait_never_happens_inside_a_transaction);
     tcase_add_test(tests, run_again_physically_the_wait_is_libcs_and_returns_with_the_lock);
-    tcase_add_test(tests, elided_sections_write_to_no_mutex_under_either_policy);
+    tcase_add_test(tests, elided_sections_write_to_no_mutex_under_any_policy);
     tcase_add_test(tests, hand_over_hand_is_one_transaction_from_the_first_lock_to_the_last_unlock);
     tcase_add_test(tests, nesting_deeper_than_the_processor_allows_takes_the_outermost_lock);
     tcase_add_test(tests, locks_held_and_elided_unlock_in_any_order);

@@ -77,11 +77,12 @@ START_TEST(an_inner_lock_that_is_held_aborts_busy)
 }
 END_TEST
 
-START_TEST(a_try_leaves_the_transaction_it_is_in)
+START_TEST(a_try_inside_a_transaction_elides_and_leaves_it_only_for_a_lock_it_elides)
 {
-    ck_assert_int_eq(pthread_spin_lock(&locks[0]), 0);
-    FAKE_ABORTS(HTM_CODE_PHYSICAL, pthread_spin_trylock(&locks[0]));
+    elision_policy = POLICY_ADAPTIVE;
     ck_assert_int_eq(pthread_mutex_lock(&a), 0);
+    ck_assert_int_eq(pthread_spin_trylock(&locks[0]), 0);
+    ck_assert_uint_eq(fake.depth, 2);
     FAKE_ABORTS(HTM_CODE_PHYSICAL, pthread_spin_trylock(&locks[0]));
 }
 END_TEST
@@ -133,7 +134,8 @@ int main(void)
     tcase_add_test(tests, neighbours_are_told_apart_and_unlock_in_any_order);
     tcase_add_test(tests, a_section_that_cannot_be_elided_takes_the_lock);
     tcase_add_test(tests, an_inner_lock_that_is_held_aborts_busy);
-    tcase_add_test(tests, a_try_leaves_the_transaction_it_is_in);
+    tcase_add_test(tests,
+                   a_try_inside_a_transaction_elides_and_leaves_it_only_for_a_lock_it_elides);
     tcase_add_test(tests, the_lock_that_failed_last_is_tried_less_and_no_other);
     tcase_add_test(tests, without_transactions_it_is_libcs_lock);
     suite_add_tcase(suite, tests);
