@@ -8,6 +8,7 @@
 
 #include "program_calls/core_internals.h"
 #include "rtmgrind/common/in_flight.h"
+#include "rtmgrind/counts/sections.h"
 #include "virtual_processors/affinity.h"
 #include "virtual_processors/baton.h"
 #include "virtual_processors/processors.h"
@@ -102,6 +103,7 @@ static void before_system_call(ThreadId thread, UInt number, UWord *arguments, U
     /* May be this process's own memory; where, the core does not tell. */
     if (number == __NR_process_vm_readv || number == __NR_process_vm_writev)
         transactions_abort_all(-1, ABORT_CONFLICT);
+    sections_system_call(thread, number, arguments);
     in_flight_end(thread);
     keep_ranges = number != __NR_futex;
     if (number == __NR_futex) {

@@ -28,7 +28,7 @@ static Int kind_of(const HChar *name)
 {
     Int kind = allocation_kind_of(name);
 
-    return kind != ALLOCATION_NONE ? kind : section_kind_of(name);
+    return kind != ALLOCATION_NONE ? kind : lock_call_kind_of(name);
 }
 
 static void entered(ThreadId thread, struct program_call *call)

@@ -24,54 +24,6 @@ static UInt *by_origin;  /* index + 1, by the number of the origin */
 static UInt by_origin_room;
 static struct progress *progress; /* by thread */
 
-static const HChar *const locks[] = {"pthread_mutex_lock",
-                                     "pthread_mutex_trylock",
-                                     "pthread_mutex_timedlock",
-                                     "pthread_mutex_clocklock",
-                                     "mtx_lock",
-                                     "mtx_trylock",
-                                     "mtx_timedlock",
-                                     "pthread_rwlock_rdlock",
-                                     "pthread_rwlock_wrlock",
-                                     "pthread_rwlock_tryrdlock",
-                                     "pthread_rwlock_trywrlock",
-                                     "pthread_rwlock_timedrdlock",
-                                     "pthread_rwlock_timedwrlock",
-                                     "pthread_rwlock_clockrdlock",
-                                     "pthread_rwlock_clockwrlock",
-                                     "pthread_spin_lock",
-                                     "pthread_spin_trylock",
-                                     NULL};
-/* To libc for x86-64 unlocking a spin lock is to make a new one: one function has both names. */
-static const HChar *const unlocks[] = {"pthread_mutex_unlock",  "mtx_unlock",
-                                       "pthread_rwlock_unlock", "pthread_spin_unlock",
-                                       "pthread_spin_init",     NULL};
-static const HChar *const waits[] = {"pthread_cond_wait",      "pthread_cond_timedwait",
-                                     "pthread_cond_clockwait", "cnd_wait",
-                                     "cnd_timedwait",          NULL};
-
-/* libc's own names begin with underscores and may end with a version. */
-static Bool is_one_of(const HChar *name, const HChar *const *list)
-{
-    for (; *list != NULL; list++) {
-        SizeT length = VG_(strlen)(*list);
-        if (VG_(strncmp)(name, *list, length) == 0 && (name[length] == '\0' || name[length] == '@'))
-            return True;
-    }
-    return False;
-}
-
-Int section_kind_of(const HChar *name)
-{
-    while (*name == '_')
-        name++;
-    if (is_one_of(name, locks))
-        return SECTION_LOCK;
-    if (is_one_of(name, unlocks))
-        return SECTION_UNLOCK;
-    return is_one_of(name, waits) ? (Int)SECTION_WAIT : (Int)PROGRAM_CALL_NONE;
-}
-
 static struct section *section_of(const struct progress *thread)
 {
     return VG_(indexXA)(sections, thread->section);
@@ -130,10 +82,10 @@ static void end(ThreadId number, Bool waits_now)
 void sections_entered(ThreadId thread, struct program_call *call)
 {
     switch (call->kind) {
-    case SECTION_LOCK:
+    case LOCK_CALL_LOCK:
         call->origin = VG_(record_ExeContext)(thread, 0);
         break;
-    case SECTION_UNLOCK:
+    case LOCK_CALL_UNLOCK:
         if (progress[thread].depth > 0 && --progress[thread].depth == 0)
             end(thread, False);
         break;
@@ -146,7 +98,7 @@ void sections_entered(ThreadId thread, struct program_call *call)
 void sections_returned(ThreadId thread, const struct program_call *call, UWord result)
 {
     /* 0 in all of them says that the lock is held. */
-    if (call->kind == SECTION_LOCK && (UInt)result == 0 && progress[thread].depth++ == 0)
+    if (call->kind == LOCK_CALL_LOCK && (UInt)result == 0 && progress[thread].depth++ == 0)
         begin(thread, origins_of(call->origin));
 }
 

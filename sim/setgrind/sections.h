@@ -11,14 +11,7 @@
 
 #include "origins.h"
 
-#include "program_calls/allocation_calls.h"
-
-/* Watched calls of locks, besides those that allocate. */
-enum section_call {
-    SECTION_LOCK = ALLOCATION_KINDS,
-    SECTION_UNLOCK,
-    SECTION_WAIT, /* for a condition: a transaction ends there */
-};
+#include "program_calls/lock_calls.h"
 
 enum { SECTION_FILLERS_MOST = 8 };
 
@@ -36,8 +29,6 @@ struct section {
     } filler[SECTION_FILLERS_MOST];
     ULong other_fillers; /* lines of more origins than there is room for */
 };
-
-Int section_kind_of(const HChar *name);
 
 void sections_entered(ThreadId thread, struct program_call *call);
 void sections_returned(ThreadId thread, const struct program_call *call, UWord result);

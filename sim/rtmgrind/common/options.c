@@ -125,6 +125,7 @@ Bool options_parse(const HChar *argument)
     } else if (VG_BINT_CLO(argument, "--timeslice", processor_settings.timeslice, 1, 1 << 30)) {
     } else if (VG_BOOL_CLO(argument, "--heap", options.heap)) {
     } else if (VG_BINT_CLO(argument, "--top", options.top, 0, TOP_MOST)) {
+    } else if (VG_BOOL_CLO(argument, "--sections", options.sections)) {
     } else if (VG_STR_CLO(argument, "--rtm-out", options.output)) {
     } else {
         return False;
@@ -151,6 +152,7 @@ void options_usage(void)
      "    --switch-outside=N        the same while none is [%d]\n"
      "    --timeslice=N             blocks until a processor takes its next thread [%d]\n"
      "    --heap=yes|no             follow malloc and free for the report, if there is one [yes]\n"
+     "    --sections=yes|no         what stops each critical section, in the report as JSON [no]\n"
      "    --top=N                   entries of each list of the report, up to %d [%d]\n"
      "    --rtm-out=FILE            write the report as JSON, too; %%p is the process id\n",
      options.l1d.sets, options.l1d.ways, options.l2.sets, options.l2.ways, options.seed, CPUS_MOST,
@@ -165,6 +167,9 @@ void options_debug_usage(void)
 
 void options_complete(void)
 {
+    /* Nobody else reads of them; and they name heap blocks. */
+    options.sections = options.sections && options.output != NULL;
+    options.heap = options.heap || options.sections;
     /* Following the heap costs every malloc a walk up the stack, for the report alone. */
     if (VG_(clo_verbosity) == 0 && options.output == NULL)
         options.heap = False;

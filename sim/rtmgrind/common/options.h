@@ -28,6 +28,7 @@ struct options {
     Int switch_inside, switch_outside; /* mean blocks between switches of processor */
     Int top;                           /* entries of each list of the report */
     Bool heap;                         /* know heap blocks, for the report */
+    Bool sections;                     /* follow critical sections, for the report as JSON */
     const HChar *output;               /* --rtm-out: file for the report as JSON, or NULL */
 };
 

@@ -27,11 +27,6 @@ struct overflown {
 
 static struct overflown *sets; /* one a set; NULL before the first overflow */
 
-void blame_init(void)
-{
-    heap_blocks_init();
-}
-
 void blame_reset(void)
 {
     if (sets == NULL)

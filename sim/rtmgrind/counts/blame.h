@@ -9,7 +9,6 @@
 
 #include "rtmgrind/common/transaction_state.h"
 
-void blame_init(void);
 void blame_reset(void);
 
 /* To be called while the cache is as the abort found it. Causes other than write capacity are

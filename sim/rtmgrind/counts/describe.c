@@ -5,6 +5,8 @@
  */
 #include "rtmgrind/counts/describe.h"
 
+#include "system_call_names.h" /* made of Valgrind's headers by CMakeLists.txt */
+
 static const HChar *const cause_names[ABORT_CAUSES] = {
     [ABORT_CONFLICT] = "conflict",
     [ABORT_WRITE_CAPACITY] = "write_capacity",
@@ -80,4 +82,160 @@ void describe_write_stack(VgFile *file, const HChar *key, ExeContext *calls)
     VG_(fprintf)(file, ", \"%s\": [", key);
     VG_(apply_ExeContext)(write_frame, &stack, calls);
     VG_(fprintf)(file, "]");
+}
+
+const HChar *describe_system_call(UInt number)
+{
+    for (UInt i = 0; i < sizeof system_call_names / sizeof *system_call_names; i++) {
+        if (system_call_names[i].number == number)
+            return system_call_names[i].name;
+    }
+    return NULL;
+}
+
+static const HChar *last_part(const HChar *path)
+{
+    const HChar *slash = VG_(strrchr)(path, '/');
+
+    return slash == NULL ? path : slash + 1;
+}
+
+static const HChar *const c_library[] = {"libc.so", "libc-", "libpthread", "ld-linux", NULL};
+static const HChar *const other_libraries[] = {"libstdc++.so", "libgcc_s.so", "libttstle_lock.so",
+                                               NULL};
+
+static Bool is_in_one_of(DiEpoch epoch, Addr instruction, const HChar *const *names)
+{
+    const HChar *object;
+
+    if (!VG_(get_objname)(epoch, instruction, &object))
+        return False;
+    for (; *names != NULL; names++) {
+        if (VG_(strncmp)(last_part(object), *names, VG_(strlen)(*names)) == 0)
+            return True;
+    }
+    return False;
+}
+
+static void look_at_caller(UInt number, DiEpoch epoch, Addr instruction, void *argument)
+{
+    if (number == 1)
+        *(Bool *)argument = is_in_one_of(epoch, instruction, c_library);
+}
+
+Bool describe_is_called_by_c_library(ExeContext *calls)
+{
+    Bool it_is = False;
+
+    VG_(apply_ExeContext)(look_at_caller, &it_is, calls);
+    return it_is;
+}
+
+/* Libraries whose functions a reader takes for one step: what matters is who called them. */
+static Bool is_of_system(DiEpoch epoch, Addr instruction)
+{
+    return is_in_one_of(epoch, instruction, c_library) ||
+           is_in_one_of(epoch, instruction, other_libraries);
+}
+
+/* "function (file:line)" of one level of inlining, or as addr2line wants it: "function
+ * (object+0x12)", "object+0x12". Good until the next call. */
+static const HChar *describe_frame(DiEpoch epoch, Addr instruction, const InlIPCursor *level)
+{
+    static HChar text[2000];
+    const HChar *object, *function, *file, *whole;
+    DebugInfo *info = VG_(find_DebugInfo)(epoch, instruction);
+    UInt line;
+
+    if (VG_(get_filename_linenum)(epoch, instruction, &file, NULL, &line) || info == NULL ||
+        !VG_(get_objname)(epoch, instruction, &object)) {
+        whole = VG_(describe_IP)(epoch, instruction, level);
+        return VG_(strstr)(whole, ": ") == NULL ? whole : VG_(strstr)(whole, ": ") + 2;
+    }
+    Addr offset = instruction - (Addr)VG_(DebugInfo_get_text_bias)(info);
+    if (VG_(get_fnname)(epoch, instruction, &function))
+        VG_(snprintf)
+    (text, sizeof text, "%s (%s+0x%lx)", function, last_part(object), offset);
+    else VG_(snprintf)(text, sizeof text, "%s+0x%lx", last_part(object), offset);
+    return text;
+}
+
+/* The functions that were inlined there, the innermost first, and the one that has the code. */
+static void write_levels(struct stack *stack, DiEpoch epoch, Addr instruction)
+{
+    InlIPCursor *level = VG_(new_IIPC)(epoch, instruction);
+
+    do {
+        VG_(fprintf)(stack->file, "%s", stack->some ? ", " : "");
+        stack->some = True;
+        describe_write_string(stack->file, describe_frame(epoch, instruction, level));
+    } while (VG_(next_IIPC)(level));
+    VG_(delete_IIPC)(level);
+}
+
+void describe_write_code(VgFile *file, const HChar *key, Addr instruction)
+{
+    struct stack stack = {file, False};
+
+    if (instruction == 0)
+        return;
+    VG_(fprintf)(file, ", \"%s\": [", key);
+    write_levels(&stack, VG_(current_DiEpoch)(), instruction);
+    VG_(fprintf)(file, "]");
+}
+
+Bool describe_static_data(Addr data, const HChar **object, Addr *offset)
+{
+    const NSegment *segment = VG_(am_find_nsegment)(data);
+
+    /* Not every section has a name that Valgrind knows; nor is all of a file's memory mapped of it.
+     */
+    if (VG_(DebugInfo_sect_kind)(object, data) == Vg_SectUnknown) {
+        *object = segment == NULL ? NULL : VG_(am_get_filename)(segment);
+        if (*object == NULL)
+            return False;
+    }
+    for (const DebugInfo *info = VG_(next_DebugInfo)(NULL); info != NULL;
+         info = VG_(next_DebugInfo)(info)) {
+        if (VG_(strcmp)(VG_(DebugInfo_get_filename)(info), *object) != 0)
+            continue;
+        *offset = data - (Addr)VG_(DebugInfo_get_text_bias)(info);
+        *object = last_part(*object);
+        return True;
+    }
+    return False;
+}
+
+struct place {
+    struct stack stack;
+    Bool inside; /* of the system's libraries, so far */
+    Addr through;
+};
+
+static void write_place_frame(UInt number, DiEpoch epoch, Addr instruction, void *argument)
+{
+    struct place *place = argument;
+
+    place->inside = place->inside && is_of_system(epoch, instruction);
+    if (place->inside)
+        place->through = instruction;
+    else
+        write_levels(&place->stack, epoch, instruction);
+}
+
+void describe_write_place(VgFile *file, const HChar *key, ExeContext *calls)
+{
+    struct place place = {.stack = {file, False}, .inside = True};
+    const HChar *name;
+
+    if (calls == NULL)
+        return;
+    VG_(fprintf)(file, ", \"%s\": [", key);
+    VG_(apply_ExeContext)(write_place_frame, &place, calls);
+    VG_(fprintf)(file, "]");
+    if (place.through == 0 ||
+        !VG_(get_fnname)(VG_(get_ExeContext_epoch)(calls), place.through, &name))
+        return;
+    VG_(fprintf)(file, ", \"through\": ");
+    describe_write_string(file, name);
 }

@@ -21,4 +21,22 @@ void describe_write_string(VgFile *file, const HChar *text);
 /* As a member of an object, with a comma in front: a list, innermost first. Nothing if NULL. */
 void describe_write_stack(VgFile *file, const HChar *key, ExeContext *calls);
 
+/* As two members, with a comma in front: `key`, as above, from the innermost function on that is
+ * neither of the C or C++ library nor of the lock library, with inlined functions; and "through",
+ * the name of the function that it called there, if that is known. */
+void describe_write_place(VgFile *file, const HChar *key, ExeContext *calls);
+
+/* As a member, with a comma in front: a list, functions inlined there first, each with file and
+ * line; without debug information the object and the address in it. Nothing of 0. */
+void describe_write_code(VgFile *file, const HChar *key, Addr instruction);
+
+/* Of an address in an object's own data: the object, and the address as it is in the file. */
+Bool describe_static_data(Addr data, const HChar **object, Addr *offset);
+
+/* Whether the innermost function of these was called by one of the C library or its linker. */
+Bool describe_is_called_by_c_library(ExeContext *calls);
+
+/* The name of a system call, or NULL. */
+const HChar *describe_system_call(UInt number);
+
 #endif

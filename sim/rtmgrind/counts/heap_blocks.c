@@ -5,8 +5,6 @@
  */
 #include "rtmgrind/counts/heap_blocks.h"
 
-#include "program_calls/allocation_calls.h"
-
 #include "pub_tool_wordfm.h"
 
 /* A change that a transaction made to the blocks: added or removed this one. */
@@ -16,7 +14,6 @@ struct change {
 };
 
 struct journal {
-    struct program_call call; /* that the thread was in when the transaction began */
     struct change *changes;
     UInt used, room;
 };
@@ -103,26 +100,14 @@ static void remember(Addr start, SizeT size, ExeContext *origin)
 
 static const struct allocation_reader allocations = {.appeared = remember, .gone = forget};
 
-static void entered(ThreadId thread, struct program_call *call)
+void heap_blocks_entered(ThreadId thread, struct program_call *call)
 {
     allocation_entered(&allocations, thread, call);
 }
 
-static void returned(ThreadId thread, const struct program_call *call, UWord result)
+void heap_blocks_returned(const struct program_call *call, UWord result)
 {
     allocation_returned(&allocations, call, result);
-}
-
-void heap_blocks_see_entry(IRSB *out, Addr address)
-{
-    if (options.heap)
-        program_calls_see_entry(out, address);
-}
-
-void heap_blocks_see_end(IRSB *out)
-{
-    if (options.heap)
-        program_calls_see_end(out);
 }
 
 const struct heap_block *heap_block_in_line(Addr line)
@@ -130,10 +115,9 @@ const struct heap_block *heap_block_in_line(Addr line)
     return blocks == NULL ? NULL : find(line, LINE_BYTES);
 }
 
-void heap_blocks_begun(Int cpu, ThreadId thread)
+const struct heap_block *heap_block_at(Addr address)
 {
-    if (options.heap)
-        journals[cpu].call = program_calls_open(thread);
+    return blocks == NULL ? NULL : find(address, 1);
 }
 
 void heap_blocks_committed(Int cpu)
@@ -141,12 +125,10 @@ void heap_blocks_committed(Int cpu)
     journals[cpu].used = 0;
 }
 
-void heap_blocks_aborted(Int cpu, ThreadId thread)
+void heap_blocks_aborted(Int cpu)
 {
     struct journal *journal = &journals[cpu];
 
-    if (!options.heap)
-        return;
     while (journal->used > 0) {
         const struct change *change = &journal->changes[--journal->used];
         struct heap_block *added = change->added ? find(change->block.start, 1) : NULL;
@@ -157,26 +139,9 @@ void heap_blocks_aborted(Int cpu, ThreadId thread)
         if (!change->added && find(change->block.start, change->block.size) == NULL)
             put(&change->block);
     }
-    program_calls_reopen(thread, &journal->call);
-}
-
-static void thread_goes_on(ThreadId thread, ULong blocks_done)
-{
-    program_calls_thread_goes_on(thread);
 }
 
 void heap_blocks_init(void)
 {
-    static const struct program_calls_reader reader = {
-        .kind_of = allocation_kind_of,
-        .entered = entered,
-        .returned = returned,
-    };
-
-    if (!options.heap)
-        return;
     blocks = VG_(newFM)(VG_(malloc), "rtm.heap.blocks", VG_(free), compare);
-    program_calls_init(&reader);
-    VG_(track_start_client_code)(thread_goes_on);
-    VG_(track_pre_thread_first_insn)(program_calls_thread_is_new);
 }

@@ -12,7 +12,7 @@
 
 #include "rtmgrind/common/transaction_state.h"
 
-#include "pub_tool_execontext.h"
+#include "program_calls/allocation_calls.h"
 
 struct heap_block {
     Addr start;
@@ -22,20 +22,19 @@ struct heap_block {
 
 void heap_blocks_init(void);
 
-/* Translation: the instruction at this address comes next in the block, and nothing of the block
- * has gone there by itself: it may be where a function begins. */
-void heap_blocks_see_entry(IRSB *out, Addr address);
-
-/* Translation: the block is complete; if it returns from a function, the function may be one. */
-void heap_blocks_see_end(IRSB *out);
+/* Calls that allocate and free, as they are entered and as they return. */
+void heap_blocks_entered(ThreadId thread, struct program_call *call);
+void heap_blocks_returned(const struct program_call *call, UWord result);
 
 /* The block that has a byte in the line, the first one if there are several; NULL if none is known.
  * Good until the program allocates or frees. */
 const struct heap_block *heap_block_in_line(Addr line);
 
-/* A transaction of this thread begins on this processor, commits or aborts. */
-void heap_blocks_begun(Int cpu, ThreadId thread);
+/* The block that the byte is in; NULL if none is known. */
+const struct heap_block *heap_block_at(Addr address);
+
+/* The transaction on this processor commits or aborts. */
 void heap_blocks_committed(Int cpu);
-void heap_blocks_aborted(Int cpu, ThreadId thread);
+void heap_blocks_aborted(Int cpu);
 
 #endif

@@ -7,8 +7,10 @@
 
 #include "program_calls/core_internals.h"
 #include "rtmgrind/counts/blame.h"
+#include "rtmgrind/counts/calls.h"
 #include "rtmgrind/counts/describe.h"
 #include "rtmgrind/counts/heap_blocks.h"
+#include "rtmgrind/counts/sections.h"
 
 static Bool forked;
 
@@ -18,16 +20,25 @@ static void in_child(ThreadId thread)
     forked = True;
     sites_reset();
     blame_reset();
+    sections_reset();
 }
 
-/* Not to find out after the program ran for an hour. */
+/* Not to find out after the program ran for an hour. What root creates here goes again: if the
+ * program becomes another user, that one could not write to it. */
 static void check_output(void)
 {
     if (options.output == NULL)
         return;
     HChar *name = VG_(expand_file_name)("--rtm-out", options.output);
-    SysRes opened = VG_(open)(name, VKI_O_CREAT | VKI_O_WRONLY,
-                              VKI_S_IRUSR | VKI_S_IWUSR | VKI_S_IRGRP | VKI_S_IROTH);
+    Int flags = VKI_O_CREAT | VKI_O_WRONLY;
+    Int mode = VKI_S_IRUSR | VKI_S_IWUSR | VKI_S_IRGRP | VKI_S_IROTH;
+    SysRes opened = VG_(open)(name, flags | VKI_O_EXCL, mode);
+    Bool is_new = !sr_isError(opened);
+
+    if (!is_new && sr_Err(opened) == VKI_EEXIST)
+        opened = VG_(open)(name, flags, mode);
+    if (is_new && VG_(geteuid)() == 0)
+        (void)VG_(unlink)(name);
     if (sr_isError(opened)) {
         VG_(fmsg)("--rtm-out: %s cannot be written (error %lu)\n", name, sr_Err(opened));
         VG_(exit)(1);
@@ -40,7 +51,7 @@ void report_init(void)
 {
     check_output();
     sites_init();
-    blame_init();
+    calls_init();
     VG_(atfork)(NULL, NULL, in_child);
 }
 

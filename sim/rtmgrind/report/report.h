@@ -16,4 +16,8 @@ void report_print(void);
 void report_before_exec(const HChar *file);
 
 void report_write_json(VgFile *file, struct site **list, UInt count, const struct site *total);
+
+/* The member "sections" of the object, with a comma in front. */
+void report_write_sections(VgFile *file);
+
 #endif

@@ -141,5 +141,7 @@ void report_write_json(VgFile *file, struct site **list, UInt count, const struc
     VG_(fprintf)(file, ",\n\"unlisted_aborts\": %llu", aborts);
     write_lines(file);
     blame_write_json(file);
+    if (options.sections)
+        report_write_sections(file);
     VG_(fprintf)(file, "}\n");
 }

@@ -213,7 +213,7 @@ static inline void remember_claim(struct transaction *transaction, const struct 
         (struct claim){.instruction = instruction, .place = (UInt)(holders - directory)};
 }
 
-void conflict_claim_load(struct transaction *transaction, Addr line, Addr instruction)
+void conflict_claim_load(struct transaction *transaction, Addr line, Addr data, Addr instruction)
 {
     Int me = transaction->cpu;
     ULong my_bit = 1ULL << me;
@@ -222,12 +222,13 @@ void conflict_claim_load(struct transaction *transaction, Addr line, Addr instru
     if (holders->writer == me || (holders->readers & my_bit) != 0)
         return;
     if (UNLIKELY(holders->writer != NOBODY))
-        evict_holders(holders, me, False, line, instruction);
+        evict_holders(holders, me, False, data, instruction);
     holders->readers |= my_bit;
     remember_claim(transaction, holders, instruction);
 }
 
-struct undo *conflict_claim_store(struct transaction *transaction, Addr line, Addr instruction)
+struct undo *conflict_claim_store(struct transaction *transaction, Addr line, Addr data,
+                                  Addr instruction)
 {
     Int me = transaction->cpu;
     ULong my_bit = 1ULL << me;
@@ -236,7 +237,7 @@ struct undo *conflict_claim_store(struct transaction *transaction, Addr line, Ad
     if (holders->writer == me)
         return &transaction->undo[holders->undo];
     if (UNLIKELY(holders->writer != NOBODY || (holders->readers & ~my_bit) != 0))
-        evict_holders(holders, me, True, line, instruction);
+        evict_holders(holders, me, True, data, instruction);
     if ((holders->readers & my_bit) == 0)
         remember_claim(transaction, holders, instruction);
     holders->writer = me;

@@ -16,9 +16,11 @@ void conflict_init(void);
 void conflict_plain(Addr address, SizeT size, Bool store, Addr instruction);
 
 /* The line becomes part of the transaction's read set, or of its write set; others that hold it are
- * aborted. The undo entry stays where it is until the next call. */
-void conflict_claim_load(struct transaction *transaction, Addr line, Addr instruction);
-struct undo *conflict_claim_store(struct transaction *transaction, Addr line, Addr instruction);
+ * aborted. `data` is the address accessed, in the line. The undo entry stays where it is until the
+ * next call. */
+void conflict_claim_load(struct transaction *transaction, Addr line, Addr data, Addr instruction);
+struct undo *conflict_claim_store(struct transaction *transaction, Addr line, Addr data,
+                                  Addr instruction);
 
 /* The undo entry of a line that this transaction has claimed for writing. */
 struct undo *conflict_undo_of(const struct transaction *transaction, Addr line);

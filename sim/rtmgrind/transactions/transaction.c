@@ -7,7 +7,9 @@
 
 #include "rtmgrind/common/code_marks.h"
 #include "rtmgrind/counts/blame.h"
+#include "rtmgrind/counts/calls.h"
 #include "rtmgrind/counts/heap_blocks.h"
+#include "rtmgrind/counts/sections.h"
 #include "rtmgrind/counts/sites.h"
 #include "rtmgrind/transactions/conflict.h"
 #include "rtmgrind/transactions/footprint.h"
@@ -71,7 +73,8 @@ void transaction_begin(Int cpu, ThreadId thread, Guest *guest, Addr begin, Addr 
     transaction_running = transaction;
     transaction->site = site_at(begin);
     transaction->site->started++;
-    heap_blocks_begun(cpu, thread);
+    calls_begun(cpu, thread);
+    sections_begun(thread);
 }
 
 static void put_back(const struct undo *undo)
@@ -110,6 +113,7 @@ void transaction_commit(struct transaction *transaction)
     close(transaction);
     heap_blocks_committed(transaction->cpu);
     transaction->site->committed++;
+    sections_committed(transaction->thread);
 }
 
 /* The registers are those of the XBEGIN again, and the stack is as it was then. Through a lock
@@ -130,6 +134,7 @@ void transaction_abort(struct transaction *transaction, const struct abort_event
     tl_assert(transaction->active);
     transaction->defeats += event->cause == ABORT_CONFLICT;
     blame_abort(transaction, event);
+    sections_aborted(transaction, event);
     /* From the last to the first: of memory that is mapped twice, a line may be here twice, and the
      * one that was written first knows what was there before. */
     for (UInt i = transaction->undo_used; i-- > 0;)
@@ -138,7 +143,8 @@ void transaction_abort(struct transaction *transaction, const struct abort_event
     footprint_aborted(&transaction->footprint);
     close(transaction);
     copy_registers(transaction->guest, &transaction->checkpoint);
-    heap_blocks_aborted(transaction->cpu, transaction->thread);
+    heap_blocks_aborted(transaction->cpu);
+    calls_aborted(transaction->cpu, transaction->thread);
     sites_count_abort(transaction->begin, event, calls_to_begin(transaction));
     transaction->guest->guest_RAX = status;
     transaction->guest->guest_RIP = transaction->fallback;

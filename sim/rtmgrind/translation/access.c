@@ -51,7 +51,7 @@ static inline void load_line(struct transaction *transaction, Addr line, Addr da
         return;
     if (UNLIKELY(!page_usable(line, False)))
         give_up(ABORT_PAGE_FAULT, data, instruction);
-    conflict_claim_load(transaction, line, instruction);
+    conflict_claim_load(transaction, line, data, instruction);
     if (UNLIKELY(read_too_much(transaction)))
         give_up(ABORT_READ_CAPACITY, data, instruction);
     if (marks < 0)
@@ -69,7 +69,7 @@ static inline void store_line(struct transaction *transaction, Addr line, Addr d
     } else {
         if (UNLIKELY(!page_usable(line, True)))
             give_up(ABORT_PAGE_FAULT, data, instruction);
-        undo = conflict_claim_store(transaction, line, instruction);
+        undo = conflict_claim_store(transaction, line, data, instruction);
     }
     if (UNLIKELY(undo->watched) && in_flight(data, size))
         give_up(ABORT_SYSTEM_CALL, data, instruction);

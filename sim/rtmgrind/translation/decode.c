@@ -9,7 +9,7 @@
 #include "program_calls/ir.h"
 #include "program_calls/core_internals.h"
 #include "rtmgrind/common/options.h"
-#include "rtmgrind/counts/heap_blocks.h"
+#include "rtmgrind/counts/calls.h"
 #include "rtmgrind/translation/bit_test.h"
 #include "rtmgrind/translation/identity.h"
 #include "rtmgrind/translation/rtm_instructions.h"
@@ -163,7 +163,7 @@ struct decoded __wrap_disInstr_AMD64(DECODE_PARAMETERS)
     /* Here and not in instrument.c: there VEX has taken out what it holds for useless, for instance
      * a value of the stack pointer that the next instruction changes again. */
     if (may_be_entry(block))
-        heap_blocks_see_entry(block, address);
+        calls_see_entry(block, address);
     if (options.rtm) {
         struct rtm_instruction instruction = rtm_recognise(bytes);
         if (instruction.operation != RTM_NONE)

@@ -6,7 +6,8 @@
 #include "rtmgrind/translation/instrument.h"
 
 #include "program_calls/ir.h"
-#include "rtmgrind/counts/heap_blocks.h"
+#include "rtmgrind/counts/calls.h"
+#include "rtmgrind/counts/holds.h"
 #include "rtmgrind/transactions/transaction.h"
 #include "rtmgrind/translation/access.h"
 #include "rtmgrind/translation/decode.h"
@@ -134,24 +135,51 @@ static void mark_next(struct writer *writer)
     out->next = IRExpr_RdTmp(marked);
 }
 
+/* Instructions are counted when they have run, or begin to: before whatever may look at the count,
+ * or leave the block. */
+static void count_instructions(IRSB *out, UInt *count)
+{
+    IRExpr *counter = ir_u64((HWord)&sections_instructions);
+    IRTemp before = newIRTemp(out->tyenv, Ity_I64), after = newIRTemp(out->tyenv, Ity_I64);
+
+    if (!options.sections || *count == 0)
+        return;
+    addStmtToIRSB(out, IRStmt_WrTmp(before, IRExpr_Load(Iend_LE, Ity_I64, counter)));
+    addStmtToIRSB(
+        out, IRStmt_WrTmp(after, IRExpr_Binop(Iop_Add64, IRExpr_RdTmp(before), ir_u64(*count))));
+    addStmtToIRSB(out, IRStmt_Store(Iend_LE, counter, IRExpr_RdTmp(after)));
+    *count = 0;
+}
+
 static void write_plain(IRSB *out, const IRSB *in, Int first)
 {
-    for (Int i = first; i < in->stmts_used; i++)
+    UInt instructions = 0;
+
+    for (Int i = first; i < in->stmts_used; i++) {
+        IRStmtTag tag = in->stmts[i]->tag;
+        instructions += tag == Ist_IMark;
+        if (tag == Ist_Exit || tag == Ist_Dirty)
+            count_instructions(out, &instructions);
         addStmtToIRSB(out, in->stmts[i]);
-    heap_blocks_see_end(out);
+    }
+    count_instructions(out, &instructions);
+    calls_see_end(out);
 }
 
 static void write_hooked(IRSB *out, const IRSB *in, Int first, IRExpr *guard)
 {
     struct writer writer = {.out = out, .guard = guard};
+    UInt instructions;
 
     for (Int i = first; i < in->stmts_used; i++) {
+        instructions = in->stmts[i]->tag == Ist_IMark;
+        count_instructions(out, &instructions);
         if (in->stmts[i]->tag == Ist_Exit)
             add_exit(&writer, in->stmts[i]);
         else
             add_statement(&writer, in->stmts[i]);
     }
-    heap_blocks_see_end(out);
+    calls_see_end(out);
     unfriendly_end(out, in->jumpkind, guard, writer.instruction);
     mark_next(&writer);
 }

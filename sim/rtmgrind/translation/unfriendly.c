@@ -71,16 +71,44 @@ static Bool one_byte_aborts(UChar opcode, Bool repeat)
     }
 }
 
-void unfriendly_before(IRSB *block, const UChar *code, Addr address)
+static UInt prefixes_of(const UChar *code, Bool *repeat)
 {
     enum { PREFIXES_MOST = 14 };
     UInt length = 0;
-    Bool repeat = False, aborts;
+
+    *repeat = False;
+    for (; length < PREFIXES_MOST && is_prefix(code[length]); length++)
+        *repeat = *repeat || code[length] == 0xf3;
+    return length;
+}
+
+const HChar *unfriendly_name(const UChar *code)
+{
+    static const HChar *const group_ae[] = {"",       "fxrstor",          "",       "", "xsave",
+                                            "xrstor", "xsaveopt or clwb", "clflush"};
+    static const HChar *const group_c7[] = {"", "", "", "xrstors", "xsavec", "xsaves", "", ""};
+    Bool repeat;
+
+    code += prefixes_of(code, &repeat);
+    if (code[0] == 0x90)
+        return "pause";
+    if (code[0] == 0xcd)
+        return "int";
+    if (code[0] != 0x0f)
+        return "port access or hlt";
+    if (code[1] == 0xa2)
+        return "cpuid";
+    if (code[1] == 0xae && code[2] >> 6 == 3)
+        return "wrfsbase or wrgsbase";
+    return (code[1] == 0xae ? group_ae : group_c7)[code[2] >> 3 & 7];
+}
+
+void unfriendly_before(IRSB *block, const UChar *code, Addr address)
+{
+    Bool repeat, aborts;
     enum abort_cause cause = ABORT_INSTRUCTION;
 
-    for (; length < PREFIXES_MOST && is_prefix(code[length]); length++)
-        repeat = repeat || code[length] == 0xf3;
-    code += length;
+    code += prefixes_of(code, &repeat);
     if (code[0] == 0x0f) {
         aborts = two_byte_aborts(code, repeat);
     } else if (code[0] == 0xcc || code[0] == 0xf1) { /* INT3, INT1 */

@@ -11,6 +11,9 @@
 /* Appends the call that aborts, if the instruction is one of them; before its own IR. */
 void unfriendly_before(IRSB *block, const UChar *code, Addr address);
 
+/* What an instruction is called for which unfriendly_before made a call. */
+const HChar *unfriendly_name(const UChar *code);
+
 /* Appends the same where a block ends in a way that the core has to handle, such as a system call.
  * Made only if the guard is true. */
 void unfriendly_end(IRSB *block, IRJumpKind jump, IRExpr *guard, Addr address);
