@@ -39,7 +39,7 @@ if(TARGET rtmgrind)
 endif()
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "${mplace_recommends}")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libjemalloc2, libmimalloc2.0 | libmimalloc3, \
-libtcmalloc-minimal4 | libtcmalloc-minimal4t64, libtbbmalloc2, libcap2-bin, openssh-client, rsync, bash-completion, man-db")
+libtcmalloc-minimal4 | libtcmalloc-minimal4t64, libtbbmalloc2, binutils, libcap2-bin, openssh-client, rsync, bash-completion, man-db")
 
 # The changelog belongs to the package alone.
 find_program(MPLACE_GZIP gzip)

@@ -31,7 +31,7 @@ die()
 build_packages='gcc libc6-dev make cmake python3 pkg-config systemtap-sdt-dev libhwloc-dev libpfm4-dev libzstd-dev
     valgrind parallel datamash gnuplot-nox fonts-dejavu-core util-linux
     libjemalloc2 libmimalloc2.0|libmimalloc3 libtcmalloc-minimal4|libtcmalloc-minimal4t64
-    libtbbmalloc2'
+    libtbbmalloc2 libpmemobj-dev libsqlite3-dev'
 test_packages='check g++ shellcheck spin perl procps zsh fish git jq xz-utils sqlite3
     python3 libpython3.11-testsuite|libpython3.12-testsuite|libpython3.13-testsuite
     redis-server redis-tools memcached libmemcached-tools stress-ng libcap2-bin musl-tools
@@ -41,6 +41,9 @@ apps_packages="$test_packages
     php-cli ruby nodejs default-jdk-headless clang lld ninja-build openssl ripgrep
     postgresql postgresql-contrib nginx wrk zstd pigz pbzip2 lbzip2 ffmpeg imagemagick"
 browser_packages='chromium'
+
+# What a release may lack: without it the rest is built and tested.
+optional_packages='libpmemobj-dev libsqlite3-dev'
 
 wanted=
 for argument; do
@@ -93,6 +96,7 @@ echo "install-deps.sh: installing ${missing[*]}" >&2
 names=()
 for item in "${missing[@]}"; do
     chosen=${item%%|*}
+    [[ " $optional_packages " != *" $item "* ]] || chosen=
     for name in ${item//|/ }; do
         # A name that other packages only mention is shown as nothing, with exit status 0.
         if [[ -n $(apt-cache show "$name" 2>/dev/null) ]]; then
@@ -100,8 +104,13 @@ for item in "${missing[@]}"; do
             break
         fi
     done
-    names+=("$chosen")
+    if [[ -n $chosen ]]; then
+        names+=("$chosen")
+    else
+        echo "install-deps.sh: there is no $item here: left out" >&2
+    fi
 done
+[[ ${#names[@]} -gt 0 ]] || exit 0
 
 # invoke-rc.d asks this file whether a package may start its service; 101 says no. An existing one
 # is somebody's policy, and stays.

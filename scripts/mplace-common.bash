@@ -74,6 +74,7 @@ mplace_machine_folder=$mplace_parts/machines
 
 mplace_malloc_names='glibc cia rand bank jemalloc mimalloc tcmalloc tbbmalloc rand+jemalloc rand+mimalloc rand+tcmalloc rand+cia'
 mplace_lock_names='pthread tts ttstle'
+mplace_tm_names='libitm eager lazy norec serial htm'
 # The most ways of a cache that the emulator models.
 mplace_modelled_ways=64
 
@@ -162,6 +163,13 @@ check_lock_name()
     # shellcheck disable=SC2086
     is_one_of "$1" "$mplace_lock_names" ||
         die "unknown lock '$1': one of ${mplace_lock_names// /, }$(did_you_mean "$1" $mplace_lock_names)"
+}
+
+check_tm_name()
+{
+    # shellcheck disable=SC2086
+    is_one_of "$1" "$mplace_tm_names" ||
+        die "unknown --tm '$1': one of ${mplace_tm_names// /, }$(did_you_mean "$1" $mplace_tm_names)"
 }
 
 # read_allocator ITEM: sets allocator_name, and allocator_file to the path of the library of NAME=FILE.so, which
@@ -312,6 +320,14 @@ lock_libraries()
     echo
 }
 
+# Of who runs transactions.
+tm_libraries()
+{
+    [[ $1 != libitm ]] || return 0
+    own_library tm_runtime
+    echo
+}
+
 # A program of our own: own_program ring
 own_program()
 {
@@ -353,7 +369,7 @@ find_program()
 }
 
 # Sets preload_list (for LD_PRELOAD) and preload_path (for LD_LIBRARY_PATH, mostly empty) for
-# preload_of MALLOC LOCK. The lock comes first: its constructor must not depend on a later library;
+# preload_of MALLOC LOCK [TM]. The lock comes first: its constructor must not depend on a later library;
 # rand comes before the allocator that it calls. ld.so splits LD_PRELOAD at blanks and colons and
 # knows no quoting, so libraries in a folder with a blank are named by file name alone and found
 # along LD_LIBRARY_PATH, which splits at colons and semicolons only.
@@ -365,6 +381,7 @@ preload_of()
     preload_path=
     libraries=$(lock_libraries "$2") || exit
     libraries+=$'\n'$(malloc_libraries "$1") || exit
+    libraries+=$'\n'$(tm_libraries "${3:-libitm}") || exit
     while IFS= read -r library; do
         [[ -n $library ]] || continue
         if [[ $library == *[:\;]* ]]; then

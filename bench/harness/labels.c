@@ -106,7 +106,8 @@ static const char *in_force(const char *setting, const char *const *allowed, con
 
 void labels_read(struct labels *labels)
 {
-    static const char *const policies[] = {"paper", "adaptive", NULL};
+    static const char *const policies[] = {"paper",     "adaptive",  "backoff",
+                                           "hourglass", "serialise", NULL};
     static const char *const waits[] = {"spin", "yield", "park", NULL};
     struct walk walk = {.labels = labels};
     const char *(*lock_name)(void), *(*lock_htm)(void);

@@ -5,18 +5,20 @@
  * for "mplace run --stats". To who started it, it behaves as the program would: the same exit
  * status or end by a signal, and signals that it gets go on to the program.
  *
- *   mplace-gather [--json] FOLDER PRELOAD PROGRAM NAME [ARGUMENT]...
+ *   mplace-gather [--json] FOLDER PRELOAD FILTER PROGRAM NAME [ARGUMENT]...
  *
  * Each *_STATS setting of the program names a file in FOLDER, and PRELOAD, if not empty, is its
- * LD_PRELOAD: neither is the gatherer's own. NAME is what the program sees as its name. The folder
- * is removed, unless processes of the program still run: then one line says where their reports
- * will be. With --json each report is a JSON object.
+ * LD_PRELOAD: neither is the gatherer's own. FILTER, if not empty, is a program that gets the
+ * reports on its standard input and prints them. NAME is what the program sees as its name. The
+ * folder is removed, unless processes of the program still run: then one line says where their
+ * reports will be. With --json each report is a JSON object.
  */
 #include "program_options.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,11 +30,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { FOLDER, PRELOAD, PROGRAM, NAME };
+enum { FOLDER, PRELOAD, FILTER, PROGRAM, NAME };
 enum { BAD_ARGUMENT = 2, CANNOT_EXECUTE = 126, NOT_FOUND = 127 };
 
-static const char *const settings[] = {"CIA_STATS", "RAND_STATS", "BANK_STATS", "TTS_STATS",
-                                       "TTSTLE_STATS"};
+static const char *const settings[] = {"CIA_STATS", "RAND_STATS",   "BANK_STATS",
+                                       "TTS_STATS", "TTSTLE_STATS", "TM_STATS"};
 
 /* Those that people and service managers send. The others keep their effect on us. */
 static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
@@ -101,6 +103,8 @@ static int wait_for_program(bool *others)
 struct file {
     char name[64];
     struct timespec written;
+    uid_t owner;
+    gid_t group;
 };
 
 static int compare(const void *a, const void *b)
@@ -115,7 +119,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* Only what a terminal does not obey: where the program changes its user, that one writes here. */
-static void print_file(int folder, const char *name)
+static void print_file(int folder, const char *name, FILE *to)
 {
     int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
@@ -127,12 +131,55 @@ static void print_file(int folder, const char *name)
         return;
     }
     while ((c = getc(file)) != EOF)
-        (void)putc((c >= ' ' && c != 0x7f) || c == '\n' ? c : '?', stderr);
+        (void)putc((c >= ' ' && c != 0x7f) || c == '\n' ? c : '?', to);
     (void)fclose(file);
 }
 
+static void print_files(int folder, const struct file *files, size_t count, FILE *to)
+{
+    for (size_t i = 0; i < count; i++)
+        print_file(folder, files[i].name, to);
+}
+
+/* In the child: reads what comes through the pipe, with no more rights than who wrote it. */
+static _Noreturn void become_filter(const char *filter, int pipe, const struct file *of)
+{
+    if (geteuid() == 0 && of->owner != 0 &&
+        (setgroups(0, NULL) != 0 || setgid(of->group) != 0 || setuid(of->owner) != 0))
+        _exit(CANNOT_EXECUTE);
+    (void)signal(SIGPIPE, SIG_DFL);
+    (void)dup2(pipe, STDIN_FILENO);
+    (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+    (void)execl(filter, filter, (char *)NULL);
+    _exit(NOT_FOUND);
+}
+
+/* Files of one owner; as they are if the filter fails. */
+static void print_filtered(int folder, const struct file *files, size_t count, const char *filter)
+{
+    int ends[2], status = -1;
+    pid_t child = -1;
+    FILE *to = NULL;
+
+    if (*filter != '\0' && pipe2(ends, O_CLOEXEC) == 0) {
+        to = fdopen(ends[1], "w");
+        child = to != NULL ? fork() : -1;
+        if (child == 0)
+            become_filter(filter, ends[0], files);
+        (void)close(ends[0]);
+    }
+    if (child > 0)
+        print_files(folder, files, count, to);
+    if (to != NULL)
+        (void)fclose(to);
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (status != 0)
+        print_files(folder, files, count, stderr);
+}
+
 /* In the order in which they were written, which is that in which the processes ended. */
-static void print_reports(const char *path, bool keep)
+static void print_reports(const char *path, const char *filter, bool keep)
 {
     DIR *folder = opendir(path);
     struct file *files = NULL;
@@ -156,14 +203,19 @@ static void print_reports(const char *path, bool keep)
             files = more;
         }
         strcpy(files[count].name, entry->d_name);
+        files[count].owner = status.st_uid;
+        files[count].group = status.st_gid;
         files[count++].written = status.st_mtim;
     }
     if (count > 0)
         qsort(files, count, sizeof *files, compare);
-    for (size_t i = 0; i < count; i++) {
-        print_file(dirfd(folder), files[i].name);
-        (void)unlinkat(dirfd(folder), files[i].name, 0);
+    for (size_t from = 0, to; from < count; from = to) {
+        for (to = from + 1; to < count && files[to].owner == files[from].owner; to++)
+            ;
+        print_filtered(dirfd(folder), files + from, to - from, filter);
     }
+    for (size_t i = 0; i < count; i++)
+        (void)unlinkat(dirfd(folder), files[i].name, 0);
     free(files);
     (void)closedir(folder);
     if (keep)
@@ -198,7 +250,7 @@ int main(int count, char **arguments)
     sigset_t ours, before;
     pid_t self = getpid();
     bool others;
-    const char usage[] = "mplace-gather [--json] FOLDER PRELOAD PROGRAM NAME [ARGUMENT]...";
+    const char usage[] = "mplace-gather [--json] FOLDER PRELOAD FILTER PROGRAM NAME [ARGUMENT]...";
     const struct option flags[] = {{.name = "json", .flag = &as_json, .val = 1}, {0}};
     int first = program_options(count, arguments, flags, usage);
 
@@ -231,7 +283,9 @@ int main(int count, char **arguments)
     (void)sigprocmask(SIG_UNBLOCK, &ours, NULL);
 
     int status = wait_for_program(&others);
-    print_reports(arguments[FOLDER], others);
+    /* A filter that ends early is no reason to end otherwise than the program did. */
+    (void)signal(SIGPIPE, SIG_IGN);
+    print_reports(arguments[FOLDER], arguments[FILTER], others);
     if (WIFSIGNALED(status))
         end_by(WTERMSIG(status));
     return WEXITSTATUS(status);

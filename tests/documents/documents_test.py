@@ -16,12 +16,13 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import document_commands as commands  # noqa: E402 (beside this file)
 
-SETTING = r"(?:BANK|CIA|RAND|TTS|TTSTLE|MPLACE)_[A-Z0-9_]+"
+SETTING = r"(?:BANK|CIA|RAND|TM|TTS|TTSTLE|MPLACE)_[A-Z0-9_]+"
 # Each library with its page.
 PAGES = {
     "libbank_malloc": "libbank_malloc.7",
     "libcia_malloc": "libcia_malloc.7",
     "librand_malloc": "librand_malloc.7",
+    "libtm_runtime": "libtm_runtime.7",
     "libtts_lock": "libtts_lock.7",
     "libttstle_lock": "libttstle_lock.7",
 }

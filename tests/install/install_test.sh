@@ -29,13 +29,13 @@ the_installed_files_are_the_expected_ones_and_no_others()
     sed "s|^\./${libraries#"$root/usr/"}/|./LIB/|" "$scratch/files" >"$scratch/generic"
     wanted='./bin/mplace ./bin/ring ./bin/avltree ./include/mplace.h ./include/mplace_bank.h ./include/mplace_persist.h ./include/mplace_trace.h ./LIB/pkgconfig/mplace.pc
         ./LIB/cmake/mplace/mplaceConfig.cmake ./LIB/cmake/mplace/mplaceConfigVersion.cmake
-        ./LIB/libbank_malloc.so ./LIB/libcia_malloc.so ./LIB/libmplace_persist.so ./LIB/librand_malloc.so ./LIB/libtts_lock.so ./LIB/libttstle_lock.so
+        ./LIB/libbank_malloc.so ./LIB/libcia_malloc.so ./LIB/libmplace_persist.so ./LIB/librand_malloc.so ./LIB/libtm_runtime.so ./LIB/libtts_lock.so ./LIB/libttstle_lock.so
         ./LIB/mplace/ring ./LIB/mplace/avltree ./LIB/mplace/malloc_bench ./LIB/mplace/persist_bench ./LIB/mplace/mplace-probe ./LIB/mplace/mplace-count
         ./LIB/mplace/mplace-dram-probe
         ./share/bash-completion/completions/mplace ./share/fish/vendor_completions.d/mplace.fish
         ./share/zsh/vendor-completions/_mplace ./share/zsh/site-functions/_mplace ./LIB/mplace/version ./share/doc/mplace/README.md
         ./share/doc/mplace/copyright ./share/doc/mplace/changelog.gz'
-    for name in mplace.1 rtmgrind.1 ring.1 avltree.1 libbank_malloc.7 libcia_malloc.7 libmplace_persist.7 librand_malloc.7 libtts_lock.7 libttstle_lock.7; do
+    for name in mplace.1 rtmgrind.1 ring.1 avltree.1 libbank_malloc.7 libcia_malloc.7 libmplace_persist.7 librand_malloc.7 libtm_runtime.7 libtts_lock.7 libttstle_lock.7; do
         wanted+=" ./share/man/man${name##*.}/$name.gz"
     done
     for name in cia_malloc mplace_persist rand_malloc tts_lock ttstle_lock; do
@@ -68,7 +68,7 @@ the_installed_files_are_the_expected_ones_and_no_others()
         grep -qxF -- "$name" "$scratch/generic" || fail "not installed: $name"
     done
     # Nothing of the tests, and nothing outside of the folders that are ours or shared by their nature.
-    unknown=$(grep -vE '^\./(bin/(mplace|ring|avltree)|include/(mplace|mplace_bank|mplace_persist|mplace_trace|rtmgrind)\.h|LIB/lib(bank_malloc\.so|(cia_malloc|mplace_persist|rand_malloc|tts_lock|ttstle_lock)\.(so|a))|LIB/pkgconfig/mplace(-[a-z]+_[a-z]+)?\.pc|LIB/cmake/mplace/mplaceConfig(Version)?\.cmake|LIB/mplace/[a-z][a-z_-]*(\.bash)?|LIB/mplace/report/([a-z]+/)?[a-z_]+\.py|LIB/mplace/programs/[a-z_]+\.(bash|py|pl|js)|LIB/mplace/valgrind/[a-z0-9_.-]*|LIB/mplace/machines/[a-z0-9]+\.machine|LIB/mplace/machines/parts/[a-z0-9-]+\.part|share/doc/mplace/.*|share/man/man[17]/[a-z_]*\.[17]\.gz|share/bash-completion/completions/mplace|share/fish/vendor_completions\.d/mplace\.fish|share/zsh/(vendor-completions|site-functions)/_mplace)$' \
+    unknown=$(grep -vE '^\./(bin/(mplace|ring|avltree)|include/(mplace|mplace_bank|mplace_persist|mplace_trace|rtmgrind)\.h|LIB/lib((bank_malloc|tm_runtime)\.so|(cia_malloc|mplace_persist|rand_malloc|tts_lock|ttstle_lock)\.(so|a))|LIB/pkgconfig/mplace(-[a-z]+_[a-z]+)?\.pc|LIB/cmake/mplace/mplaceConfig(Version)?\.cmake|LIB/mplace/[a-z][a-z_-]*(\.bash)?|LIB/mplace/report/([a-z]+/)?[a-z_]+\.py|LIB/mplace/programs/[a-z_]+\.(bash|py|pl|js)|LIB/mplace/valgrind/[a-z0-9_.-]*|LIB/mplace/machines/[a-z0-9]+\.machine|LIB/mplace/machines/parts/[a-z0-9-]+\.part|share/doc/mplace/.*|share/man/man[17]/[a-z_]*\.[17]\.gz|share/bash-completion/completions/mplace|share/fish/vendor_completions\.d/mplace\.fish|share/zsh/(vendor-completions|site-functions)/_mplace)$' \
         "$scratch/generic" || true)
     expect "files that nobody expects" "" "$unknown"
 }

@@ -41,7 +41,7 @@ done
 # All settings: those that name a file a good one, the others a value that is not allowed.
 reports=(CIA_STATS RAND_STATS TTS_STATS TTSTLE_STATS)
 bad=(CIA_DECAY_MS CIA_HUGE_PAGES CIA_RSEQ CIA_LINES CIA_HARDEN RAND_PROBABILITY RAND_MAX_EXTRA RAND_SEED
-    TTS_WAIT TTSTLE_HTM TTSTLE_POLICY MPLACE_L1D MPLACE_L2 MPLACE_NUMA)
+    TTS_WAIT TTSTLE_DEFER TTSTLE_HTM TTSTLE_POLICY MPLACE_L1D MPLACE_L2 MPLACE_NUMA)
 settings=(MPLACE_LOCK_STATS_TOP=none)
 for name in "${reports[@]}"; do
     settings+=("$name=$scratch/$name")

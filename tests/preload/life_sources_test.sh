@@ -26,7 +26,7 @@ none()
     failed=1
 }
 
-libraries=(src/base src/bank_malloc src/cia_malloc src/malloc_family src/rand_malloc src/mutex src/tts_lock src/ttstle_lock)
+libraries=(src/base src/bank_malloc src/cia_malloc src/malloc_family src/rand_malloc src/mutex src/tm_runtime src/tts_lock src/ttstle_lock)
 
 # shellcheck disable=SC2317 # the functions that none calls
 c_files() { grep -rnE --include='*.[ch]' "$@"; }
@@ -47,13 +47,13 @@ fixed_names()
         --include='*.cpp' --include='*.py' '(/var)?/tmp/[[:alnum:]_.-]' src bench sim scripts tests |
         grep -vE 'XXXXXX|life_sources_test\.sh'
 }
-# mplace run --stats as root: a server that changes its user must be able to add its report.
+# mplace run --stats and mplace doctor as root: a server that changes its user must be able to add its report.
 # shellcheck disable=SC2317
 for_everybody()
 {
     grep -rnE --include='*.sh' --include='*.bash' --include='mplace*' \
         'chmod +([0-7]?[0-7][0-7][2367]|[oa]\+[rx]*w)|mkdir +-m *[0-7]*[2367]\b' scripts bench sim |
-        grep -vE '^scripts/mplace-run:[0-9]+:.*id -u.* chmod 1733 "[$]reports"$'
+        grep -vE '^scripts/mplace-(run:[0-9]+:.*id -u.* chmod 1733 "[$]reports"|doctor:[0-9]+: +chmod 666 "[$]record")$'
 }
 
 none "getenv in a library: secure_getenv" unsafe_getenv

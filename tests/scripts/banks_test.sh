@@ -10,10 +10,9 @@ banks=$source_folder/scripts/banks.sh
 
 need_parts()
 {
-    [[ -x $build_folder/bin/mplace-chip && -x $build_folder/lib/mplace/valgrind/memtrace-amd64-linux ]] ||
-        skip "the simulator or memtrace is not built"
+    need_simulator
+    need_memtrace
     [[ -x $build_folder/bin/bank_bench ]] || skip "bank_bench is not built"
-    command -v valgrind >/dev/null || skip "valgrind is not installed"
 }
 
 # A row of each of three policies.

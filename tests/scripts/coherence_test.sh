@@ -8,13 +8,6 @@ source "$(dirname -- "$0")/scripts_common.bash"
 
 coherence=$source_folder/scripts/coherence.sh
 
-need_parts()
-{
-    [[ -x $build_folder/bin/mplace-chip && -x $build_folder/lib/mplace/valgrind/memtrace-amd64-linux ]] ||
-        skip "the simulator or memtrace is not built"
-    command -v valgrind >/dev/null || skip "valgrind is not installed"
-}
-
 # Three rows of a small kernel.
 make_rows()
 {
@@ -23,7 +16,8 @@ make_rows()
 
 a_brief_run_writes_rows_and_judges_them()
 {
-    need_parts
+    need_simulator
+    need_memtrace
     make_rows
     expect "exit status" 0 "$status"
     expect "rows" 4 "$(wc -l <rows/coherence.csv)"
@@ -35,7 +29,8 @@ a_brief_run_writes_rows_and_judges_them()
 
 a_row_that_is_there_is_kept_and_only_what_is_missing_is_made()
 {
-    need_parts
+    need_simulator
+    need_memtrace
     make_rows
     expect "exit status" 0 "$status"
     cp rows/coherence.csv before.csv

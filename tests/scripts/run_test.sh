@@ -286,13 +286,13 @@ an_emulated_run_is_the_program_under_the_tool_with_the_libraries()
     printf '#!/bin/sh\necho "$*|$VALGRIND_LIB|$MPLACE_HTM|$LD_LIBRARY_PATH|$LD_PRELOAD"\n' >"$scratch/bin/valgrind"
     chmod +x "$scratch/build/lib/mplace/valgrind/rtmgrind-amd64-linux" "$scratch/bin/valgrind"
     PATH=$scratch/bin:$PATH run "$mplace" run --lock ttstle --htm emulated -- /bin/true 'a b'
-    expect "call" "--tool=rtmgrind -q /bin/true a b|$scratch/build/lib/mplace/valgrind|emulated|$scratch/build/lib|libttstle_lock.so" \
+    expect "call" "--tool=rtmgrind --vgdb=no -q /bin/true a b|$scratch/build/lib/mplace/valgrind|emulated|$scratch/build/lib|libttstle_lock.so" \
         "$(cat "$scratch/out")"
     PATH=$scratch/bin:$PATH run "$mplace" run --htm emulated --l1d 64x12 --stats -- /bin/true
-    expect "call with a cache and statistics" "--tool=rtmgrind --l1d=64x12 /bin/true" \
+    expect "call with a cache and statistics" "--tool=rtmgrind --vgdb=no --l1d=64x12 /bin/true" \
         "$(cut -d'|' -f1 "$scratch/out")"
     PATH=$scratch/bin:$PATH run "$mplace" run --htm emulated --stats=json -- /bin/true
-    expect "call with statistics as JSON" "--tool=rtmgrind -q --rtm-out=mplace-run.X/%p.rtmgrind.json /bin/true" \
+    expect "call with statistics as JSON" "--tool=rtmgrind --vgdb=no -q --rtm-out=mplace-run.X/%p.rtmgrind.json /bin/true" \
         "$(sed 's|=/.*/mplace-run.[A-Za-z0-9]*/|=mplace-run.X/|; s/|.*//' "$scratch/out")"
 }
 
@@ -325,6 +325,20 @@ END
         "$(tail -n 1 "$scratch/seen") $(head -n -1 "$scratch/seen" | sort | uniq -c | xargs)"
     run "$mplace" run --stats=xml -- touch ran
     expect_refusal "--stats 'xml' is no form of a report: text or json"
+}
+
+an_emulated_program_that_becomes_another_user_reports()
+{
+    [[ $(id -u) -eq 0 ]] || skip "only root can become another user"
+    [[ -x $build_folder/lib/mplace/valgrind/rtmgrind-amd64-linux ]] || skip "rtmgrind is not built"
+    type -P valgrind >/dev/null || skip "valgrind is not installed"
+    chmod 755 .
+    printf '#include <unistd.h>\nint main(void) { return setgid(65534) != 0 || setuid(65534) != 0; }\n' >other.c
+    gcc -o other other.c
+    run "$mplace" run --lock ttstle --htm emulated --stats=json -- ./other
+    expect "exit status" 0 "$status"
+    grep -q '^{"pid": ' err || fail "the emulator did not report"
+    expect "lines that are not JSON" "" "$(grep -E '^(==|mplace|valgrind)' err || true)"
 }
 
 # What the processes of a program report comes when it has ended: "what process" a line.

@@ -82,6 +82,17 @@ skip()
     exit 77
 }
 
+need_simulator()
+{
+    [[ -x $build_folder/bin/mplace-chip ]] || skip "the simulator is not built"
+}
+
+need_memtrace()
+{
+    [[ -x $build_folder/lib/mplace/valgrind/memtrace-amd64-linux ]] || skip "memtrace is not built"
+    command -v valgrind >/dev/null || skip "valgrind is not installed"
+}
+
 # The claim is looked up last, when all functions are there.
 run_claim()
 {

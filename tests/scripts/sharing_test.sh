@@ -5,8 +5,10 @@
 # shellcheck source-path=SCRIPTDIR source=scripts_common.bash
 source "${BASH_SOURCE[0]%/*}/scripts_common.bash"
 
-[[ -x $build_folder/lib/mplace/valgrind/memtrace-amd64-linux && -x $build_folder/bin/mplace-chip ]] ||
-    [[ $claim == *without_the_tool* ]] || skip "memtrace or the simulator is not built"
+if [[ $claim != *without_the_tool* ]]; then
+    need_simulator
+    need_memtrace
+fi
 program=$build_folder/tests/sharing_program
 
 # The line of the source with this comment.

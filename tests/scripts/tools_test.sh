@@ -157,6 +157,7 @@ completion_knows_what_each_place_takes()
     expect "a subcommand" "simulate smoke stats sweep" "$(offered s)"
     expect "its options" "--malloc" "$(offered run --mal)"
     expect "its values" "tts ttstle" "$(offered run --lock tt)"
+    expect "algorithms" "libitm lazy" "$(offered run --tm l)"
     expect "workloads" ":nospace larson,sh6 larson,sh8" "$(offered compare --workload larson,sh)"
     expect "workloads of memory over time" ":nospace peak-and-free" "$(offered compare --workload peak)"
     expect "a file" ":files" "$(offered sweep ring --out a)"
@@ -274,9 +275,9 @@ every_program_tells_its_version_and_knows_no_other_option()
 
     version=$(sed -n 's/^project(mplace VERSION \([0-9.]*\) .*/\1/p' "$source_folder/CMakeLists.txt")
     for name in ring avltree malloc_bench persist_bench lockpair calibrate mplace-probe mplace-check mplace-gather mplace-measure mplace-count \
-        mplace-stats-reader mplace-chip mplace-trace-dump mplace-trace-writer; do
+        mplace-stats-reader mplace-chip mplace-powercut mplace-trace-dump mplace-trace-writer; do
         # Those of the simulator are not built without libzstd.
-        [[ $name == mplace-@(chip|trace-*) && ! -x $build_folder/bin/$name ]] && continue
+        [[ $name == mplace-@(chip|powercut|trace-*) && ! -x $build_folder/bin/$name ]] && continue
         run "$build_folder/bin/$name" --version
         expect "exit status of $name" 0 "$status"
         expect "$name" "$name (mplace) $version" "$(cat "$scratch/out")"
@@ -332,7 +333,7 @@ include_order()
     run python3 "$source_folder/tests/scripts/include_order.py" "$1" \
         --folder src/bank_malloc=api,heap,memory,.,pool \
         --folder src/cia_malloc=api,statistics,hardened,profile,cpu_cache,large,heap,pages \
-        --folder sim/chip=.,cores,sharing,coherence,mesh,memory,caches,engine,machine \
+        --folder sim/chip=.,cores,sharing,persistence,coherence,mesh,memory,caches,engine,machine \
         --folder sim/rtmgrind=.,report,translation,processors,transactions,counts,common
 }
 
@@ -423,7 +424,7 @@ install_deps_takes_the_name_that_this_release_has()
     printf '#!/bin/sh\necho "$@" >>"$CALLED"\n' >"$scratch/bin/apt-get"
     # shellcheck disable=SC2016 # the fake's shell expands it
     # What other packages mention is shown as nothing, what nobody knows fails, and the rest has a record.
-    printf '#!/bin/sh\ncase $2 in libmimalloc2*) ;; libtcmalloc-minimal4) exit 100 ;; *) echo "Package: $2" ;; esac\n' \
+    printf '#!/bin/sh\ncase $2 in libmimalloc2*) ;; libtcmalloc-minimal4 | libpmemobj-dev) exit 100 ;; *) echo "Package: $2" ;; esac\n' \
         >"$scratch/bin/apt-cache"
     rm "$scratch/bin/id"
     printf '#!/bin/sh\necho 1000\n' >"$scratch/bin/id"
@@ -435,6 +436,8 @@ install_deps_takes_the_name_that_this_release_has()
     expect "exit status" 0 "$status"
     expect "alternatives" "libmimalloc3 libtcmalloc-minimal4t64" \
         "$(grep -oE '(libmimalloc|libtcmalloc-minimal)[^ ]*' called | paste -sd' ')"
+    ! grep -q libpmemobj called || fail "an optional package that this release has not was asked for"
+    grep -q 'no libpmemobj-dev here: left out' "$scratch/err" || fail "it does not say what it left out"
 }
 
 # reproduce.sh in a tree of its own, with a cmake and a mplace that only note how they were called; a

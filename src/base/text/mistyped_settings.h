@@ -16,6 +16,7 @@ enum setting_family {
     SETTINGS_LOCKS = 1 << 2,
     SETTINGS_ALL = 1 << 3, /* MPLACE_: of several libraries */
     SETTINGS_BANK = 1 << 4,
+    SETTINGS_TM = 1 << 5,
 };
 
 /*
