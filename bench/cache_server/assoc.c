@@ -18,7 +18,7 @@ static size_t next_bucket; /* of old_table: those before it have been moved */
 static bool expanding;
 
 static size_t item_count;      /* the cache lock's */
-static bool started_expanding; /* the cache lock's: the thread was woken */
+static bool started_expanding; /* the cache lock's: growth is wanted or under way */
 static struct wake maintenance_wake = WAKE_INITIALIZER;
 static shared_unsigned maintenance_runs;
 static pthread_t maintenance_thread;
@@ -167,31 +167,34 @@ static bool move_buckets(void)
     return more;
 }
 
-static void wait_for_work(void)
+/* Waits until growth is wanted, or the thread is to end; returns whether growth is wanted. */
+static bool wait_for_work(void)
 {
+    bool wanted = false;
+
 #if CACHE_SEMAPHORES
-    SECTION(cache_lock, MAX)
-    {
-        started_expanding = false;
-    }
-    wake_wait(&maintenance_wake);
+    do {
+        wake_wait(&maintenance_wake);
+        SECTION(cache_lock, MAX)
+        {
+            wanted = started_expanding;
+        }
+    } while (!wanted && shared_get(&maintenance_runs));
 #else
     SECTION(cache_lock, MAX)
     {
-        started_expanding = false;
         while (!started_expanding && shared_get(&maintenance_runs))
             pthread_cond_wait(&maintenance_wake.condition, &cache_lock);
+        wanted = started_expanding;
     }
 #endif
+    return wanted;
 }
 
 static void *maintenance_work(void *unused)
 {
     (void)unused;
-    for (;;) {
-        wait_for_work();
-        if (!shared_get(&maintenance_runs))
-            return NULL;
+    while (wait_for_work()) {
         rebalance_pause();
 #if !CACHE_ITEM_TRANSACTIONS
         locks_switch(ITEM_LOCK_GLOBAL);
@@ -203,7 +206,12 @@ static void *maintenance_work(void *unused)
         locks_switch(ITEM_LOCK_GRANULAR);
 #endif
         rebalance_resume();
+        SECTION(cache_lock, MAX)
+        {
+            started_expanding = false;
+        }
     }
+    return NULL;
 }
 
 bool assoc_start_thread(void)
@@ -212,6 +220,7 @@ bool assoc_start_thread(void)
     return pthread_create(&maintenance_thread, NULL, maintenance_work, NULL) == 0;
 }
 
+/* Growth that is wanted by now comes first. */
 void assoc_stop_thread(void)
 {
     shared_set(&maintenance_runs, 0);
