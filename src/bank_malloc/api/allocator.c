@@ -333,19 +333,26 @@ static uint32_t chunk_at(const void *address)
     return together_unit(unit)->chunk;
 }
 
+/* Both take the lock: a thread that makes the pool larger replaces its tables. */
 bool bank_has_memory(const void *address)
 {
-    return chunk_at(address) != POOL_NONE || is_moved(together_find(address));
+    arena_lock();
+    bool has_memory = chunk_at(address) != POOL_NONE || is_moved(together_find(address));
+    arena_unlock();
+    return has_memory;
 }
 
 uint16_t bank_colour_of(const void *address)
 {
-    uint32_t chunk = chunk_at(address);
+    uint16_t colour = FRAMES_NO_COLOUR;
 
-    if (chunk == POOL_NONE || arena.frames.knowledge == FRAMES_UNKNOWN ||
-        arena_chunk(chunk)->is_inherited || !arena_is_colour(arena.pool.colour[chunk]))
-        return FRAMES_NO_COLOUR;
-    return arena.pool.colour[chunk];
+    arena_lock();
+    uint32_t chunk = chunk_at(address);
+    if (chunk != POOL_NONE && arena.frames.knowledge != FRAMES_UNKNOWN &&
+        !arena_chunk(chunk)->is_inherited && arena_is_colour(arena.pool.colour[chunk]))
+        colour = arena.pool.colour[chunk];
+    arena_unlock();
+    return colour;
 }
 
 /*
