@@ -39,16 +39,7 @@
     X(cmpsb, 32, 1, 0, "movq %%rdi, %%rsi\n\tmovl $32, %%ecx\n\trepe cmpsb")                       \
     X(movsb_from, 40, 1, 0, "movq %%rdi, %%rsi\n\tleaq %1, %%rdi\n\tmovl $40, %%ecx\n\trep movsb") \
     X(movsq_from, 40, 1, 0, "movq %%rdi, %%rsi\n\tleaq %1, %%rdi\n\tmovl $5, %%ecx\n\trep movsq")  \
-    X(fld_single, 4, 1, 0, "flds (%%rdi)\n\tfstp %%st(0)")                                         \
-    X(fld_double, 8, 1, 0, "fldl (%%rdi)\n\tfstp %%st(0)")                                         \
-    X(fld_extended, 10, 1, 0, "fldt (%%rdi)\n\tfstp %%st(0)")                                      \
-    X(fild_quad, 8, 1, 0, "fildll (%%rdi)\n\tfstp %%st(0)")                                        \
-    X(fiadd_word, 2, 1, 0, "fldz\n\tfiadds (%%rdi)\n\tfstp %%st(0)")                               \
-    X(fldcw, 2, 1, 0x37f, "fldcw (%%rdi)")                                                         \
-    X(fldenv, 28, 1, 0x37f, "fldenv (%%rdi)\n\tfninit")                                            \
-    X(frstor, 108, 1, 0x37f, "frstor (%%rdi)\n\tfninit")                                           \
     X(ldmxcsr, 4, 1, 0x1f80, "ldmxcsr (%%rdi)")                                                    \
-    X(movq_mmx, 8, 1, 0, "movq (%%rdi), %%mm0\n\temms")                                            \
     X(movss, 4, 1, 0, "movss (%%rdi), %%xmm0")                                                     \
     X(movhps, 8, 1, 0, "movhps (%%rdi), %%xmm0")                                                   \
     X(movdqu, 16, 1, 0, "movdqu (%%rdi), %%xmm0")                                                  \
@@ -98,8 +89,6 @@
     X(stosq, 40, 1, 0, "movq %%rdi, %%rax\n\tmovl $5, %%ecx\n\trep stosq")                         \
     X(movsb_to, 33, 1, 0, "leaq %2, %%rsi\n\tmovl $33, %%ecx\n\trep movsb")                        \
     X(movsq_to, 40, 1, 0, "leaq %2, %%rsi\n\tmovl $5, %%ecx\n\trep movsq")                         \
-    X(movsb_backwards, 33, 1, 0,                                                                   \
-      "leaq 32+%2, %%rsi\n\taddq $32, %%rdi\n\tmovl $33, %%ecx\n\tstd\n\trep movsb\n\tcld")        \
     X(add_to, 8, 1, 0, "addq %%rdi, (%%rdi)")                                                      \
     X(inc, 4, 1, 0, "incl (%%rdi)")                                                                \
     X(not, 8, 1, 0, "notq (%%rdi)")                                                                \
@@ -111,39 +100,25 @@
     X(setcc, 1, 1, 0, "cmpl %%eax, %%eax\n\tsete (%%rdi)")                                         \
     X(bts, 4, 1, 0, "btsl $30, (%%rdi)")                                                           \
     X(btc_far, 1, 1, 0, "subq $1000, %%rdi\n\tmovl $8001, %%eax\n\tbtcq %%rax, (%%rdi)")           \
-    X(xchg, 8, 1, 0, "movq %%rdi, %%rax\n\txchgq %%rax, (%%rdi)")                                  \
+    X(xchg, 8, 8, 0, "movq %%rdi, %%rax\n\txchgq %%rax, (%%rdi)")                                  \
     X(xadd, 4, 1, 0, "movl $5, %%eax\n\txaddl %%eax, (%%rdi)")                                     \
-    X(lock_add, 8, 1, 0, "lock addq %%rdi, (%%rdi)")                                               \
+    X(lock_add, 8, 8, 0, "lock addq %%rdi, (%%rdi)")                                               \
     X(lock_inc_byte, 1, 1, 0, "lock incb (%%rdi)")                                                 \
-    X(lock_xadd_word, 2, 1, 0, "movl $5, %%eax\n\tlock xaddw %%ax, (%%rdi)")                       \
-    X(lock_bts, 4, 1, 0, "lock btsl $30, (%%rdi)")                                                 \
-    X(lock_neg, 4, 1, 1, "lock negl (%%rdi)")                                                      \
+    X(lock_xadd_word, 2, 2, 0, "movl $5, %%eax\n\tlock xaddw %%ax, (%%rdi)")                       \
+    X(lock_bts, 4, 4, 0, "lock btsl $30, (%%rdi)")                                                 \
+    X(lock_neg, 4, 4, 1, "lock negl (%%rdi)")                                                      \
     X(cmpxchg, 8, 1, 0, "xorl %%eax, %%eax\n\tcmpxchgq %%rdi, (%%rdi)")                            \
     X(lock_cmpxchg_byte, 1, 1, 0,                                                                  \
       "xorl %%eax, %%eax\n\tmovl $5, %%ecx\n\tlock cmpxchgb %%cl, (%%rdi)")                        \
-    X(lock_cmpxchg, 8, 1, 0, "xorl %%eax, %%eax\n\tlock cmpxchgq %%rdi, (%%rdi)")                  \
-    X(lock_cmpxchg8b, 8, 1, 0,                                                                     \
+    X(lock_cmpxchg, 8, 8, 0, "xorl %%eax, %%eax\n\tlock cmpxchgq %%rdi, (%%rdi)")                  \
+    X(lock_cmpxchg8b, 8, 8, 0,                                                                     \
       "movq %%rbx, %%r8\n\txorl %%eax, %%eax\n\txorl %%edx, %%edx\n\tmovl $7, %%ebx\n\t"           \
       "movl $8, %%ecx\n\tlock cmpxchg8b (%%rdi)\n\tmovq %%r8, %%rbx")                              \
     X(lock_cmpxchg16b, 16, 16, 0,                                                                  \
       "movq %%rbx, %%r8\n\txorl %%eax, %%eax\n\txorl %%edx, %%edx\n\tmovl $7, %%ebx\n\t"           \
       "movl $8, %%ecx\n\tlock cmpxchg16b (%%rdi)\n\tmovq %%r8, %%rbx")                             \
-    X(fst_single, 4, 1, 0, "fldpi\n\tfstps (%%rdi)")                                               \
-    X(fst_double, 8, 1, 0, "fldpi\n\tfstpl (%%rdi)")                                               \
-    X(fst_extended, 10, 1, 0, "fldpi\n\tfstpt (%%rdi)")                                            \
-    X(fist_quad, 8, 1, 0, "fldpi\n\tfistpll (%%rdi)")                                              \
-    X(fisttp_word, 2, 1, 0, "fldpi\n\tfisttps (%%rdi)")                                            \
     X(fnstcw, 2, 1, 0, "fnstcw (%%rdi)")                                                           \
-    X(fnstenv, 28, 1, 0, "fninit\n\tfnstenv (%%rdi)\n\tfninit")                                    \
-    X(fnsave, 108, 1, 0, "fnsave (%%rdi)")                                                         \
-    X(fxsave, 416, 16, 0, "fxsave (%%rdi)")                                                        \
     X(stmxcsr, 4, 1, 0, "stmxcsr (%%rdi)")                                                         \
-    X(movnti, 8, 1, 0, "movntiq %%rdi, (%%rdi)")                                                   \
-    X(movntq, 8, 8, 0, "movq %%rdi, %%mm0\n\tmovntq %%mm0, (%%rdi)\n\temms")                       \
-    X(movq_mmx_to, 8, 1, 0, "movq %%rdi, %%mm0\n\tmovq %%mm0, (%%rdi)\n\temms")                    \
-    X(movntdq, 16, 16, 0,                                                                          \
-      "movq %%rdi, %%xmm0\n\tpunpcklqdq %%xmm0, %%xmm0\n\tmovntdq %%xmm0, "                        \
-      "(%%rdi)")                                                                                   \
     X(movdqu_to, 16, 1, 0,                                                                         \
       "movq %%rdi, %%xmm0\n\tpunpcklqdq %%xmm0, %%xmm0\n\tmovdqu %%xmm0, (%%rdi)")                 \
     X(movaps_to, 16, 16, 0,                                                                        \
@@ -151,22 +126,54 @@
     X(movhps_to, 8, 1, 0,                                                                          \
       "movq %%rdi, %%xmm0\n\tpunpcklqdq %%xmm0, %%xmm0\n\tmovhps %%xmm0, (%%rdi)")                 \
     X(movss_to, 4, 1, 0, "movq %%rdi, %%xmm0\n\tmovss %%xmm0, (%%rdi)")                            \
-    X(maskmovdqu, 16, 1, 0,                                                                        \
-      "pcmpeqd %%xmm1, %%xmm1\n\tmovq %%rdi, %%xmm0\n\tpunpcklqdq %%xmm0, %%xmm0\n\t"              \
-      "maskmovdqu %%xmm1, %%xmm0")                                                                 \
     X(pextrb, 1, 1, 0, "pcmpeqd %%xmm0, %%xmm0\n\tpextrb $3, %%xmm0, (%%rdi)")                     \
     X(extractps, 4, 1, 0, "pcmpeqd %%xmm0, %%xmm0\n\textractps $1, %%xmm0, (%%rdi)")
 
 #define AVX2_STORE_KINDS(X)                                                                        \
     X(movbe_to, 8, 1, 0, "movbeq %%rdi, (%%rdi)")                                                  \
     X(vmovdqu_to, 32, 1, 0, "vpcmpeqd %%ymm0, %%ymm0, %%ymm0\n\tvmovdqu %%ymm0, (%%rdi)")          \
-    X(vmovntps, 32, 32, 0, "vpcmpeqd %%ymm0, %%ymm0, %%ymm0\n\tvmovntps %%ymm0, (%%rdi)")          \
     X(vextracti128, 16, 1, 0,                                                                      \
       "vpcmpeqd %%ymm0, %%ymm0, %%ymm0\n\tvextracti128 $1, %%ymm0, (%%rdi)")                       \
     X(vpmaskmovd_to, 32, 1, 0,                                                                     \
       "vpcmpeqd %%ymm0, %%ymm0, %%ymm0\n\tvpmaskmovd %%ymm0, %%ymm0, (%%rdi)")                     \
     X(vmaskmovpd_to, 32, 1, 0,                                                                     \
       "vpcmpeqd %%ymm0, %%ymm0, %%ymm0\n\tvmaskmovpd %%ymm0, %%ymm0, (%%rdi)")
+
+/* With x87 or MMX registers, a non-temporal hint or STD: no transaction survives them. */
+#define UNFRIENDLY_LOAD_KINDS(X)                                                                   \
+    X(fld_single, 4, 1, 0, "flds (%%rdi)\n\tfstp %%st(0)")                                         \
+    X(fld_double, 8, 1, 0, "fldl (%%rdi)\n\tfstp %%st(0)")                                         \
+    X(fld_extended, 10, 1, 0, "fldt (%%rdi)\n\tfstp %%st(0)")                                      \
+    X(fild_quad, 8, 1, 0, "fildll (%%rdi)\n\tfstp %%st(0)")                                        \
+    X(fiadd_word, 2, 1, 0, "fldz\n\tfiadds (%%rdi)\n\tfstp %%st(0)")                               \
+    X(fldcw, 2, 1, 0x37f, "fldcw (%%rdi)")                                                         \
+    X(fldenv, 28, 1, 0x37f, "fldenv (%%rdi)\n\tfninit")                                            \
+    X(frstor, 108, 1, 0x37f, "frstor (%%rdi)\n\tfninit")                                           \
+    X(movq_mmx, 8, 1, 0, "movq (%%rdi), %%mm0\n\temms")
+
+#define UNFRIENDLY_STORE_KINDS(X)                                                                  \
+    X(movsb_backwards, 33, 1, 0,                                                                   \
+      "leaq 32+%2, %%rsi\n\taddq $32, %%rdi\n\tmovl $33, %%ecx\n\tstd\n\trep movsb\n\tcld")        \
+    X(fst_single, 4, 1, 0, "fldpi\n\tfstps (%%rdi)")                                               \
+    X(fst_double, 8, 1, 0, "fldpi\n\tfstpl (%%rdi)")                                               \
+    X(fst_extended, 10, 1, 0, "fldpi\n\tfstpt (%%rdi)")                                            \
+    X(fist_quad, 8, 1, 0, "fldpi\n\tfistpll (%%rdi)")                                              \
+    X(fisttp_word, 2, 1, 0, "fldpi\n\tfisttps (%%rdi)")                                            \
+    X(fnstenv, 28, 1, 0, "fninit\n\tfnstenv (%%rdi)\n\tfninit")                                    \
+    X(fnsave, 108, 1, 0, "fnsave (%%rdi)")                                                         \
+    X(fxsave, 416, 16, 0, "fxsave (%%rdi)")                                                        \
+    X(movnti, 8, 1, 0, "movntiq %%rdi, (%%rdi)")                                                   \
+    X(movntq, 8, 8, 0, "movq %%rdi, %%mm0\n\tmovntq %%mm0, (%%rdi)\n\temms")                       \
+    X(movq_mmx_to, 8, 1, 0, "movq %%rdi, %%mm0\n\tmovq %%mm0, (%%rdi)\n\temms")                    \
+    X(movntdq, 16, 16, 0,                                                                          \
+      "movq %%rdi, %%xmm0\n\tpunpcklqdq %%xmm0, %%xmm0\n\tmovntdq %%xmm0, "                        \
+      "(%%rdi)")                                                                                   \
+    X(maskmovdqu, 16, 1, 0,                                                                        \
+      "pcmpeqd %%xmm1, %%xmm1\n\tmovq %%rdi, %%xmm0\n\tpunpcklqdq %%xmm0, %%xmm0\n\t"              \
+      "maskmovdqu %%xmm1, %%xmm0")
+
+#define AVX2_UNFRIENDLY_STORE_KINDS(X)                                                             \
+    X(vmovntps, 32, 32, 0, "vpcmpeqd %%ymm0, %%ymm0, %%ymm0\n\tvmovntps %%ymm0, (%%rdi)")
 
 struct access_kind {
     const char *name;

@@ -197,11 +197,11 @@ TOUCHES_NOTHING(long_nop, "nopl (%%rdi)\n\tlea (%%rdi), %%rax")
 TOUCHES_NOTHING(no_strings, "xorl %%ecx, %%ecx\n\tmovq %%rdi, %%rsi\n\trep movsb\n\t"
                             "rep stosb\n\trepne scasb")
 TOUCHES_NOTHING(masked_load, "vpxor %%ymm1, %%ymm1, %%ymm1\n\t"
-                             "vpmaskmovd (%%rdi), %%ymm1, %%ymm0\n\tvzeroupper")
+                             "vpmaskmovd (%%rdi), %%ymm1, %%ymm0")
 TOUCHES_NOTHING(masked_store, "vpxor %%ymm1, %%ymm1, %%ymm1\n\t"
-                              "vpmaskmovd %%ymm0, %%ymm1, (%%rdi)\n\tvzeroupper")
+                              "vpmaskmovd %%ymm0, %%ymm1, (%%rdi)")
 TOUCHES_NOTHING(masked_gather, "vpxor %%ymm1, %%ymm1, %%ymm1\n\tvpxor %%ymm2, %%ymm2, %%ymm2\n\t"
-                               "vpgatherdd %%ymm1, (%%rdi,%%ymm2,4), %%ymm0\n\tvzeroupper")
+                               "vpgatherdd %%ymm1, (%%rdi,%%ymm2,4), %%ymm0")
 
 static void a_prefetch_a_string_of_no_length_and_what_is_masked_access_nothing(void)
 {

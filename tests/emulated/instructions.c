@@ -210,20 +210,20 @@ static void xabort_outside_of_a_transaction_does_nothing(void)
 
 /* ---- XTEST ---- */
 
+/* OF, SF, ZF, AF, PF and CF become 1, without POPF, which no transaction survives. */
+#define SET_STATUS_FLAGS "movb $0x7f, %%al\n\tincb %%al\n\tmovb $0xd5, %%ah\n\tsahf\n\t"
+
 /* The status flags (OF, SF, ZF, AF, PF, CF) after XTEST, all of them having been set before. */
 static inline __attribute__((always_inline)) uint64_t flags_of_xtest(void)
 {
     uint64_t flags;
 
-    __asm__ volatile("pushfq\n\t"
-                     "orq $0x8d5, (%%rsp)\n\t"
-                     "popfq\n\t"
-                     "xtest\n\t"
-                     "pushfq\n\t"
-                     "pop %0"
+    __asm__ volatile(SET_STATUS_FLAGS "xtest\n\t"
+                                      "pushfq\n\t"
+                                      "pop %0"
                      : "=r"(flags)
                      :
-                     : "cc", "memory");
+                     : "rax", "cc", "memory");
     return flags & 0x8d5;
 }
 
@@ -289,15 +289,12 @@ static void xend_leaves_the_flags_alone(void)
 
     for (int i = 0; i < attempts() && flags == 0; i++) {
         if (begin() == STARTED) {
-            __asm__ volatile("pushfq\n\t"
-                             "orq $0x8d5, (%%rsp)\n\t"
-                             "popfq\n\t"
-                             "xend\n\t"
-                             "pushfq\n\t"
-                             "pop %0"
+            __asm__ volatile(SET_STATUS_FLAGS "xend\n\t"
+                                              "pushfq\n\t"
+                                              "pop %0"
                              : "=r"(flags)
                              :
-                             : "cc", "memory");
+                             : "rax", "cc", "memory");
         }
     }
     EXPECT_EQUAL(flags & 0x8d5, 0x8d5);

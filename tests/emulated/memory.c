@@ -102,7 +102,8 @@ static void store(unsigned kind, uint8_t *at, uint64_t value)
     }
 }
 
-enum { KINDS = 16 };
+/* Those from UNFRIENDLY on, with x87 or a non-temporal hint, no transaction survives. */
+enum { UNFRIENDLY = 13, KINDS = 16 };
 
 struct work {
     uint64_t seed;
@@ -116,7 +117,7 @@ static void store_at_random(void *argument)
 
     for (int i = 0; i < STORES; i++) {
         uint64_t value = next_random(&random);
-        unsigned kind = (unsigned)(next_random(&random) % KINDS);
+        unsigned kind = (unsigned)(next_random(&random) % UNFRIENDLY);
 
         store(kind, area + 64 + next_random(&random) % (AREA - 192), value);
     }
@@ -157,7 +158,10 @@ static void each_kind_of_store_is_undone_across_a_page_boundary(void)
 {
     for (uintptr_t kind = 0; kind < KINDS; kind++) {
         memcpy(before, area, AREA);
-        EXPECT_EQUAL(attempt_for(EXPLICIT, only_one_kind, (void *)kind) & CAUSES, EXPLICIT);
+        int status = attempt_for(EXPLICIT, only_one_kind, (void *)kind);
+        EXPECT(status != STARTED);
+        if (kind < UNFRIENDLY)
+            EXPECT_EQUAL(status & CAUSES, EXPLICIT);
         EXPECT(memcmp(area, before, AREA) == 0);
     }
 }

@@ -72,7 +72,9 @@ static void write_detail(VgFile *file, const struct stop *stop)
         write_text(file, "abort", describe_cause((enum abort_cause)stop->detail));
     } else if (stop->kind == STOP_INSTRUCTION &&
                VG_(am_is_valid_for_client)(stop->instruction, LENGTH_MOST, VKI_PROT_READ)) {
-        write_text(file, "name", unfriendly_name((const UChar *)stop->instruction));
+        const HChar *instruction = unfriendly_name((const UChar *)stop->instruction);
+        if (instruction != NULL)
+            write_text(file, "name", instruction);
     }
 }
 

@@ -11,7 +11,8 @@
 /* Appends the call that aborts, if the instruction is one of them; before its own IR. */
 void unfriendly_before(IRSB *block, const UChar *code, Addr address);
 
-/* What an instruction is called for which unfriendly_before made a call. */
+/* What the instruction, or the kind that it is of, is called if a transaction does not survive it;
+ * else NULL. */
 const HChar *unfriendly_name(const UChar *code);
 
 /* Appends the same where a block ends in a way that the core has to handle, such as a system call.
