@@ -50,10 +50,14 @@ static void rewrite(void *value)
     write_function(*(uint32_t *)value);
 }
 
+/* A processor may abort whenever code is written that it has run; the emulator commits. */
 static void a_commit_keeps_the_new_code_and_the_new_code_runs(void)
 {
     for (uint32_t value = 1; value < 50; value++) {
-        EXPECT(commits(rewrite, &value));
+        if (!commits(rewrite, &value)) {
+            EXPECT(!is_emulated());
+            return;
+        }
         EXPECT_EQUAL(call(), value);
     }
 }

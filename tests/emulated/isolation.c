@@ -6,7 +6,7 @@
  */
 #include "transaction.h"
 
-enum { COMMITS = 2000, LONGEST = 2000000 };
+enum { COMMITS = 2000, WRITTEN = -2 };
 
 /* Each on a line of its own; one line for what the claims share. */
 static struct {
@@ -74,7 +74,7 @@ static void commit_in_turn(void)
 {
     for (long i = 1; i <= COMMITS; i++) {
         for (long tries = 0; attempt(set_both, &i) != STARTED; tries++)
-            EXPECT(tries < LONGEST);
+            EXPECT(may_try(tries));
     }
 }
 
@@ -122,7 +122,8 @@ static void *store_all_the_time(void *unused)
     be_ready();
     for (long i = 0; !stopped(); i++) {
         shared.z = i;
-        EXPECT_EQUAL(shared.z, i);
+        long seen = shared.z;
+        EXPECT(seen == i || seen == WRITTEN); /* a transaction may have committed in between */
     }
     return unused;
 }
@@ -141,7 +142,7 @@ static void what_a_transaction_read_stays_the_same_until_it_ends(void)
     long seen[2] = {0, 0}, committed = 0, tries;
     pthread_t thread = start(store_all_the_time);
 
-    for (tries = 0; committed < 20 && tries < LONGEST; tries++) {
+    for (tries = 0; committed < 20 && may_try(tries); tries++) {
         if (attempt(read_twice, seen) == STARTED) {
             EXPECT_EQUAL(seen[0], seen[1]);
             committed++;
@@ -150,16 +151,17 @@ static void what_a_transaction_read_stays_the_same_until_it_ends(void)
     stop_and_join(thread);
 }
 
-/* The status of the first abort for another reason than one's own. */
+/* The status of the first abort with a cause; on hardware, which may abort for any, of the first
+ * for a conflict. */
 static int conflict_status(void (*body)(void *), void *(*other)(void *))
 {
     pthread_t thread = start(other);
     long seen[2] = {0, 0};
     int status = 0;
 
-    for (long tries = 0; tries < LONGEST; tries++) {
+    for (long tries = 0; may_try(tries); tries++) {
         status = attempt(body, seen);
-        if (status != STARTED && (status & CAUSES) != 0)
+        if (status != STARTED && (status & (is_emulated() ? CAUSES : CONFLICT)) != 0)
             break;
     }
     stop_and_join(thread);
@@ -175,7 +177,7 @@ static void read_and_linger(void *argument)
 static void write_and_linger(void *argument)
 {
     (void)argument;
-    shared.z = -2;
+    shared.z = WRITTEN;
     linger(300);
 }
 
@@ -271,18 +273,26 @@ static void the_requester_goes_on_and_the_holder_aborts(void)
     EXPECT(committed > COMMITS * 3 / 4);
 }
 
+/* How many aborts for a conflict there may be in COMMITS attempts where no other thread of the
+ * program conflicts: none, but a processor may take a line away for reasons outside of it. */
+static long conflicts_of_others(void)
+{
+    return is_emulated() ? 0 : COMMITS / 100;
+}
+
 /* Lines read by both sides and lines apart from each other are no conflict: none in a long run. */
 static void two_readers_of_one_line_do_not_conflict(void)
 {
     pthread_t thread = start(try_to_read);
-    long seen, committed = 0;
+    long seen, committed = 0, conflicts = 0;
 
     for (int i = 0; i < COMMITS; i++) {
         int status = attempt(read_and_linger, &seen);
 
-        EXPECT(status == STARTED || !(status & CONFLICT));
+        conflicts += status != STARTED && (status & CONFLICT);
         committed += status == STARTED;
     }
+    EXPECT(conflicts <= conflicts_of_others());
     EXPECT(committed > COMMITS / 2);
     stop_and_join(thread);
 }
@@ -297,14 +307,15 @@ static void write_x(void *unused)
 static void neighbouring_lines_do_not_conflict(void)
 {
     pthread_t thread = start(store_all_the_time);
-    long committed = 0;
+    long committed = 0, conflicts = 0;
 
     for (int i = 0; i < COMMITS; i++) {
         int status = attempt(write_x, NULL);
 
-        EXPECT(status == STARTED || !(status & CONFLICT));
+        conflicts += status != STARTED && (status & CONFLICT);
         committed += status == STARTED;
     }
+    EXPECT(conflicts <= conflicts_of_others());
     EXPECT(committed > COMMITS / 2);
     stop_and_join(thread);
 }
@@ -319,7 +330,7 @@ static void *add_many(void *unused)
 {
     for (int i = 0; i < COMMITS; i++) {
         for (long tries = 0; attempt(add_one, NULL) != STARTED; tries++)
-            EXPECT(tries < LONGEST);
+            EXPECT(may_try(tries));
     }
     return unused;
 }

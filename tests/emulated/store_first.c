@@ -47,7 +47,7 @@ int main(void)
     need_transactions();
     memset((void *)table, 1, sizeof(table)); /* the pages are there before the first transaction */
     sum = 0;
-    for (int i = 0; i < attempts() && !(first & CAPACITY); i++)
+    for (int i = 0; i < attempts() && (first & CAUSES) != CAPACITY; i++)
         first = store_first();
     for (int i = 0; i < attempts() && last != STARTED; i++)
         last = store_last();

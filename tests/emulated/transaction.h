@@ -15,11 +15,13 @@
 
 #include <cpuid.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { EXIT_SKIPPED = 77 };
@@ -91,6 +93,28 @@ static inline bool is_emulated(void)
 static inline int attempts(void)
 {
     return is_emulated() ? 1 : 10000;
+}
+
+/*
+ * Whether a claim about another running thread may try once more. On hardware that thread may not
+ * run for long while others have its CPU: 30 seconds there, which no claim needs on an idle
+ * machine.
+ */
+static inline bool may_try(long tries)
+{
+    enum { EMULATED_MOST = 2000000, SECONDS = 30, LOOK_EVERY = 1024 };
+    static struct timespec begun;
+    struct timespec now;
+
+    if (is_emulated())
+        return tries < EMULATED_MOST;
+    if (tries % LOOK_EVERY != 0)
+        return true;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (tries == 0)
+        begun = now;
+    sched_yield();
+    return now.tv_sec - begun.tv_sec < SECONDS;
 }
 
 /* One transaction that does body(argument). Returns STARTED if it committed, else the status. */

@@ -748,7 +748,9 @@ emulated_runs_use_all_cpus_and_their_rows_are_in_the_order_of_the_plan()
     emulated_sweep --resume --out a.csv
     expect "exit status of the resumed one" 0 "$status"
     expect_complete a.csv 4
-    expect "the rows except their dates" "$(cut -d, -f1-8,10-22,24- before.csv)" "$(cut -d, -f1-8,10-22,24- a.csv)"
+    # Counts of aborts differ by where the kernel puts the stack.
+    expect "the rows except their dates and counts" "$(cut -d, -f1-8,10-12,21-22,24- before.csv)" \
+        "$(cut -d, -f1-8,10-12,21-22,24- a.csv)"
     # As when it was killed before it put them in order.
     { head -n 1 a.csv && tail -n +2 a.csv | tac; } >c.csv
     cat c.csv >a.csv
