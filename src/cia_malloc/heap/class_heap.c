@@ -109,7 +109,6 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
             .run_page = (uint16_t)page,
             .run_pages = (uint16_t)pages,
         };
-        chunk->remotes[number].chunk = chunk;
         span_list_append(&heap->partial[span->type], span);
     }
     if (!clean)

@@ -7,7 +7,7 @@
 
 void remote_free_blocks(struct chunk *chunk, uint32_t span_index, uint64_t bits)
 {
-    uint64_t twice = remote_list_push(&chunk->owner->inbox, &chunk->remotes[span_index], bits);
+    uint64_t twice = remote_list_push(&chunk->owner->inbox, chunk, span_index, bits);
 
     if (__builtin_expect(twice != 0, 0))
         subheap_double_free(&chunk->spans[span_index], twice);

@@ -8,14 +8,17 @@
 /* Bytes that may lie in an inbox before a freeing thread drains it. */
 enum { INBOX_BYTES_GREATEST = 4 << 20 };
 
-uint64_t remote_list_push(struct remote_list *inbox, struct span_remote *remote, uint64_t bits)
+uint64_t remote_list_push(struct remote_list *inbox, struct chunk *chunk, uint32_t span_index,
+                          uint64_t bits)
 {
+    struct span_remote *remote = &chunk->remotes[span_index];
     /* Release: our accesses to the block come before its reuse. Acquire: see remote_list_open. */
     uint64_t before = atomic_fetch_or_explicit(&remote->freed, bits, memory_order_acq_rel);
 
     if (before != 0)
         return before &
                bits; /* the thread that set the first bit pushes the span: leave it alone */
+    remote->chunk = chunk;
     struct span_remote *head = atomic_load_explicit(&inbox->newest, memory_order_relaxed);
     do
         remote->next = head;
@@ -47,7 +50,7 @@ struct span_remote *remote_list_open(struct span_remote *remote, uint64_t *bits)
 
     /* Acquire pairs with the release in remote_list_push: what the freeing threads did to the
        blocks happened before they are handed out again. Release pairs with its acquire: the thread
-       that finds 0 and pushes the span writes next after it was read here. */
+       that finds 0 and pushes the span writes next and chunk after they were read. */
     *bits = atomic_exchange_explicit(&remote->freed, 0, memory_order_acq_rel);
     return next;
 }

@@ -34,7 +34,8 @@ static inline bool remote_list_any(const struct remote_list *inbox)
 /* Frees blocks of a span. Returns the bits of those that were free already; the caller ends the
    process then. One atomic or on a line that the owner does not work on, and a push for the first
    of a span's batch. */
-uint64_t remote_list_push(struct remote_list *inbox, struct span_remote *remote, uint64_t bits);
+uint64_t remote_list_push(struct remote_list *inbox, struct chunk *chunk, uint32_t span_index,
+                          uint64_t bits);
 
 /* After some of those: counts their bytes. True if the inbox is full, and the caller is to drain
    it. */
@@ -43,7 +44,8 @@ bool remote_list_fills(struct remote_list *inbox, size_t bytes);
 /* For the holder of the lock: the spans in the inbox, which is empty afterwards; NULL: none. */
 struct span_remote *remote_list_take_all(struct remote_list *inbox);
 
-/* For the holder of the lock: takes the bits of a span from those. Returns the next span. */
+/* For the holder of the lock: takes the bits of a span from those. Returns the next span. Look at
+   span_of_remote before. */
 struct span_remote *remote_list_open(struct span_remote *remote, uint64_t *bits);
 
 #endif

@@ -67,7 +67,6 @@ static void *run_allocate(struct subheap *heap, size_t bytes, size_t alignment, 
     };
     for (uint32_t i = 0; i < pages; i++)
         chunk->pages[page + i] = info;
-    chunk->remotes[page].chunk = chunk;
     chunk->spans[page] = (struct span){
         .base = chunk->base + (size_t)page * PAGE_BYTES + (size_t)first_line * LINE_BYTES,
         .chunk = chunk,

@@ -63,8 +63,10 @@ struct span {
  */
 struct span_remote {
     _Alignas(LINE_BYTES) _Atomic uint64_t freed;
-    struct span_remote *next; /* in the inbox; written by the pusher, read by the drainer */
-    struct chunk *chunk;      /* constant while the run lives */
+    /* In the inbox; written by the pusher, read by the drainer. Not before, so that the page of a
+       span that no other thread frees of is not touched. */
+    struct span_remote *next;
+    struct chunk *chunk;
     /* Of blocks with their bit in span.interior: log2 of the alignment less 7, its low and its high
        bit. Under the owner's lock, read by whoever frees the block. */
     uint64_t alignment[2];
