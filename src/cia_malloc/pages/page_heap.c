@@ -238,9 +238,9 @@ bool page_heap_take(struct page_heap *heap, const struct page_request *request,
         (request->preferred_modulus != request->modulus &&
          take_from_circle(heap, CHUNKS_WITH_SLACK, CHUNK_PROBES, request, false, run)) ||
         take_from_circle(heap, CHUNKS_EMPTY, CHUNK_PROBES, request, true, run) ||
-        take_from_new_chunk(heap, request, run) ||
-        /* No more chunks are to be had: look at all of them. */
+        /* A new chunk costs much more than a look at all of them. */
         take_from_circle(heap, CHUNKS_WITH_SLACK, heap->chunk_count, request, false, run) ||
+        take_from_new_chunk(heap, request, run) ||
         take_from_circle(heap, CHUNKS_FULL, heap->chunk_count, request, false, run);
 
     publish(heap);
