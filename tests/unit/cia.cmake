@@ -12,6 +12,14 @@ foreach(name cia_size_class_test cia_placement_test cia_subheap_test cia_magazin
     set_tests_properties(unit.${name}.under_locks PROPERTIES LABELS unit TIMEOUT ${MPLACE_UNIT_TIMEOUT}
                          ENVIRONMENT "CIA_RSEQ=0;CIA_LINES=exclusive")
 endforeach()
+# What holds whatever the lines are, and the bounds of packed blocks.
+foreach(lines auto compact)
+    foreach(name cia_placement_test cia_subheap_test)
+        add_test(NAME unit.${name}.${lines} COMMAND ${name})
+        set_tests_properties(unit.${name}.${lines} PROPERTIES LABELS unit TIMEOUT ${MPLACE_UNIT_TIMEOUT}
+                             ENVIRONMENT CIA_LINES=${lines})
+    endforeach()
+endforeach()
 mplace_unit_test(cia_memory_nodes_test cia_memory_nodes_test.c)
 target_link_libraries(cia_memory_nodes_test PRIVATE cia_objects)
 # ThreadSanitizer delivers a signal where that suits it.

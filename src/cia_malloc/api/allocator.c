@@ -138,6 +138,16 @@ static bool made_room_for(size_t bytes)
     return true;
 }
 
+/* The same; and where the class is packed now, from what was freed of it before it was. */
+static void *allocate_whatever_is_free(size_t alignment, size_t bytes, bool *zeroed)
+{
+    void *block = allocate_anywhere(alignment, bytes, zeroed);
+
+    if (block == NULL && alignment < LINE_BYTES)
+        block = allocate_anywhere(LINE_BYTES, bytes, zeroed);
+    return block;
+}
+
 /*
  * After a failure. What other CPUs have free comes before what must be gathered for it: a trim
  * empties the magazines of all CPUs, so that the next call of each would end up here too, and as
@@ -149,11 +159,11 @@ static __attribute__((noinline)) void *allocate_at_the_limit(size_t alignment, s
     void *block = NULL;
 
     if (bytes <= (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES)
-        block = allocate_anywhere(alignment, bytes, zeroed);
+        block = allocate_whatever_is_free(alignment, bytes, zeroed);
     if (block != NULL || !made_room_for(bytes))
         return block;
     block = allocate_here(alignment, bytes, zeroed);
-    return block != NULL ? block : allocate_anywhere(alignment, bytes, zeroed);
+    return block != NULL ? block : allocate_whatever_is_free(alignment, bytes, zeroed);
 }
 
 /* Aligned to a line at most. */
