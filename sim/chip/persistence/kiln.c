@@ -38,14 +38,14 @@ void kiln_leave_bank(struct persistence *persistence, struct write *write)
     if (!write->banked)
         return;
     write->banked = false;
-    operations_note(persistence, &record);
+    timeline_append(persistence, &record);
 }
 
 static void enter_bank(struct persistence *persistence, struct write *write,
                        const struct record *record)
 {
     kiln_leave_bank(persistence, write);
-    operations_note(persistence, record);
+    timeline_append(persistence, record);
     write->banked = true;
     write->leaving = false; /* what goes to the log is older */
     write->sid = record->sid;
@@ -68,14 +68,14 @@ static bool begin(struct persistence *persistence)
 }
 
 /* All of it is home, and its commit is over. */
-void kiln_look(struct persistence *persistence, struct tx *tx)
+void kiln_retire_if_done(struct persistence *persistence, struct tx *tx)
 {
     struct record record = {.kind = RECORD_FORGET, .tx = tx->id};
     bool full = persistence->live >= TX_TABLE;
 
     if (tx->open || tx->windowed || tx->state != TX_DURABLE || tx->pending > 0 || tx->home_left > 0)
         return;
-    operations_note(persistence, &record);
+    timeline_append(persistence, &record);
     persistence_remove(persistence, tx);
     persistence_forget(persistence, tx);
     if (full) /* who begins waits for an entry of the table */
@@ -95,7 +95,7 @@ static void log_ended(struct persistence *persistence, struct operation *operati
 
     kiln_leave_home(persistence, tx);
     persistence_close(persistence, tx);
-    kiln_look(persistence, tx);
+    kiln_retire_if_done(persistence, tx);
 }
 
 /* The log has nothing of the transaction that is not home: its part of it ends. */
@@ -130,7 +130,7 @@ void kiln_homed(struct persistence *persistence, struct write *write)
     if (tx->state == TX_CLEANING)
         end_log(persistence, tx);
     else
-        kiln_look(persistence, tx);
+        kiln_retire_if_done(persistence, tx);
 }
 
 /* The versions before this one, which is durable, are not needed. */
@@ -144,11 +144,11 @@ void kiln_supersede(struct persistence *persistence, struct write *write)
             continue;
         operations_at_home(older);
         kiln_leave_bank(persistence, older);
-        kiln_look(persistence, tx);
+        kiln_retire_if_done(persistence, tx);
     }
 }
 
-bool kiln_settle(struct persistence *persistence, struct tx *tx)
+bool kiln_clean(struct persistence *persistence, struct tx *tx)
 {
     if (tx->logged > 0)
         tx->state = TX_CLEANING;
@@ -170,7 +170,7 @@ static void flipped(struct persistence *persistence, struct operation *operation
     persistence_acknowledge(persistence, tx);
     for (uint32_t i = 0; i < tx->write_count; i++)
         kiln_supersede(persistence, tx->writes[i]);
-    if (kiln_settle(persistence, tx))
+    if (kiln_clean(persistence, tx))
         persistence_close(persistence, tx);
 }
 
@@ -197,7 +197,7 @@ static void logged(struct persistence *persistence, struct tx *tx)
     if (tx->state == TX_LOGGING)
         flip(persistence, tx);
     else
-        kiln_look(persistence, tx);
+        kiln_retire_if_done(persistence, tx);
 }
 
 static void flushed(struct persistence *persistence, struct operation *operation)

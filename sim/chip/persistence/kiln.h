@@ -26,13 +26,13 @@ void kiln_supersede(struct persistence *persistence, struct write *write);
 /* The transaction is durable, and others' versions are superseded: what has no way in a bank goes
  * home, and its part of the log in memory ends; that of a window is ended by loc-kiln. True: it has
  * none. */
-bool kiln_settle(struct persistence *persistence, struct tx *tx);
+bool kiln_clean(struct persistence *persistence, struct tx *tx);
 
 /* What went to the log in memory is there: it leaves its bank. */
 void kiln_logged(struct persistence *persistence, struct tx *tx);
 
 /* Forgets the transaction if nothing is left to do for it. */
-void kiln_look(struct persistence *persistence, struct tx *tx);
+void kiln_retire_if_done(struct persistence *persistence, struct tx *tx);
 
 /* For struct persistence_protocol. */
 void kiln_evicted(struct persistence *persistence, struct write *newest, unsigned agent);

@@ -101,7 +101,7 @@ static void complete(struct persistence *persistence)
     persistence_resume(persistence);
 }
 
-static void look(struct persistence *persistence)
+static void complete_if_logged(struct persistence *persistence)
 {
     if (!persistence->window.closing || persistence->window.pending > 0)
         return;
@@ -114,14 +114,14 @@ static void look(struct persistence *persistence)
 static void logged(struct persistence *persistence, struct tx *tx)
 {
     (void)tx;
-    look(persistence);
+    complete_if_logged(persistence);
 }
 
 static void pairs_done(struct persistence *persistence, struct operation *operation)
 {
     (void)operation;
     persistence->window.pending--;
-    look(persistence);
+    complete_if_logged(persistence);
 }
 
 static bool has_pair(const struct persistence *persistence, const struct tx *tx)
@@ -176,7 +176,7 @@ static void close_window(struct persistence *persistence)
     operations_log(persistence, cached, count, true);
     free(cached);
     write_pairs(persistence);
-    look(persistence);
+    complete_if_logged(persistence);
 }
 
 static void stored(struct persistence *persistence, struct write *write)

@@ -63,7 +63,7 @@ static void complete(struct persistence *persistence)
 
         tx->windowed = false;
         kiln_leave_home(persistence, tx);
-        kiln_look(persistence, tx);
+        kiln_retire_if_done(persistence, tx);
     }
     keep_room(persistence);
     persistence_resume(persistence);
@@ -75,14 +75,14 @@ static void log_ended(struct persistence *persistence, struct operation *operati
     for (uint32_t i = 0; i < persistence->window.count; i++) {
         struct record record = {.kind = RECORD_LOG_END, .tx = persistence->window.tx[i]->id};
 
-        operations_note(persistence, &record);
+        timeline_append(persistence, &record);
     }
     persistence->window.pending = 0;
     complete(persistence);
 }
 
 /* All of the window is durable. */
-static void settle(struct persistence *persistence)
+static void complete_if_clean(struct persistence *persistence)
 {
     uint32_t logged = 0;
 
@@ -111,7 +111,7 @@ static void passed(struct persistence *persistence, struct operation *operation)
         struct tx *tx = persistence->window.tx[i];
         struct record record = {.kind = RECORD_COMMIT, .tx = tx->id, .order = tx->order};
 
-        operations_note(persistence, &record);
+        timeline_append(persistence, &record);
         persistence_acknowledge(persistence, tx);
         if (tx->logged > 0)
             tx->state = TX_CLEANING;
@@ -120,9 +120,9 @@ static void passed(struct persistence *persistence, struct operation *operation)
         for (uint32_t j = 0; j < persistence->window.tx[i]->write_count; j++)
             kiln_supersede(persistence, persistence->window.tx[i]->writes[j]);
     for (uint32_t i = 0; i < count; i++)
-        kiln_settle(persistence, persistence->window.tx[i]);
+        kiln_clean(persistence, persistence->window.tx[i]);
     if (persistence->window.count > 0)
-        settle(persistence);
+        complete_if_clean(persistence);
 }
 
 static void pass(struct persistence *persistence)
@@ -136,10 +136,10 @@ static void pass(struct persistence *persistence)
 }
 
 /* The window's flushes are over, or what it left in the log in memory is home. */
-static void look(struct persistence *persistence)
+static void pass_if_flushed(struct persistence *persistence)
 {
     if (persistence->window.tx[0]->state != TX_LOGGING) {
-        settle(persistence);
+        complete_if_clean(persistence);
         return;
     }
     for (uint32_t i = 0; i < persistence->window.count; i++)
@@ -152,9 +152,9 @@ static void logged(struct persistence *persistence, struct tx *tx)
 {
     kiln_logged(persistence, tx);
     if (persistence->window.closing && tx->windowed)
-        look(persistence);
+        pass_if_flushed(persistence);
     else
-        kiln_look(persistence, tx);
+        kiln_retire_if_done(persistence, tx);
 }
 
 static void close_window(struct persistence *persistence)

@@ -56,7 +56,7 @@ static uint64_t log_block(const struct persistence *persistence, uint64_t sid, u
     return LOG_FIRST + sid % groups * LOG_GROUP + (place + sid) % LOG_GROUP;
 }
 
-void operations_note(struct persistence *persistence, const struct record *record)
+void timeline_append(struct persistence *persistence, const struct record *record)
 {
     struct timeline *timeline = persistence->timeline;
 
@@ -78,13 +78,13 @@ void operations_persisted(struct persistence *persistence, const struct message 
     if (--operation->pending > 0)
         return;
     for (uint32_t i = 0; i < operation->record_count; i++)
-        operations_note(persistence, &operation->records[i]);
+        timeline_append(persistence, &operation->records[i]);
     operation->done(persistence, operation);
     operation->next_free = persistence->operation_free;
     persistence->operation_free = operation->number;
 }
 
-static void settle(struct persistence *persistence, struct tx *tx)
+static void operation_done(struct persistence *persistence, struct tx *tx)
 {
     if (--tx->pending > 0)
         return;
@@ -100,7 +100,7 @@ static void group_done(struct persistence *persistence, struct operation *operat
         if (operation->writes[i]->state == WRITE_LOGGING)
             operation->writes[i]->state = WRITE_LOGGED;
     for (uint32_t i = 0; i < operation->write_count; i++)
-        settle(persistence, operation->writes[i]->tx);
+        operation_done(persistence, operation->writes[i]->tx);
 }
 
 static struct operation *new_group(struct persistence *persistence, struct tx *tx)
@@ -156,7 +156,7 @@ void operations_log(struct persistence *persistence, struct write **writes, uint
 
 static void count_done(struct persistence *persistence, struct operation *operation)
 {
-    settle(persistence, operation->tx);
+    operation_done(persistence, operation->tx);
 }
 
 void operations_log_count(struct persistence *persistence, struct tx *tx)

@@ -48,7 +48,7 @@ void operations_at_home(struct write *write);
 void operations_truncate(struct persistence *persistence);
 
 /* A record persists now. */
-void operations_note(struct persistence *persistence, const struct record *record);
+void timeline_append(struct persistence *persistence, const struct record *record);
 
 /* A message has come back: MESSAGE_PERSISTED. */
 void operations_persisted(struct persistence *persistence, const struct message *message);
