@@ -161,6 +161,37 @@ START_TEST(a_version_without_a_way_goes_to_the_log)
 }
 END_TEST
 
+/* When the thread's last event is over, of a program on blocks A to Z that the core has read. */
+static uint64_t cycles_of(const struct machine *machine, const char *text)
+{
+    struct chip_script *script = calloc(1, sizeof *script);
+    struct cores *cores = calloc(1, sizeof *cores);
+    uint64_t cycles;
+
+    ck_assert(script != NULL && cores != NULL);
+    for (char letter = 'A'; letter <= 'Z'; letter++)
+        chip_event(script, 0, TRACE_LOAD, BLOCK(letter));
+    chip_event(script, 0, TRACE_FENCE, 0);
+    program(script, 0, text);
+    chip_replay(script, machine, cores);
+    cycles = cores->core[0].ended;
+    cores_destroy(cores);
+    free(cores);
+    free(script);
+    return cycles;
+}
+
+/* Seven more blocks take seven more writes of 21 cycles, and their stores a cycle each. */
+START_TEST(a_bank_that_is_not_volatile_takes_one_block_after_the_other)
+{
+    struct machine machine = machine_of("kiln", "16");
+    uint64_t more = cycles_of(&machine, "ABCDEFGH,") - cycles_of(&machine, "A,");
+
+    ck_assert_uint_ge(more, 7 * machine.llc.latency);
+    ck_assert_uint_le(more, 7 * (machine.llc.latency + 1));
+}
+END_TEST
+
 /* Transactions come faster than a slow memory takes the blocks of those before: the Tx state table
  * fills, and who begins waits for an entry, which comes free. */
 START_TEST(more_transactions_than_the_table_has_entries_come_to_their_end)
@@ -221,6 +252,7 @@ int main(void)
     tcase_add_loop_test(tests, the_writes_of_a_small_program_are_those_derived_by_hand, 0,
                         sizeof programs / sizeof programs[0]);
     tcase_add_test(tests, a_version_without_a_way_goes_to_the_log);
+    tcase_add_test(tests, a_bank_that_is_not_volatile_takes_one_block_after_the_other);
     tcase_add_loop_test(tests, more_transactions_than_the_table_has_entries_come_to_their_end, 0,
                         7);
     tcase_add_loop_test(tests, marked_blocks_and_no_others_are_persistent, 0, 20);

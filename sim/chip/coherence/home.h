@@ -59,6 +59,7 @@ struct home {
     bool has_filter;
     struct filter filter;
     uint64_t port_free;            /* when the bank can begin the next lookup */
+    uint64_t persist_free;         /* not volatile: when it can begin the next block to keep */
     uint64_t when;                 /* when what the present message causes leaves */
     struct block_map transactions; /* block to struct transaction * */
     struct transaction *free;

@@ -102,11 +102,14 @@ static uint64_t age(void *owner, uint64_t tag)
     return version_of(owner, tag)->version;
 }
 
-/* A block comes to its bank to stay there: a version without a way gets one. */
+/* A block comes to its bank to stay there: a version without a way gets one. The bank writes one
+ * block after the other. */
 static void at_home(void *owner, const struct message *message)
 {
     struct persistence *persistence = owner;
     struct fabric *fabric = persistence->fabric;
+    struct home *home = &fabric->homes[message->to - fabric->machine->core.count];
+    uint64_t now = fabric->queue.now, begin = home->persist_free > now ? home->persist_free : now;
     const struct operation *operation = persistence->operations[message->version];
     struct write *write = operation->write_count > 0 ? operation->writes[0] : NULL;
     struct message *answer = fabric_message(fabric, MESSAGE_PERSISTED, message->to, message->from,
@@ -116,7 +119,8 @@ static void at_home(void *owner, const struct message *message)
         banks_place(persistence, write);
     fabric_count(fabric, message->requester, COUNT_LLC_BLOCKS, 1);
     answer->version = message->version;
-    fabric_send(fabric, answer, fabric->queue.now + fabric->machine->llc.latency);
+    home->persist_free = begin + fabric->machine->llc.latency;
+    fabric_send(fabric, answer, home->persist_free);
 }
 
 static void arriving(void *owner, uint64_t number)
