@@ -161,6 +161,40 @@ START_TEST(a_version_without_a_way_goes_to_the_log)
 }
 END_TEST
 
+/* D, of the fourth bank of memory, leaves a small last level for the log, whose first block is in
+ * the first bank. There it is read again by the core, and to be written home. All that drives it
+ * out is in other banks. */
+START_TEST(a_block_whose_newest_version_is_in_the_log_is_read_from_there)
+{
+    static const char others[] = "EFGHMNOPUVWX";
+    struct machine machine = machine_of("loc-wal", "4");
+    struct chip_script *script = calloc(1, sizeof *script);
+    struct cores *cores = calloc(1, sizeof *cores);
+    const struct counts *banks;
+
+    machine.l1.size = 128;
+    machine.l2.size = 256;
+    machine.l2.ways = 2;
+    machine.llc.size = 256;
+    machine.llc.ways = 4;
+    ck_assert(script != NULL && cores != NULL);
+    mark(script, 0, TRACE_TX_BEGIN);
+    chip_event(script, 0, TRACE_STORE, BLOCK('D'));
+    for (unsigned i = 0; others[i] != '\0'; i++)
+        chip_event(script, 0, TRACE_LOAD, BLOCK(others[i]));
+    chip_event(script, 0, TRACE_LOAD, BLOCK('D'));
+    mark(script, 0, TRACE_TX_COMMIT);
+    chip_replay(script, &machine, cores);
+    banks = &cores->fabric.counts[machine.core.count];
+    ck_assert_uint_eq(persistence_counts(cores->persistence)->forced_evictions, 1);
+    ck_assert_uint_eq(banks[0].of[COUNT_MEMORY_READS], 2);
+    ck_assert_uint_eq(banks[3].of[COUNT_MEMORY_READS], 1);
+    cores_destroy(cores);
+    free(cores);
+    free(script);
+}
+END_TEST
+
 /* When the thread's last event is over, of a program on blocks A to Z that the core has read. */
 static uint64_t cycles_of(const struct machine *machine, const char *text)
 {
@@ -252,6 +286,7 @@ int main(void)
     tcase_add_loop_test(tests, the_writes_of_a_small_program_are_those_derived_by_hand, 0,
                         sizeof programs / sizeof programs[0]);
     tcase_add_test(tests, a_version_without_a_way_goes_to_the_log);
+    tcase_add_test(tests, a_block_whose_newest_version_is_in_the_log_is_read_from_there);
     tcase_add_test(tests, a_bank_that_is_not_volatile_takes_one_block_after_the_other);
     tcase_add_loop_test(tests, more_transactions_than_the_table_has_entries_come_to_their_end, 0,
                         7);

@@ -195,7 +195,7 @@ void fabric_send(struct fabric *fabric, struct message *message, uint64_t time)
 {
     announce(fabric, message);
     if (memory_is_dram(&fabric->memory) && message->to >= fabric->first_memory)
-        memory_leaves(&fabric->memory, message->block);
+        memory_leaves(&fabric->memory, fabric_place(message));
     depart(fabric, message, time);
 }
 
@@ -203,7 +203,7 @@ void fabric_memory_read(struct fabric *fabric, unsigned controller, struct messa
 {
     count_both(fabric, controller, answer->requester, COUNT_MEMORY_READS);
     announce(fabric, answer);
-    memory_read(&fabric->memory, controller, answer->block, answer->requester, answer);
+    memory_read(&fabric->memory, controller, fabric_place(answer), answer->requester, answer);
 }
 
 void fabric_memory_write(struct fabric *fabric, unsigned controller, const struct message *store)
@@ -219,6 +219,11 @@ void fabric_memory_persist(struct fabric *fabric, unsigned controller,
                                             persist->block, persist->requester);
 
     answer->version = persist->version;
+    if (persist->type == MESSAGE_LOG_READ) {
+        answer->data = true;
+        fabric_memory_read(fabric, controller, answer);
+        return;
+    }
     count_both(fabric, controller, persist->requester, COUNT_MEMORY_WRITES);
     announce(fabric, answer);
     memory_persist(&fabric->memory, controller, persist->block, persist->requester, answer);

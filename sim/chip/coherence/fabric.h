@@ -111,6 +111,12 @@ static inline unsigned fabric_memory_agent(struct fabric *fabric, uint64_t block
     return fabric->first_memory + controller * ports + (ports == 1 ? 0 : (unsigned)(block % ports));
 }
 
+/* The block of memory that the message is about. */
+static inline uint64_t fabric_place(const struct message *message)
+{
+    return message->place != 0 ? message->place : message->block;
+}
+
 static inline uint64_t fabric_bit(unsigned core)
 {
     return (uint64_t)1 << core;
@@ -157,7 +163,7 @@ void fabric_send(struct fabric *fabric, struct message *message, uint64_t time);
 void fabric_memory_read(struct fabric *fabric, unsigned controller, struct message *answer);
 void fabric_memory_write(struct fabric *fabric, unsigned controller, const struct message *store);
 
-/* MESSAGE_PERSIST at a controller: writes the block, and answers when it has persisted. */
+/* MESSAGE_PERSIST or _LOG_READ at a controller: writes or reads the block, and answers. */
 void fabric_memory_persist(struct fabric *fabric, unsigned controller,
                            const struct message *persist);
 

@@ -32,6 +32,8 @@ struct persist_hooks {
      * the place is a version's now. NULL: nothing to do. */
     void (*arriving)(void *owner, uint64_t block);
     bool (*departing)(void *owner, uint64_t block, struct line *place);
+    /* The block of memory that has the newest data of a block which no cache has. */
+    uint64_t (*source)(void *owner, uint64_t block);
     /* MESSAGE_PERSIST came to a home; the owner sends the answer. */
     void (*at_home)(void *owner, const struct message *message);
     /* MESSAGE_PERSISTED came back. */

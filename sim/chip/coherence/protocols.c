@@ -102,8 +102,8 @@ static void at_memory(struct fabric *fabric, struct message *message)
     unsigned controller = (message->to - fabric->first_memory) / fabric->machine->memory.ports;
 
     if (memory_is_dram(&fabric->memory))
-        memory_arrives(&fabric->memory, message->block);
-    if (message->type == MESSAGE_PERSIST)
+        memory_arrives(&fabric->memory, fabric_place(message));
+    if (message->type == MESSAGE_PERSIST || message->type == MESSAGE_LOG_READ)
         fabric_memory_persist(fabric, controller, message);
     else
         fabric->protocol->at_memory(fabric, controller, message);
@@ -156,7 +156,8 @@ bool protocols_step(struct fabric *fabric, int *woken)
     } else if (message->type == MESSAGE_COMMAND) {
         memory_wake(&fabric->memory, message->to);
         queue_free(&fabric->queue, message);
-    } else if (message->type == MESSAGE_PERSIST || message->type == MESSAGE_PERSISTED) {
+    } else if (message->type == MESSAGE_PERSIST || message->type == MESSAGE_LOG_READ ||
+               message->type == MESSAGE_PERSISTED) {
         dispatch_persist(fabric, message);
     } else {
         dispatch(fabric, message);

@@ -150,6 +150,7 @@ void responder_memory(struct fabric *fabric, unsigned controller, struct message
     }
     grant = fabric_message(fabric, MESSAGE_GRANT, message->to, message->requester, message->block,
                            message->requester);
+    grant->place = message->place;
     grant->tokens = (uint16_t)fabric->tokens;
     grant->owner = true;
     grant->data = true;

@@ -217,6 +217,8 @@ static void fetch(struct home *home, struct transaction *transaction)
 {
     struct fabric *fabric = home->fabric;
     unsigned core = transaction->requester;
+    uint64_t block = transaction->block, place = block;
+    struct message *message;
 
     if (home->has_filter) {
         count(home, core, COUNT_FILTER_LOOKUPS);
@@ -228,11 +230,12 @@ static void fetch(struct home *home, struct transaction *transaction)
         transaction->rebuilt = false;
     }
     transaction->supplied = true;
-    fabric_send(fabric,
-                fabric_message(fabric, MESSAGE_FETCH, home->agent,
-                               fabric_memory_agent(fabric, transaction->block), transaction->block,
-                               core),
-                home->when);
+    if (fabric->persist != NULL)
+        place = fabric->persist->source(fabric->persist->owner, block);
+    message = fabric_message(fabric, MESSAGE_FETCH, home->agent, fabric_memory_agent(fabric, place),
+                             block, core);
+    message->place = place;
+    fabric_send(fabric, message, home->when);
 }
 
 /* The filter has no room: what shares a place with the block leaves the private caches first. */

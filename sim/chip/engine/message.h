@@ -33,7 +33,8 @@ enum message_type {
     MESSAGE_COMMAND, /* to a controller, `to` being its number: a command to its chips is due */
 
     MESSAGE_PERSIST, /* to memory: a block to write; to a home: to keep in its non-volatile bank */
-    MESSAGE_PERSISTED, /* the answer, when it has persisted; `version` is that of the question */
+    MESSAGE_LOG_READ,  /* to memory: a block of the log to read */
+    MESSAGE_PERSISTED, /* the answer to these, when it is done; `version` is the question's */
 
     MESSAGE_STARVE,     /* requester to home: a persistent request (token) */
     MESSAGE_FED,        /* requester to home: it is satisfied */
@@ -45,6 +46,7 @@ struct message {
     struct message *next;
     uint64_t time;
     uint64_t block;
+    uint64_t place;   /* FETCH: the block of memory that has the data, 0: `block` */
     uint64_t version; /* of the data, for the checker */
     uint64_t cores;   /* UNBLOCK: who answered, a bit a core; a multicast: to whom it goes */
     uint16_t from, to;

@@ -35,6 +35,8 @@ static bool evicted(void *owner, unsigned agent, uint64_t number, unsigned core)
 {
     struct persistence *persistence = owner;
     struct block_state *block = banks_find(persistence, number);
+    bool pending;
+
     if (persistence->protocol != NULL && persistence->protocol->evicted_block != NULL)
         return persistence->protocol->evicted_block(persistence, number, agent, core);
     if (block == NULL)
@@ -47,8 +49,10 @@ static bool evicted(void *owner, unsigned agent, uint64_t number, unsigned core)
     if (block->newest == NULL)
         return true; /* of a transaction that is over: it is home */
     /* Of h-wal and loc-wal an older version has moved, if it is needed. */
-    if (persistence->protocol->arrived != NULL || !banks_is_pending(persistence, block->newest))
+    pending = banks_is_pending(persistence, block->newest);
+    if (persistence->protocol->arrived != NULL || !pending)
         persistence->protocol->evicted(persistence, block->newest, agent);
+    block->newest->evicted = !pending;
     return true;
 }
 
@@ -95,6 +99,23 @@ static void displaced(void *owner, unsigned agent, uint64_t tag, unsigned core)
     (void)core;
     leave_place(persistence, write);
     persistence->protocol->displaced(persistence, write, agent);
+}
+
+/* Where the newest version that is not home is in the log. A store that is under way to the block
+ * has made a version, too, but that has no data yet. */
+static uint64_t source(void *owner, uint64_t number)
+{
+    const struct block_state *block = banks_find(owner, number);
+    const struct write *write = block != NULL ? block->newest : NULL;
+
+    while (write != NULL && write->log == 0 && !write->home)
+        write = write->older;
+    return write == NULL || write->home ? number : write->log;
+}
+
+bool banks_has(const struct write *write)
+{
+    return write->place != NULL || write->banked || (write->newer == NULL && !write->evicted);
 }
 
 static uint64_t age(void *owner, uint64_t tag)
@@ -173,6 +194,7 @@ void banks_init(struct persistence *persistence)
                                                 .evicted = evicted,
                                                 .displaced = displaced,
                                                 .age = age,
+                                                .source = source,
                                                 .at_home = at_home,
                                                 .persisted = persisted};
     if (persistence->protocol != NULL && persistence->protocol->arrived != NULL) {

@@ -20,6 +20,9 @@ unsigned banks_agent(const struct persistence *persistence, uint64_t block);
 /* The version is not in its core's caches yet: a miss for its store is under way. */
 bool banks_is_pending(const struct persistence *persistence, const struct write *write);
 
+/* The caches have the version. One that left them and was read again counts as not there. */
+bool banks_has(const struct write *write);
+
 /* A way of its block's set for a version; and no longer. */
 void banks_place(struct persistence *persistence, struct write *write);
 void banks_release(struct persistence *persistence, struct write *write);

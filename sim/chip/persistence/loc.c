@@ -22,8 +22,8 @@
  * memory, while the private levels need no more than what the program sees.
  *
  * Home writes: a bank evicts a modified block of a durable transaction; or CRL checkpoints the
- * oldest transactions, for the Tx state table or the log has little room. A block whose version
- * only the log has is copied from there by the controller; that read is not modelled.
+ * oldest transactions, for the Tx state table or the log has little room. A version that only the
+ * log has is read from there first.
  */
 #include "chip/engine/allocation.h"
 #include "chip/persistence/banks.h"

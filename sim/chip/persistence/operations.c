@@ -6,6 +6,7 @@
 #include "chip/persistence/operations.h"
 
 #include "chip/engine/allocation.h"
+#include "chip/persistence/banks.h"
 
 #include <string.h>
 
@@ -34,18 +35,25 @@ static struct operation *new_operation(struct persistence *persistence)
     return operation;
 }
 
+/* The agent asks memory for an access to a block of the operation. */
+static void ask_memory(struct persistence *persistence, struct operation *operation,
+                       enum message_type type, uint64_t block, unsigned agent, unsigned core)
+{
+    struct fabric *fabric = persistence->fabric;
+    struct message *message =
+        fabric_message(fabric, type, agent, fabric_memory_agent(fabric, block), block, core);
+
+    message->data = type == MESSAGE_PERSIST;
+    message->version = operation->number;
+    operation->pending++;
+    fabric_send(fabric, message, fabric->queue.now);
+}
+
 /* A block of the operation leaves the agent for memory. */
 static void send_block(struct persistence *persistence, struct operation *operation, uint64_t block,
                        unsigned agent, unsigned core)
 {
-    struct fabric *fabric = persistence->fabric;
-    struct message *message = fabric_message(fabric, MESSAGE_PERSIST, agent,
-                                             fabric_memory_agent(fabric, block), block, core);
-
-    message->data = true;
-    message->version = operation->number;
-    operation->pending++;
-    fabric_send(fabric, message, fabric->queue.now);
+    ask_memory(persistence, operation, MESSAGE_PERSIST, block, agent, core);
 }
 
 /* The log is a ring of block groups. Each begins in another bank of memory. */
@@ -132,8 +140,8 @@ static void add_entry(struct persistence *persistence, struct operation *group, 
         .sid = sid,
         .count = last ? tx->logged + tx->coalesced : 0,
     };
-    send_block(persistence, group, log_block(persistence, sid, group->write_count), tx->core,
-               tx->core);
+    write->log = log_block(persistence, sid, group->write_count);
+    send_block(persistence, group, write->log, tx->core, tx->core);
     group->writes[group->write_count++] = write;
     write->state = WRITE_LOGGING;
     persistence->counts.log_writes++;
@@ -263,10 +271,23 @@ static void home_done(struct persistence *persistence, struct operation *operati
         operations_truncate(persistence);
 }
 
+static void write_home(struct persistence *persistence, struct write *write, unsigned agent)
+{
+    struct operation *operation = operations_block(persistence, write->block->block, write->version,
+                                                   agent, write->tx->core, home_done);
+
+    operation->writes[operation->write_count++] = write;
+}
+
+/* The version that only the log had is here. */
+static void log_read(struct persistence *persistence, struct operation *operation)
+{
+    write_home(persistence, operation->writes[0], operation->writes[0]->tx->core);
+}
+
 void operations_home(struct persistence *persistence, struct write *write, unsigned agent)
 {
     struct block_state *block = write->block;
-    struct operation *operation;
 
     write->to_home = true;
     if (block->home_busy) {
@@ -281,9 +302,16 @@ void operations_home(struct persistence *persistence, struct write *write, unsig
     }
     block->home_busy = true;
     persistence->counts.home_writes++;
-    operation = operations_block(persistence, block->block, write->version, agent, write->tx->core,
-                                 home_done);
-    operation->writes[operation->write_count++] = write;
+    if (write->log != 0 && !banks_has(write)) {
+        struct operation *operation = new_operation(persistence);
+
+        operation->done = log_read;
+        operation->writes[operation->write_count++] = write;
+        ask_memory(persistence, operation, MESSAGE_LOG_READ, write->log, write->tx->core,
+                   write->tx->core);
+    } else {
+        write_home(persistence, write, agent);
+    }
 }
 
 /* Nothing of the transaction is left to do. */

@@ -40,10 +40,12 @@ struct write {
     uint64_t version;
     uint64_t slot; /* its tag in a bank; s-wal: the block of its copy */
     uint64_t sid;  /* s-wal, kiln: the place of the copy in the order of the log */
+    uint64_t log;  /* its block of the log in memory; 0: none */
     uint8_t state; /* enum write_state */
     bool banked;   /* kiln: a bank has it, */
     bool resident; /* as the block itself and not as a version, */
     bool leaving;  /* and gives it to the log in memory */
+    bool evicted;  /* the last level gave it away */
     bool home;     /* the version is home, or needs not go there */
     bool to_home;  /* on its way there, or waiting for the one before */
 };

@@ -301,6 +301,7 @@ static void store(struct persistence *persistence, struct tx *tx, struct block_s
     }
     write->version = ++persistence->versions;
     write->state = WRITE_CACHED;
+    write->evicted = false;
 }
 
 bool persistence_access(struct persistence *persistence, uint32_t number, uint64_t *at, bool write)
