@@ -47,6 +47,13 @@ static void program(struct chip_script *script, unsigned thread, const char *tex
     }
 }
 
+static void set(struct machine *machine, const char *key, const char *value)
+{
+    char problem[256];
+
+    ck_assert_msg(machine_set(machine, key, value, problem, sizeof problem), "%s", problem);
+}
+
 static struct machine machine_of(const char *protocol, const char *speculation)
 {
     struct machine machine;
@@ -54,9 +61,8 @@ static struct machine machine_of(const char *protocol, const char *speculation)
 
     machine_defaults(&machine);
     ck_assert(machine_read(&machine, CHIP_MACHINES "/loc.machine", problem, sizeof problem));
-    ck_assert(machine_set(&machine, "persistence.protocol", protocol, problem, sizeof problem));
-    ck_assert(
-        machine_set(&machine, "persistence.speculation", speculation, problem, sizeof problem));
+    set(&machine, "persistence.protocol", protocol);
+    set(&machine, "persistence.speculation", speculation);
     ck_assert(machine_check(&machine, problem, sizeof problem));
     return machine;
 }
@@ -158,6 +164,44 @@ START_TEST(a_version_without_a_way_goes_to_the_log)
     ck_assert_ptr_nonnull(script);
     program(script, 0, "ABCDE,ABCDE,");
     expect_counts(&machine, script, &expected);
+}
+END_TEST
+
+/* Blocks that are read from memory for "A,A,", and from the last level. What stays in the caches is
+ * read once: A, and of s-wal its copy, the line of tags and the commit record. */
+static const struct {
+    const char *protocol, *flush;
+    unsigned memory, llc;
+} flushes[] = {
+    {"s-wal", "keep", 4, 0},
+    /* Copy, tags, record, the copy for the third phase, A, the record to clear; the second
+     * transaction finds the copy's line where the third phase read it */
+    {"s-wal", "paper", 6 + 5, 0},
+    {"h-wal", "keep", 1, 0},
+    {"h-wal", "paper", 2, 0},
+    {"h-wal", "evict", 2 * (1 + 1), 0}, /* the third phase reads the log */
+    {"ec-wal", "keep", 1, 0},
+    {"ec-wal", "paper", 1, 0},
+    {"ec-wal", "evict", 2 + 1, 0}, /* the last version is taken home from the log */
+    {"kiln", "paper", 1, 0},
+    {"kiln", "evict", 1, 1},
+};
+
+START_TEST(what_is_flushed_leaves_the_caches_where_the_machine_says_so)
+{
+    struct machine machine = machine_of(flushes[_i].protocol, "16");
+    struct chip_script *script = calloc(1, sizeof *script);
+    struct cores *cores = calloc(1, sizeof *cores);
+
+    ck_assert(script != NULL && cores != NULL);
+    set(&machine, "persistence.flush", flushes[_i].flush);
+    program(script, 0, "A,A,");
+    chip_replay(script, &machine, cores);
+    ck_assert_uint_eq(chip_total(cores, COUNT_MEMORY_READS), flushes[_i].memory);
+    ck_assert_uint_eq(chip_total(cores, COUNT_LLC_HITS), flushes[_i].llc);
+    cores_destroy(cores);
+    free(cores);
+    free(script);
 }
 END_TEST
 
@@ -287,6 +331,8 @@ int main(void)
                         sizeof programs / sizeof programs[0]);
     tcase_add_test(tests, a_version_without_a_way_goes_to_the_log);
     tcase_add_test(tests, a_block_whose_newest_version_is_in_the_log_is_read_from_there);
+    tcase_add_loop_test(tests, what_is_flushed_leaves_the_caches_where_the_machine_says_so, 0,
+                        sizeof flushes / sizeof flushes[0]);
     tcase_add_test(tests, a_bank_that_is_not_volatile_takes_one_block_after_the_other);
     tcase_add_loop_test(tests, more_transactions_than_the_table_has_entries_come_to_their_end, 0,
                         7);

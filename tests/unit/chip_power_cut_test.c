@@ -122,6 +122,7 @@ static struct machine random_machine(struct random *random, const char *protocol
 {
     static const uint32_t latencies[] = {35, 95, 168, 1000}, banks[] = {1, 2, 4, 8},
                           windows[] = {2, 3, 4, 8, 16, 32}, last_levels[] = {512, 2048, 1 << 18};
+    static const char *const flushes[] = {"paper", "keep", "evict"};
     struct machine machine;
     char problem[256];
 
@@ -139,6 +140,8 @@ static struct machine random_machine(struct random *random, const char *protocol
     set(&machine, "llc.banks", machine.llc.size < 2048 || draw(random, 2) == 0 ? 1 : 4);
     if (draw(random, 3) == 0)
         set(&machine, "persistence.log", 8192);
+    ck_assert(machine_set(&machine, "persistence.flush", flushes[draw(random, 3)], problem,
+                          sizeof problem));
     if (draw(random, 4) == 0)
         ck_assert(machine_set(&machine, "memory.model", "dram", problem, sizeof problem));
     if (draw(random, 4) == 0)

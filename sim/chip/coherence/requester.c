@@ -83,6 +83,23 @@ void requester_put(struct fabric *fabric, unsigned core, uint64_t block, struct 
     fabric_send(fabric, put, time);
 }
 
+void requester_flush(struct fabric *fabric, unsigned core, uint64_t block, bool bank)
+{
+    struct private_cache *cache = &fabric->cores[core].cache;
+    struct line *line = private_cache_find(cache, block);
+    struct message *put;
+
+    if (line == NULL ? !bank : line->pending)
+        return;
+    put = fabric_message(fabric, MESSAGE_PUT, core, fabric_home_agent(fabric, block), block, core);
+    put->evict = bank;
+    if (line != NULL) {
+        fabric_load_tokens(put, line, line->tokens, line->owner, true);
+        private_cache_remove(cache, block);
+    }
+    fabric_send(fabric, put, fabric->queue.now);
+}
+
 void requester_drop(struct fabric *fabric, unsigned core, uint64_t block, const struct line *line)
 {
     if (MUTANT(fabric, COPY_KEPT))

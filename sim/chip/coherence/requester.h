@@ -37,6 +37,10 @@ bool requester_granted(struct fabric *fabric, unsigned core, struct message *mes
 void requester_put(struct fabric *fabric, unsigned core, uint64_t block, struct line *line,
                    bool answer, uint64_t time);
 
+/* The core flushes the block: it leaves the private caches for its home and, if `bank`, that for
+ * memory. A block that an access waits for stays. */
+void requester_flush(struct fabric *fabric, unsigned core, uint64_t block, bool bank);
+
 /* Empties the line's place unless it has tokens or is waited for. */
 void requester_drop(struct fabric *fabric, unsigned core, uint64_t block, const struct line *line);
 

@@ -355,6 +355,7 @@ static void advance(struct home *home, struct transaction *transaction)
         close_transaction(home, transaction);
 }
 
+/* The core gives back what it has. */
 static void put(struct home *home, struct message *message)
 {
     struct fabric *fabric = home->fabric;
@@ -391,6 +392,15 @@ static void put(struct home *home, struct message *message)
             count(home, transaction->requester, COUNT_DIRECTORY_INVALIDATIONS);
         advance(home, transaction);
     }
+}
+
+/* A core flushed the block: it leaves the bank, unless somebody wants it. */
+static void evict_flushed(struct home *home, const struct message *message)
+{
+    struct line *copy = array_find(&home->llc, message->block);
+
+    if (copy != NULL && home_transaction(home, message->block) == NULL)
+        evict(home, copy, message->requester);
 }
 
 static void request(struct home *home, struct message *message)
@@ -431,7 +441,10 @@ void transactions_receive(struct fabric *fabric, struct home *home, struct messa
         return;
     }
     if (message->type == MESSAGE_PUT) {
-        put(home, message);
+        if (message->tokens > 0)
+            put(home, message);
+        if (message->evict)
+            evict_flushed(home, message);
     } else if (transaction == NULL) {
         if (!MUTANT(fabric, UNBLOCK_EARLY))
             check_report(fabric->check, "home %u: no transaction of block %#llx to answer",

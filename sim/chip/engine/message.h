@@ -32,8 +32,8 @@ enum message_type {
     MESSAGE_STORE,   /* home to memory: data, and tokens under token */
     MESSAGE_COMMAND, /* to a controller, `to` being its number: a command to its chips is due */
 
-    MESSAGE_PERSIST, /* to memory: a block to write; to a home: to keep in its non-volatile bank */
-    MESSAGE_LOG_READ,  /* to memory: a block of the log to read */
+    MESSAGE_PERSIST,  /* to memory: a block to write; to a home: to keep in its non-volatile bank */
+    MESSAGE_LOG_READ, /* to memory: a block of the log to read */
     MESSAGE_PERSISTED, /* the answer to these, when it is done; `version` is the question's */
 
     MESSAGE_STARVE,     /* requester to home: a persistent request (token) */
@@ -60,6 +60,7 @@ struct message {
     bool dirty;  /* memory has an older one */
     bool report; /* ASK_READ: answer the home, too; ACTIVATE: for a writer */
     bool answer; /* PUT: the answer to a RECALL */
+    bool evict;  /* PUT: the block leaves its bank, too */
     bool sent;   /* on its way to the receiver; before, it waits at its sender */
     bool multicast, to_home, to_memory; /* to `cores`, and to these of the block */
 };

@@ -5,6 +5,7 @@
  */
 #include "chip/persistence/banks.h"
 
+#include "chip/coherence/requester.h"
 #include "chip/coherence/transactions.h"
 #include "chip/engine/allocation.h"
 #include "chip/persistence/operations.h"
@@ -116,6 +117,12 @@ static uint64_t source(void *owner, uint64_t number)
 bool banks_has(const struct write *write)
 {
     return write->place != NULL || write->banked || (write->newer == NULL && !write->evicted);
+}
+
+void banks_flush(struct persistence *persistence, const struct write *write)
+{
+    if (write->newer == NULL)
+        requester_flush(persistence->fabric, write->tx->core, write->block->block, true);
 }
 
 static uint64_t age(void *owner, uint64_t tag)

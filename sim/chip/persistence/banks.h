@@ -23,6 +23,9 @@ bool banks_is_pending(const struct persistence *persistence, const struct write 
 /* The caches have the version. One that left them and was read again counts as not there. */
 bool banks_has(const struct write *write);
 
+/* The newest version of its block, which the core has flushed, leaves the caches. */
+void banks_flush(struct persistence *persistence, const struct write *write);
+
 /* A way of its block's set for a version; and no longer. */
 void banks_place(struct persistence *persistence, struct write *write);
 void banks_release(struct persistence *persistence, struct write *write);

@@ -9,9 +9,9 @@
  *      but not committed. The committed version before it keeps a way of its own in the set,
  *      unless it is home.
  *   2  Commit: all other blocks of the transaction are flushed from the private levels to their
- *      banks, and stay in the private levels. When all are there, the transaction's state flips,
- *      by one write in the first bank (*): it is durable. When that is acknowledged the thread
- *      goes on.
+ *      banks, and stay in the private levels (*; persistence.flush = evict: they leave them).
+ *      When all are there, the transaction's state flips, by one write in the first bank (*): it
+ *      is durable. When that is acknowledged the thread goes on.
  *   3  With the flip the versions before lose their ways.
  *   4  Blocks leave the banks by LRU. A committed one goes home, and its bank has it in a buffer
  *      that is not volatile until it is there (*). One that is not committed goes to a log in
@@ -26,6 +26,7 @@
  */
 #include "chip/persistence/kiln.h"
 
+#include "chip/coherence/requester.h"
 #include "chip/persistence/banks.h"
 #include "chip/persistence/operations.h"
 
@@ -210,6 +211,8 @@ static void flushed(struct persistence *persistence, struct operation *operation
     enter_bank(persistence, write, &operation->flushed);
     write->place = place;
     write->state = WRITE_LOGGED;
+    if (persistence->machine->persistence.flush == MACHINE_FLUSH_EVICT && write->newer == NULL)
+        requester_flush(persistence->fabric, tx->core, write->block->block, false);
     if (--tx->pending == 0)
         persistence->protocol->logged(persistence, tx);
 }

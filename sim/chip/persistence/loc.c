@@ -21,6 +21,9 @@
  * one has committed. The last level has them, for a block that does not fit there leaves for
  * memory, while the private levels need no more than what the program sees.
  *
+ * The caches keep what is written to the log (section IV.B): it is no longer TxDirty, but still
+ * dirty. With persistence.flush = evict it leaves them.
+ *
  * Home writes: a bank evicts a modified block of a durable transaction; or CRL checkpoints the
  * oldest transactions, for the Tx state table or the log has little room. A version that only the
  * log has is read from there first.
@@ -174,6 +177,9 @@ static void close_window(struct persistence *persistence)
             operations_log_count(persistence, tx);
     }
     operations_log(persistence, cached, count, true);
+    for (uint32_t i = 0; i < count; i++)
+        if (persistence->machine->persistence.flush == MACHINE_FLUSH_EVICT)
+            banks_flush(persistence, cached[i]);
     free(cached);
     write_pairs(persistence);
     complete_if_logged(persistence);

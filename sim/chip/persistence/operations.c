@@ -277,6 +277,9 @@ static void write_home(struct persistence *persistence, struct write *write, uns
                                                    agent, write->tx->core, home_done);
 
     operation->writes[operation->write_count++] = write;
+    if (persistence->protocol->home_flushes &&
+        persistence->machine->persistence.flush == MACHINE_FLUSH_PAPER)
+        banks_flush(persistence, write);
 }
 
 /* The version that only the log had is here. */

@@ -114,6 +114,7 @@ struct thread_state {
 };
 
 struct persistence_protocol {
+    bool home_flushes; /* persistence.flush = paper: a block that is taken home leaves the caches */
     /* NULL: nothing to do. False: out of memory. */
     bool (*init)(struct persistence *persistence);
     /* False: no transaction can begin now. */

@@ -11,11 +11,14 @@
  *   3  each block is stored to its place from its copy, and flushed; a fence
  *   4  the commit record is cleared and flushed; a fence; the commit is over
  *
+ * A flush is the paper's clflush: the line leaves the caches, except with persistence.flush = keep.
+ *
  * A bank may evict a line of the log, or of a home in phase 3, at any time: it is written then. A
  * line persists as a whole. Recovery redoes the transactions that have a commit record.
  */
 #include "chip/persistence/software.h"
 
+#include "chip/coherence/requester.h"
 #include "chip/engine/allocation.h"
 #include "chip/persistence/operations.h"
 
@@ -235,6 +238,8 @@ static void replay_flush(struct persistence *persistence, uint32_t thread, unsig
         return;
     if (line->dirty)
         write_line(persistence, line, core, core);
+    if (persistence->machine->persistence.flush != MACHINE_FLUSH_KEEP)
+        requester_flush(persistence->fabric, core, block, true);
     if (line->writes == 0 || line->flushed)
         return; /* it is in memory, or is waited for already */
     line->flushed = true;

@@ -10,9 +10,14 @@
  *   3  all its blocks home
  *   4  the log's head passes it, after all that committed before it
  *
+ * The caches keep their single copy of a block, which the third phase needs, until that flushes it
+ * home: then it leaves them. With persistence.flush = evict it leaves them when it is flushed to
+ * the log, and the third phase reads it from there.
+ *
  * The next commit of the thread begins when the fourth phase is over (inter-transaction ordering).
  */
 #include "chip/engine/allocation.h"
+#include "chip/persistence/banks.h"
 #include "chip/persistence/operations.h"
 
 static bool begin(struct persistence *persistence)
@@ -63,6 +68,7 @@ static void logged(struct persistence *persistence, struct tx *tx)
 
 static void commit(struct persistence *persistence, struct tx *tx, uint64_t time)
 {
+    const struct machine *machine = persistence->machine;
     struct thread_state *thread = &persistence->threads[tx->thread];
     struct write **cached;
     uint32_t count = 0;
@@ -76,6 +82,8 @@ static void commit(struct persistence *persistence, struct tx *tx, uint64_t time
         if (tx->writes[i]->state == WRITE_CACHED)
             cached[count++] = tx->writes[i];
     operations_log(persistence, cached, count, false);
+    for (uint32_t i = 0; i < count && machine->persistence.flush == MACHINE_FLUSH_EVICT; i++)
+        banks_flush(persistence, cached[i]);
     free(cached);
     if (tx->pending == 0 || PERSISTENCE_MUTANT(persistence, LOG_FENCE))
         write_record(persistence, tx);
@@ -101,6 +109,7 @@ static void evicted(struct persistence *persistence, struct write *write, unsign
 }
 
 const struct persistence_protocol wal_protocol = {
+    .home_flushes = true,
     .begin = begin,
     .commit = commit,
     .abort = abort_tx,
