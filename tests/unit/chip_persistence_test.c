@@ -270,6 +270,19 @@ START_TEST(a_bank_that_is_not_volatile_takes_one_block_after_the_other)
 }
 END_TEST
 
+/* The home write and the head, an access to memory each. */
+START_TEST(a_commit_waits_for_the_home_writes_of_the_one_before_where_the_machine_says_so)
+{
+    struct machine machine = machine_of(_i == 0 ? "h-wal" : "ec-wal", "16");
+    uint64_t durable = cycles_of(&machine, "A,B,"), home;
+
+    set(&machine, "persistence.order", "home");
+    home = cycles_of(&machine, "A,B,");
+    ck_assert_uint_ge(home, durable + 2 * machine.memory.latency);
+    ck_assert_uint_lt(home, durable + 3 * machine.memory.latency);
+}
+END_TEST
+
 /* Transactions come faster than a slow memory takes the blocks of those before: the Tx state table
  * fills, and who begins waits for an entry, which comes free. */
 START_TEST(more_transactions_than_the_table_has_entries_come_to_their_end)
@@ -334,6 +347,9 @@ int main(void)
     tcase_add_loop_test(tests, what_is_flushed_leaves_the_caches_where_the_machine_says_so, 0,
                         sizeof flushes / sizeof flushes[0]);
     tcase_add_test(tests, a_bank_that_is_not_volatile_takes_one_block_after_the_other);
+    tcase_add_loop_test(
+        tests, a_commit_waits_for_the_home_writes_of_the_one_before_where_the_machine_says_so, 0,
+        2);
     tcase_add_loop_test(tests, more_transactions_than_the_table_has_entries_come_to_their_end, 0,
                         7);
     tcase_add_loop_test(tests, marked_blocks_and_no_others_are_persistent, 0, 20);

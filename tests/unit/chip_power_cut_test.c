@@ -142,6 +142,8 @@ static struct machine random_machine(struct random *random, const char *protocol
         set(&machine, "persistence.log", 8192);
     ck_assert(machine_set(&machine, "persistence.flush", flushes[draw(random, 3)], problem,
                           sizeof problem));
+    if (draw(random, 3) == 0)
+        ck_assert(machine_set(&machine, "persistence.order", "home", problem, sizeof problem));
     if (draw(random, 4) == 0)
         ck_assert(machine_set(&machine, "memory.model", "dram", problem, sizeof problem));
     if (draw(random, 4) == 0)

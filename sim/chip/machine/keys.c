@@ -164,6 +164,8 @@ static const struct key keys[] = {
     WORDS("persistence.flush", persistence.flush, MACHINE_FLUSH_PAPER, 2,
           "whether a block that is flushed stays in the caches; paper: as the protocol says",
           "paper", "keep", "evict"),
+    WORDS("persistence.order", persistence.order, MACHINE_ORDER_DURABLE, 1,
+          "h-wal, ec-wal, loc-wal: what has to be over before the next commit", "durable", "home"),
     NUMBER("energy.l1", energy.l1, 200, 0, 1000000, "0.1 pJ: an access to an L1"),
     NUMBER("energy.l2", energy.l2, 525, 0, 1000000, "an access to an L2"),
     NUMBER("energy.snoop", energy.snoop, 140, 0, 1000000,

@@ -35,6 +35,7 @@ enum machine_persistence {
     MACHINE_LOC_KILN,
 };
 enum machine_flush { MACHINE_FLUSH_PAPER, MACHINE_FLUSH_KEEP, MACHINE_FLUSH_EVICT };
+enum machine_order { MACHINE_ORDER_DURABLE, MACHINE_ORDER_HOME };
 enum machine_switch { MACHINE_OFF, MACHINE_ON };
 
 struct machine {
@@ -76,7 +77,7 @@ struct machine {
         uint32_t timeout, retries;
     } token;
     struct {
-        uint32_t protocol, speculation, log, flush;
+        uint32_t protocol, speculation, log, flush, order;
     } persistence;
     struct { /* each event, in units of 0.1 pJ */
         uint32_t l1, l2, snoop, llc_tag, llc_data, directory, filter, router, link;

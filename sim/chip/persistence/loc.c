@@ -26,7 +26,8 @@
  *
  * Home writes: a bank evicts a modified block of a durable transaction; or CRL checkpoints the
  * oldest transactions, for the Tx state table or the log has little room. A version that only the
- * log has is read from there first.
+ * log has is read from there first. With persistence.order = home all of a window goes home when it
+ * is durable, and the next window's first commit waits for that.
  */
 #include "chip/engine/allocation.h"
 #include "chip/persistence/banks.h"
@@ -99,6 +100,8 @@ static void complete(struct persistence *persistence)
     }
     persistence->window.count = 0;
     persistence->window.closing = false;
+    if (persistence->machine->persistence.order == MACHINE_ORDER_HOME)
+        checkpoint(persistence, UINT32_MAX);
     keep_room(persistence);
     operations_truncate(persistence);
     persistence_resume(persistence);
@@ -221,7 +224,10 @@ static void coalesce(struct persistence *persistence, struct write *older, const
 
 static void commit(struct persistence *persistence, struct tx *tx, uint64_t time)
 {
-    if (persistence->window.closing)
+    bool waits_for_home = persistence->machine->persistence.order == MACHINE_ORDER_HOME &&
+                          persistence->window.count == 0 && persistence->first != NULL;
+
+    if (persistence->window.closing || waits_for_home)
         return;
     persistence_issue(persistence, tx, time);
     for (uint32_t i = 0; i < tx->write_count; i++) {

@@ -104,7 +104,7 @@ struct operation {
 
 struct thread_state {
     struct tx *tx;   /* open, or committing; NULL under none */
-    struct tx *last; /* the one before, while it is not over */
+    struct tx *last; /* h-wal: the one before, while it is not over */
     uint32_t begun;  /* transactions */
     bool in_tx;      /* between begin and commit or abort */
     bool committed;  /* the transaction was closed; the thread does not know yet */

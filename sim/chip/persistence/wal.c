@@ -14,7 +14,8 @@
  * home: then it leaves them. With persistence.flush = evict it leaves them when it is flushed to
  * the log, and the third phase reads it from there.
  *
- * The next commit of the thread begins when the fourth phase is over (inter-transaction ordering).
+ * The thread's next transaction follows the acknowledgement, which is what section II.B says of the
+ * ordering between transactions; with persistence.order = home its commit follows the fourth phase.
  */
 #include "chip/engine/allocation.h"
 #include "chip/persistence/banks.h"
@@ -22,8 +23,7 @@
 
 static bool begin(struct persistence *persistence)
 {
-    (void)persistence;
-    return true;
+    return persistence->live < TX_TABLE || persistence->first == NULL;
 }
 
 static void write_home(struct persistence *persistence, struct tx *tx)
@@ -73,7 +73,8 @@ static void commit(struct persistence *persistence, struct tx *tx, uint64_t time
     struct write **cached;
     uint32_t count = 0;
 
-    if (tx->state != TX_ACTIVE || thread->last != NULL)
+    if (tx->state != TX_ACTIVE ||
+        (machine->persistence.order == MACHINE_ORDER_HOME && thread->last != NULL))
         return;
     persistence_issue(persistence, tx, time);
     thread->last = tx;
