@@ -61,6 +61,10 @@ static struct machine machine_of(const char *protocol, const char *speculation)
 
     machine_defaults(&machine);
     ck_assert(machine_read(&machine, CHIP_MACHINES "/loc.machine", problem, sizeof problem));
+    if (strcmp(protocol, "loc-wal commit") == 0) {
+        set(&machine, "persistence.logging", "commit");
+        protocol = "loc-wal";
+    }
     set(&machine, "persistence.protocol", protocol);
     set(&machine, "persistence.speculation", speculation);
     ck_assert(machine_check(&machine, problem, sizeof problem));
@@ -122,6 +126,10 @@ static const struct {
     /* A flush ends the window: nothing is coalesced, and T1 is over with T2. */
     {"loc-wal", "4", "A,.A,", {2, 2, 1, 0, 0, 0, 2 + 2 + 2}},
     {"loc-wal", "4", "A,A,", {2, 1, 1, 0, 0, 1, 2 + 1 + 2}},
+    /* Each logs its own block when it commits, and the flush finds nothing to wait for. */
+    {"loc-wal commit", "4", "A,A,.", {2, 2, 1, 0, 0, 0, 2 + 2 + 2}},
+    /* 4 blocks of T1 and their tags, 2 of T2, 3 of T3; heads as below */
+    {"loc-wal commit", "4", "ABCD,AE,BCD,", {3, 9, 5, 0, 0, 0, 5 + 3 + 4 + 3}},
     {"none", "16", "ABCD,AE,BCD,", {3, 0, 5, 0, 0, 0, 0}},
     /* 4 copies + tags + record + its end, 2 + 3, 3 + 3 */
     {"s-wal", "16", "ABCD,AE,BCD,", {3, 9, 9, 0, 0, 0, 7 + 5 + 6}},

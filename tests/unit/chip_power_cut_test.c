@@ -145,6 +145,8 @@ static struct machine random_machine(struct random *random, const char *protocol
     if (draw(random, 3) == 0)
         ck_assert(machine_set(&machine, "persistence.order", "home", problem, sizeof problem));
     if (draw(random, 4) == 0)
+        ck_assert(machine_set(&machine, "persistence.logging", "commit", problem, sizeof problem));
+    if (draw(random, 4) == 0)
         ck_assert(machine_set(&machine, "memory.model", "dram", problem, sizeof problem));
     if (draw(random, 4) == 0)
         ck_assert(machine_set(&machine, "coherence.protocol", "flask", problem, sizeof problem));

@@ -36,6 +36,7 @@ enum machine_persistence {
 };
 enum machine_flush { MACHINE_FLUSH_PAPER, MACHINE_FLUSH_KEEP, MACHINE_FLUSH_EVICT };
 enum machine_order { MACHINE_ORDER_DURABLE, MACHINE_ORDER_HOME };
+enum machine_logging { MACHINE_LOGGING_WINDOW, MACHINE_LOGGING_COMMIT };
 enum machine_switch { MACHINE_OFF, MACHINE_ON };
 
 struct machine {
@@ -77,7 +78,7 @@ struct machine {
         uint32_t timeout, retries;
     } token;
     struct {
-        uint32_t protocol, speculation, log, flush, order;
+        uint32_t protocol, speculation, log, flush, order, logging;
     } persistence;
     struct { /* each event, in units of 0.1 pJ */
         uint32_t l1, l2, snoop, llc_tag, llc_data, directory, filter, router, link;

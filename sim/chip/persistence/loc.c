@@ -10,7 +10,9 @@
  * full, or a TxFlush asks for it, the newest version of each block that the window's transactions
  * stored to goes to the log, in any order, and with them the dependency pairs <Tx, Ty, n>: n
  * versions of Tx are not written, as Ty has later ones. Until all that is there, no transaction
- * begins and none commits. Then all of the window are durable (LastCommittedTxID).
+ * begins and none commits. Then all of the window are durable (LastCommittedTxID). With
+ * persistence.logging = commit, the blocks go to the log when their transaction commits: nothing is
+ * left to coalesce, and the end of the window waits for less.
  *
  * The order of the commits is one for all cores: CRL is one unit. Tags of committed transactions
  * carry the commit issue number, for TxID is a thread's own and says nothing about other threads.
@@ -157,18 +159,17 @@ static void write_pairs(struct persistence *persistence)
     persistence->pair_count = 0;
 }
 
-/* The window is full: it is persisted. */
-static void close_window(struct persistence *persistence)
+/* What the transactions have in the caches goes to the log, the last block of each with TxCnt. */
+static void write_log(struct persistence *persistence, struct tx **txs, uint32_t tx_count)
 {
     struct write **cached = NULL;
     uint32_t count = 0, room = 0;
 
-    persistence->window.closing = true;
-    for (uint32_t i = 0; i < persistence->window.count; i++)
-        room += persistence->window.tx[i]->write_count;
+    for (uint32_t i = 0; i < tx_count; i++)
+        room += txs[i]->write_count;
     cached = allocation_checked(malloc(room * sizeof(struct write *)));
-    for (uint32_t i = 0; i < persistence->window.count; i++) {
-        struct tx *tx = persistence->window.tx[i];
+    for (uint32_t i = 0; i < tx_count; i++) {
+        struct tx *tx = txs[i];
         uint32_t before = count;
 
         for (uint32_t j = 0; j < tx->write_count; j++)
@@ -184,6 +185,19 @@ static void close_window(struct persistence *persistence)
         if (persistence->machine->persistence.flush == MACHINE_FLUSH_EVICT)
             banks_flush(persistence, cached[i]);
     free(cached);
+}
+
+static bool logs_at_commit(const struct persistence *persistence)
+{
+    return persistence->machine->persistence.logging == MACHINE_LOGGING_COMMIT;
+}
+
+/* The window is full: it is persisted. */
+static void close_window(struct persistence *persistence)
+{
+    persistence->window.closing = true;
+    if (!logs_at_commit(persistence))
+        write_log(persistence, persistence->window.tx, persistence->window.count);
     write_pairs(persistence);
     complete_if_logged(persistence);
 }
@@ -236,6 +250,8 @@ static void commit(struct persistence *persistence, struct tx *tx, uint64_t time
         if (older != NULL && older->state == WRITE_CACHED)
             coalesce(persistence, older, tx);
     }
+    if (logs_at_commit(persistence))
+        write_log(persistence, &tx, 1);
     window_add(persistence, tx, degree(persistence));
 }
 

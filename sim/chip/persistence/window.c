@@ -41,7 +41,7 @@ bool window_flush(struct persistence *persistence, uint32_t thread)
             continue;
         if (!persistence->window.closing)
             persistence->protocol->close_window(persistence);
-        return false;
+        return !persistence->window.closing; /* nothing was under way any more */
     }
     return true;
 }
