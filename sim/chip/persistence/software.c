@@ -40,9 +40,9 @@ enum software_mark { MARK_DURABLE, MARK_OVER };
 struct software_line {
     struct record record;
     uint64_t block;
-    uint32_t thread;
     uint32_t writes; /* under way */
-    bool flushed;    /* its thread waits for them */
+    uint32_t thread; /* waits for them, */
+    bool flushed;    /* if this is set */
     bool dirty;      /* the caches have a newer one */
     bool recorded;   /* `record` says what it has; tags are read with what they tag */
 };
@@ -79,8 +79,7 @@ static struct software_line *find(const struct persistence *persistence, uint64_
 }
 
 /* The line is stored to: it has this record now. NULL: none that recovery reads. */
-static void store(struct persistence *persistence, uint32_t thread, uint64_t block,
-                  const struct record *record)
+static void store(struct persistence *persistence, uint64_t block, const struct record *record)
 {
     struct software_line *line = find(persistence, block);
 
@@ -89,7 +88,6 @@ static void store(struct persistence *persistence, uint32_t thread, uint64_t blo
         *block_map_add(&persistence->software_lines, block) = (uint64_t)(uintptr_t)line;
         line->block = block;
     }
-    line->thread = thread;
     line->dirty = true;
     line->recorded = record != NULL;
     if (record != NULL)
@@ -226,7 +224,7 @@ static void replay_store(struct persistence *persistence, const struct tx *tx,
     } else {
         record.kind = event->what == STORE_RECORD ? RECORD_COMMIT : RECORD_CLEAR;
     }
-    store(persistence, tx->thread, event->address, event->what == STORE_TAGS ? NULL : &record);
+    store(persistence, event->address, event->what == STORE_TAGS ? NULL : &record);
 }
 
 static void replay_flush(struct persistence *persistence, uint32_t thread, unsigned core,
@@ -243,6 +241,7 @@ static void replay_flush(struct persistence *persistence, uint32_t thread, unsig
     if (line->writes == 0 || line->flushed)
         return; /* it is in memory, or is waited for already */
     line->flushed = true;
+    line->thread = thread;
     software_of(persistence, thread)->flushes++;
 }
 
@@ -299,7 +298,7 @@ static uint64_t redirect(struct persistence *persistence, const struct write *wr
                             .sid = write->sid};
 
     if (stores)
-        store(persistence, write->tx->thread, write->slot, &record);
+        store(persistence, write->slot, &record);
     return write->slot;
 }
 
