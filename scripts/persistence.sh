@@ -3,7 +3,7 @@
 #
 # The evidence of docs/persistence.md: traces the workloads of persist_bench without a log, replays each on a simulated
 # machine under the protocols of persistence.protocol, and judges what the paper on loose-ordering consistency says by
-# the rows. Interrupted, it goes on where it was.
+# the rows. An interrupted run is continued by the next. With --cuts it cuts the power instead.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=mplace-common.bash
 source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/mplace-common.bash"
@@ -21,11 +21,13 @@ Rows and traces that are there are kept. All figures are simulated.
   --out FOLDER       where all of it goes (default: out/persistence in the source tree)
   --workloads LIST   these only, comma-separated (default: all; --list names them)
   --configurations LIST   these only (default: all; --list names them)
+  --cuts N           instead: N power cuts under each protocol but none, divided among the workloads of Table II on one
+                     core and, except sqlite, on four; a line for each run in power-cuts.csv, and no rows
   --brief            a fiftieth of the work: shows that all of it works, and means nothing
   --jobs N           workloads side by side (default: one for each CPU)
   --list             name the workloads with their families, and the configurations, and end
 
-Exit status: 0 all rows are there; 1 some could not be made, which is said; 2 bad arguments, or something is missing.
+Exit status: 0 all rows are there, or no power cut has a finding; 1 otherwise, which is said; 2 bad arguments, or something is missing.
 END
 }
 
@@ -33,22 +35,24 @@ source_folder=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.."
 out=$source_folder/out/persistence
 wanted=
 wanted_configurations=
+cuts=
 brief=no
 jobs=$(nproc)
 list=no
 while [[ $# -gt 0 ]]; do
     case $1 in
-    --out | --workloads | --configurations | --jobs)
+    --out | --workloads | --configurations | --jobs | --cuts)
         value=$(value_of "$@") || exit
         case $1 in
         --out) out=$value ;;
         --workloads) wanted=$value ;;
         --configurations) wanted_configurations=$value ;;
         --jobs) jobs=$value ;;
+        --cuts) cuts=$value ;;
         esac
         shift 2
         ;;
-    --out=* | --workloads=* | --configurations=* | --jobs=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;;
+    --out=* | --workloads=* | --configurations=* | --jobs=* | --cuts=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;;
     --brief) brief=yes; shift ;;
     --list) list=yes; shift ;;
     --help | -h) usage; exit 0 ;;
@@ -56,6 +60,7 @@ while [[ $# -gt 0 ]]; do
     esac
 done
 check_number --jobs "$jobs" 1 1024
+[[ -z $cuts ]] || check_number --cuts "$cuts" 1 1000000000
 
 # --- what there is ---
 
@@ -78,8 +83,9 @@ workloads()
     done
 }
 
-# A configuration a line: its name, and the keys that it sets beside the machine's. Node sizes have the first and the
-# one of LOC-WAL alone, transactions of eight operations the protocols.
+# A configuration a line: its name, and the keys that it sets beside the machine's. After "-" comes a speculation degree,
+# after "@" a latency of memory, and after "/" another reading of the paper. Node sizes have four protocols, transactions
+# of eight operations the protocols and degrees.
 configurations()
 {
     local protocol number
@@ -95,6 +101,18 @@ configurations()
             echo "$protocol@$number persistence.protocol=$protocol memory.latency=$number"
         done
     done
+    for protocol in s-wal h-wal; do
+        echo "$protocol/keep persistence.protocol=$protocol persistence.flush=keep"
+    done
+    for protocol in h-wal ec-wal loc-wal kiln loc-kiln; do
+        echo "$protocol/evict persistence.protocol=$protocol persistence.flush=evict"
+    done
+    for protocol in h-wal ec-wal loc-wal; do
+        echo "$protocol/home persistence.protocol=$protocol persistence.order=home"
+    done
+    echo "loc-wal-32/evict persistence.protocol=loc-wal persistence.speculation=32 persistence.flush=evict"
+    echo "loc-wal/commit persistence.protocol=loc-wal persistence.logging=commit"
+    echo "loc-wal-32/commit persistence.protocol=loc-wal persistence.speculation=32 persistence.logging=commit"
 }
 
 mapfile -t known < <(workloads | cut -d' ' -f1)
@@ -161,8 +179,8 @@ make_rows()
 
     while read -r configuration settings; do
         [[ -z $wanted_configurations || ,$wanted_configurations, == *",$configuration,"* ]] || continue
-        [[ $2 != sizes || $configuration == none || $configuration == loc-wal ]] || continue
-        [[ $2 != operations || $configuration != *[0-9] ]] || continue
+        [[ $2 != sizes || $configuration =~ ^(none|h-wal|ec-wal|loc-wal)$ ]] || continue
+        [[ $2 != operations || $configuration != *[@/]* ]] || continue
         has_row "$1" "$configuration" || missing+=("$configuration $settings")
     done < <(configurations)
     ((${#missing[@]} > 0)) || return 0
@@ -176,6 +194,52 @@ make_rows()
     return "$failed"
 }
 
+# cut WORKLOAD CORES NUMBER: cuts of each protocol, a line each. The fewer transactions, the less a cut takes.
+cut()
+{
+    local trace=$scratch/$1-$2.mptrace protocol settings json findings transactions=200
+
+    [[ $brief == no ]] || transactions=20
+    "$mplace" trace --out "$trace" -- "$program" --workload "$1" --log none --seed 1 --threads "$2" --keys 128 --warm 32 \
+        --transactions "$transactions" >"$trace.said" 2>&1 </dev/null || {
+        note "$1: $(tail -n 1 "$trace.said")"
+        return 1
+    }
+    for protocol in s-wal h-wal ec-wal loc-wal kiln loc-kiln; do
+        json=$trace.$protocol.json settings=(--set core.count="$2" --set persistence.protocol="$protocol")
+        # A finding is exit status 1, and in the file.
+        "$simulator" --machine "$machine" "${settings[@]}" --power-cuts "$3" --json "$json" "$trace" >/dev/null \
+            2>"$json.said" </dev/null || note "$1, $2 cores, $protocol: $(tail -n 1 "$json.said")"
+        findings=$(sed -n 's/.*"power_cut_findings": \([0-9]*\).*/\1/p' "$json")
+        echo "$1,$2,$protocol,$3,$findings" >>"$out/power-cuts.csv"
+        [[ $findings == 0 ]] || return 1
+    done
+}
+
+# cut_all: power cuts in each workload of Table II.
+cut_all()
+{
+    local workload family run number runs=()
+
+    # Threads of SQLite store to the same blocks in transactions that are open together.
+    while read -r workload family; do
+        [[ $family == table-2 ]] || continue
+        [[ -z $wanted || ,$wanted, == *",$workload,"* ]] || continue
+        runs+=("$workload 1")
+        [[ $workload == sqlite ]] || runs+=("$workload 4")
+    done < <(workloads)
+    ((${#runs[@]} > 0)) || die "--cuts: --workloads has none of Table II"
+    echo "workload,cores,protocol,cuts,findings" >"$out/power-cuts.csv"
+    number=$(((cuts + ${#runs[@]} - 1) / ${#runs[@]}))
+    for run in "${runs[@]}"; do
+        wait_for_less
+        # shellcheck disable=SC2086 # a workload and its cores
+        cut $run "$number" &
+    done
+    wait_for_less 1
+    note "$((number * ${#runs[@]})) power cuts for each protocol: $out/power-cuts.csv"
+}
+
 mplace=$mplace_parts/mplace
 simulator=$(own_program mplace-chip) || exit
 program=$mplace_program_folder/persist_bench
@@ -184,10 +248,14 @@ mkdir -p -- "$out" 2>/dev/null || die "cannot write to $out"
 rows=$out/persistence.csv
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/mplace-persistence.XXXXXX")
 trap 'rm -rf -- "$scratch"' EXIT
+failed=0
+if [[ -n $cuts ]]; then
+    cut_all
+    exit "$failed"
+fi
 # Rows of other traces must not be mixed with these.
 open_rows "$rows" "brief $brief" persistence-row
 
-failed=0
 while read -r workload family; do
     [[ -z $wanted || ,$wanted, == *",$workload,"* ]] || continue
     wait_for_less
