@@ -80,6 +80,11 @@ static enum run_status cut_power(const struct run *run, struct cores *cores)
 {
     if (run->power_cuts == 0 || persistence_is_none(cores->persistence))
         return RUN_DONE;
+    if (!persistence_has_committed(cores->persistence)) {
+        fprintf(stderr, "mplace-chip: --power-cuts: no transaction of %s stores to memory\n",
+                run->paths[0]);
+        return RUN_BAD_INPUT;
+    }
     power_cuts_run(cores->persistence, run->power_cuts, run->seed, &cores->power_cuts);
     if (cores->power_cuts.findings == 0)
         return RUN_DONE;
@@ -122,6 +127,8 @@ enum run_status run_once(const struct run *run,
         status = judge(run, cores);
         if (status == RUN_DONE)
             cuts = cut_power(run, cores);
+        if (cuts == RUN_BAD_INPUT)
+            status = cuts;
         if (status == RUN_DONE)
             report(cores, context);
         if (status == RUN_DONE && run->sharing != NULL)

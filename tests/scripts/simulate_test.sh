@@ -38,6 +38,8 @@ bad_input_is_one_line_and_exit_2()
     head -c "$(($(stat -c %s tree.mptrace) * 2 / 3))" tree.mptrace >cut.mptrace
     run "$mplace" simulate cut.mptrace
     expect_refusal "cut.mptrace"
+    run "$mplace" simulate --machine loc --power-cuts 10 tree.mptrace
+    expect_refusal "no transaction of tree.mptrace stores"
     run "$mplace" simulate --sweep core.window tree.mptrace
     expect_refusal "--sweep"
     run "$mplace" simulate --set memory.part=ddr9 tree.mptrace

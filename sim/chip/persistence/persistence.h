@@ -49,6 +49,9 @@ void persistence_region(struct persistence *persistence, uint64_t first, uint64_
 /* True: nothing ever waits, persistence.protocol = none. */
 bool persistence_is_none(const struct persistence *persistence);
 
+/* A transaction that stored something has committed. */
+bool persistence_has_committed(const struct persistence *persistence);
+
 bool persistence_begin(struct persistence *persistence, uint32_t thread, unsigned core);
 
 /* All stores of the thread are done. */

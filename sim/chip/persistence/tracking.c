@@ -108,6 +108,11 @@ bool persistence_is_none(const struct persistence *persistence)
     return persistence->protocol == NULL;
 }
 
+bool persistence_has_committed(const struct persistence *persistence)
+{
+    return persistence->commits > 0;
+}
+
 static bool is_persistent(const struct persistence *persistence, uint64_t block)
 {
     return persistence->regions.count == 0 || regions_have(&persistence->regions, block);
