@@ -109,7 +109,7 @@ static const struct {
     ROW(log_writes, "blocks written to the log"),
     ROW(home_writes, "blocks written home"),
     ROW(forced_evictions, "blocks evicted to the log"),
-    ROW(version_overflows, "versions without a way"),
+    ROW(version_overflows, "version overflows"),
     ROW(coalesced_writes, "versions never written"),
     ROW(log_bytes, "bytes written to the log"),
 #undef ROW
