@@ -229,6 +229,41 @@ START_TEST(a_power_cut_leaves_what_was_committed)
 }
 END_TEST
 
+/* T1 of the first thread writes a block that T2 of the second one reads; only T2's own block is
+ * home when the power is cut. Each thread alone has a state that it was in. */
+START_TEST(a_transaction_whose_data_came_from_a_lost_one_is_a_finding)
+{
+    enum { READ, WRITTEN, BLOCKS };
+    static const bool first_is_home[] = {false, true};
+    struct machine machine;
+    struct record home[BLOCKS];
+    struct timeline timeline = {.records = home};
+    struct persistence persistence = {.machine = &machine, .timeline = &timeline};
+    struct power_cuts result = {0};
+    struct history *history = history_new(2);
+    struct history_tx *txs[BLOCKS];
+
+    machine_defaults(&machine);
+    persistence.history = history;
+    for (uint32_t i = 0; i < BLOCKS; i++) {
+        uint32_t block = history_block(history, 0x100 + i);
+
+        txs[i] = history_begin(history, i);
+        if (i == WRITTEN)
+            history_access(history, txs[i], READ);
+        history_access(history, txs[i], block);
+        history_write(history, txs[i], block, 1 + i);
+        history_commit(history, txs[i], 0);
+    }
+    if (first_is_home[_i])
+        home[timeline.count++] = (struct record){.kind = RECORD_HOME, .address = 0x100, .data = 1};
+    home[timeline.count++] = (struct record){.kind = RECORD_HOME, .address = 0x101, .data = 2};
+    power_cuts_run(&persistence, 1, 1, &result);
+    ck_assert_uint_eq(result.findings, first_is_home[_i] ? 0 : 1);
+    history_free(history);
+}
+END_TEST
+
 /* A rule, and the protocols that have it. */
 static const struct {
     enum persistence_mutant mutant;
@@ -280,6 +315,7 @@ int main(void)
 
     tcase_add_loop_test(tests, a_power_cut_leaves_what_was_committed, 0,
                         sizeof protocols / sizeof protocols[0]);
+    tcase_add_loop_test(tests, a_transaction_whose_data_came_from_a_lost_one_is_a_finding, 0, 2);
     tcase_add_loop_test(tests, a_rule_taken_out_is_found_within_10000_cuts, 0,
                         sizeof rules / sizeof rules[0]);
     tcase_set_timeout(tests, 60);
