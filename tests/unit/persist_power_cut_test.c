@@ -34,7 +34,7 @@ enum {
     WRITTEN = 100,
     LIVE = 512,
     STRIPE = 24, /* bytes that one of the open transactions may write, in turn with the other */
-    IMAGES_A_MUTANT = 20000,
+    IMAGES_A_MUTANT = 10000,
 };
 
 /* What committed transactions made of the memory area, and the blocks that are allocated. */
