@@ -2,7 +2,7 @@
 """The figures of docs/persistence.md as scripts of gnuplot: FILE.csv protocols|sizes.
 
 protocols: normalised throughput by protocol, by speculation degree and by latency of memory. sizes: what goes
-to the log early, and throughput, against the size of nodes under each allocator.
+to the log early, and normalised throughput, against the size of nodes under each allocator.
 """
 
 from persistence import table
@@ -91,9 +91,12 @@ def sizes(evidence):
         for what in curves:
             lines = []
             for size in (size for name, size in points if name == workload):
-                row = evidence.row(f"{workload}:{size}:{allocator}", "loc-wal")
-                if row is not None:
-                    value = row.each(*table.EARLY) if what == "early" else row.throughput
+                name = f"{workload}:{size}:{allocator}"
+                row = evidence.row(name, "loc-wal")
+                value = evidence.normalised(name, "loc-wal")
+                if what == "early" and row is not None:
+                    value = row.each(*table.EARLY)
+                if value is not None:
                     lines.append(f"{size} {value:.4f}")
             if lines:
                 blocks[f"{what}_{allocator}"] = lines
@@ -101,7 +104,7 @@ def sizes(evidence):
     axis = "    set logscale x 2\n    set xtics font ',11'\n    set xlabel 'node size, bytes'\n"
     panels = []
     if points:
-        left, right = "overflows and forced evictions a transaction", "transactions a million cycles"
+        left, right = "overflows and forced evictions a transaction", "throughput over that without transactions"
         panels = [
             panel((0.06, 0.48), left, curves["early"], axis + "    set key top left"),
             panel((0.55, 0.97), right, curves["throughput"], axis + "    unset key"),

@@ -45,9 +45,14 @@ def protocols(evidence):
     return throughputs(evidence, [(name, name) for name in table.PROTOCOLS])
 
 
-def degrees(evidence):
+def degrees(evidence, suffix=""):
     """Figure 8."""
-    return throughputs(evidence, [(degree, table.with_degree("loc-wal", degree)) for degree in table.DEGREES])
+    return throughputs(evidence, [(degree, table.with_degree("loc-wal", degree)) for degree in table.DEGREES], suffix)
+
+
+def readings(evidence):
+    """The protocols where the paper can be read in several ways."""
+    return throughputs(evidence, [(name, name) for name in table.READINGS])
 
 
 def latencies(evidence):
@@ -77,17 +82,39 @@ def counts(evidence):
     return words.table(["", "cycles", *(head for head, _ in COUNTS)], rows) if rows else ""
 
 
-def sizes(evidence):
-    """Blocks that have to go to the log early, and throughput, of LOC-WAL by node size and allocator."""
+def by_size(evidence, columns):
+    """A line for each node size; for each column, its heading and cell(name of the workload), a cell an allocator."""
     rows = []
     for workload, size in evidence.sizes():
         names = [f"{workload}:{size}:{allocator}" for allocator in table.ALLOCATORS]
-        found = [evidence.row(name, "loc-wal") for name in names]
-        early = ["" if row is None else f"{row.each(*table.EARLY):.2f}" for row in found]
-        rows.append([workload, size, *early, *("" if row is None else f"{row.throughput:.1f}" for row in found)])
-    head = ["", "bytes"]
-    head += [f"{what}, {allocator}" for what in ("early", "throughput") for allocator in table.ALLOCATORS]
+        rows.append([workload, size, *(value(name) for _, value in columns for name in names)])
+    head = ["", "bytes", *(f"{head}, {allocator}" for head, _ in columns for allocator in table.ALLOCATORS)]
     return words.table(head, rows) if rows else ""
+
+
+def sizes(evidence):
+    """LOC-WAL by node size and allocator: blocks that go to the log early; throughput without transactions, and over it."""
+
+    def early(name):
+        row = evidence.row(name, "loc-wal")
+        return "" if row is None else f"{row.each(*table.EARLY):.2f}"
+
+    def plain(name):
+        row = evidence.row(name, "none")
+        return "" if row is None else f"{row.throughput:.1f}"
+
+    columns = [("early", early), ("none", plain), ("loc-wal", lambda name: cell(evidence.normalised(name, "loc-wal")))]
+    return by_size(evidence, columns)
+
+
+def sizes_of_others(evidence):
+    """Normalised throughput of the others by node size and allocator."""
+    columns = [
+        (protocol, lambda name, protocol=protocol: cell(evidence.normalised(name, protocol)))
+        for protocol in table.SIZED
+        if protocol != "loc-wal"
+    ]
+    return by_size(evidence, columns)
 
 
 def document(evidence):
@@ -100,11 +127,15 @@ def document(evidence):
             "Throughput by protocol, eight operations a transaction",
             throughputs(evidence, [(name, name) for name in table.PROTOCOLS], "-8"),
         ),
+        ("Throughput of LOC-WAL by speculation degree, eight operations a transaction", degrees(evidence, "-8")),
         ("What a transaction costs, mean of the workloads", counts(evidence)),
+        ("Throughput under other readings of the paper", readings(evidence)),
         (
-            "LOC-WAL by node size: version overflows and forced evictions of a transaction, transactions a million cycles",
+            "LOC-WAL by node size: version overflows and forced evictions of a transaction; without transactions,"
+            " transactions a million cycles; throughput over that",
             sizes(evidence),
         ),
+        ("Throughput over that without transactions by node size", sizes_of_others(evidence)),
     ]
     return judged.document(HEAD, STATEMENTS, evidence, parts)
 

@@ -2,8 +2,10 @@
 """The rows of scripts/persistence.sh: a simulation of a workload in a configuration each.
 
 A configuration is a protocol of persistence.protocol, with "-N" for a speculation degree and "@N" for a latency of
-memory that are not the paper's 16 and 168. Workloads of the family "sizes" are named workload:size:allocator; those of the family "operations" have "-8"
-behind their names: a transaction of eight operations.
+memory that are not the paper's 16 and 168, and "/WORD" for another reading of the paper: keep and evict are
+persistence.flush, home is persistence.order, commit is persistence.logging. Workloads of the family "sizes" are named
+workload:size:allocator; those of the family "operations" have "-8" behind their names: a transaction of eight
+operations.
 """
 
 import json
@@ -24,6 +26,13 @@ PROTOCOLS = ("s-wal", "h-wal", "ec-wal", "loc-wal", "kiln", "loc-kiln")
 DEGREES = (1, 2, 4, 8, 16, 32)
 LATENCIES = (35, 95, 168, 1000)
 DEGREE, LATENCY = 16, 168
+# The protocols under the machine's reading of the paper, each followed by others.
+READINGS = (
+    *("s-wal", "s-wal/keep", "h-wal", "h-wal/keep", "h-wal/evict", "h-wal/home", "ec-wal", "ec-wal/evict", "ec-wal/home"),
+    *("loc-wal", "loc-wal/evict", "loc-wal/home", "loc-wal/commit", "loc-wal-32", "loc-wal-32/evict"),
+    *("loc-wal-32/commit", "kiln", "kiln/evict", "loc-kiln", "loc-kiln/evict"),
+)
+SIZED = ("h-wal", "ec-wal", "loc-wal")
 ALLOCATORS = ("glibc", "jemalloc", "cia")
 # What a set without a way left costs: a version, or a block that a transaction of the window wrote, goes to the log.
 EARLY = ("version_overflows", "forced_evictions")

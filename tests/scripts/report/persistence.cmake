@@ -8,6 +8,8 @@ mplace_report_tests(persistence
     one_figure_that_is_not_the_papers_differs_alone
     loc_that_loses_as_much_as_h_wal_differs
     transactions_of_eight_operations_have_a_table_of_their_own
+    a_verdict_tells_the_means_under_other_readings
+    a_workload_without_growth_is_named_where_the_mean_grows
     a_statement_without_rows_is_not_judged
     the_document_tells_what_goes_early_by_node_size_and_allocator
     a_figure_has_a_panel_for_what_there_are_rows_of)

@@ -123,15 +123,30 @@ class Tests(unittest.TestCase):
         self.assertIn("| ec-wal |  | 0.250 |  |  |  |  | 0.250 |", main.document(table.Evidence(rows)))
         self.assertEqual(verdicts(rows_of(AS_THE_PAPER)), verdicts(rows))
 
+    def test_a_verdict_tells_the_means_under_other_readings(self):
+        judge = statements.STATEMENTS[1].judge
+        self.assertNotIn("Other readings", judge(table.Evidence(rows_of(AS_THE_PAPER))).seen)
+        verdict = judge(table.Evidence(rows_of(AS_THE_PAPER | {"h-wal/keep": 500})))
+        self.assertEqual(("h-wal 0.331. Other readings: h-wal/keep 0.500.", HOLDS), (verdict.seen, verdict.verdict))
+
+    def test_a_workload_without_growth_is_named_where_the_mean_grows(self):
+        rows = rows_of(AS_THE_PAPER) + [row("none", workload="btree")]
+        rows += [row("loc-wal" + ("" if n == 16 else f"-{n}"), 400 + n % 32, "btree") for n in table.DEGREES]
+        verdict = statements.STATEMENTS[8].judge(table.Evidence(rows))
+        self.assertEqual(HOLDS, verdict.verdict)
+        self.assertIn("Not at each step in btree.", verdict.seen)
+
     def test_a_statement_without_rows_is_not_judged(self):
         self.assertEqual([NO_ROWS] * len(statements.STATEMENTS), verdicts([]))
         self.assertEqual({NO_ROWS}, set(verdicts([row("h-wal", 331)])))
 
     def test_the_document_tells_what_goes_early_by_node_size_and_allocator(self):
         rows = [row("loc-wal", 500, "rbtree:512:cia", "sizes", version_overflows=250, forced_evictions=500)]
+        rows += [row(name, value, "rbtree:512:cia", "sizes") for name, value in (("none", 1000), ("h-wal", 250))]
         rows.append(row("loc-wal", 500, "rbtree:64:glibc", "sizes", version_overflows=3000, forced_evictions=0))
         text = main.document(table.Evidence(rows))
-        self.assertIn("| rbtree | 512 |  |  | 0.75 |  |  | 500.0 |", text)
+        self.assertIn("| rbtree | 512 |  |  | 0.75 |  |  | 1000.0 |  |  | 0.500 |", text)
+        self.assertIn("| rbtree | 512 |  |  | 0.250 |  |  |  |", text)
         self.assertLess(text.index("| rbtree | 64 | 3.00 |"), text.index("| rbtree | 512 |"))
 
     def test_a_figure_has_a_panel_for_what_there_are_rows_of(self):
@@ -139,7 +154,7 @@ class Tests(unittest.TestCase):
             return figure.FIGURES[name](table.Evidence(rows)).script().count("    plot ")
 
         self.assertEqual([0, 3], [panels("protocols", rows) for rows in ([], rows_of(AS_THE_PAPER))])
-        sizes = [row("loc-wal", workload="rbtree:512:cia", family="sizes")]
+        sizes = [row(name, workload="rbtree:512:cia", family="sizes") for name in ("none", "loc-wal")]
         self.assertEqual([0, 2], [panels("sizes", rows) for rows in ([], sizes)])
 
 
