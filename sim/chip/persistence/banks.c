@@ -8,7 +8,6 @@
 #include "chip/coherence/requester.h"
 #include "chip/coherence/transactions.h"
 #include "chip/engine/allocation.h"
-#include "chip/persistence/operations.h"
 
 struct block_state *banks_find(const struct persistence *persistence, uint64_t block)
 {
@@ -175,11 +174,6 @@ static bool departing(void *owner, uint64_t number, struct line *place)
     return true;
 }
 
-static void persisted(void *owner, const struct message *message)
-{
-    operations_persisted(owner, message);
-}
-
 void banks_place(struct persistence *persistence, struct write *write)
 {
     take_slot(persistence, write);
@@ -202,8 +196,7 @@ void banks_init(struct persistence *persistence)
                                                 .displaced = displaced,
                                                 .age = age,
                                                 .source = source,
-                                                .at_home = at_home,
-                                                .persisted = persisted};
+                                                .at_home = at_home};
     if (persistence->protocol != NULL && persistence->protocol->arrived != NULL) {
         persistence->hooks.age = NULL;
         persistence->hooks.arriving = arriving;

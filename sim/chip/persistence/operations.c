@@ -79,8 +79,9 @@ void timeline_append(struct persistence *persistence, const struct record *recor
     timeline->records[timeline->count++].time = persistence->fabric->queue.now;
 }
 
-void operations_persisted(struct persistence *persistence, const struct message *message)
+void operations_persisted(void *owner, const struct message *message)
 {
+    struct persistence *persistence = owner;
     struct operation *operation = persistence->operations[message->version];
 
     if (--operation->pending > 0)

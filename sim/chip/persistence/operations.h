@@ -50,7 +50,7 @@ void operations_truncate(struct persistence *persistence);
 /* A record persists now. */
 void timeline_append(struct persistence *persistence, const struct record *record);
 
-/* A message has come back: MESSAGE_PERSISTED. */
-void operations_persisted(struct persistence *persistence, const struct message *message);
+/* For struct persist_hooks, whose owner is the persistence. */
+void operations_persisted(void *owner, const struct message *message);
 
 #endif

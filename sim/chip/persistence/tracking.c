@@ -37,6 +37,7 @@ struct persistence *persistence_new(struct fabric *fabric, uint32_t threads,
     persistence->thread_count = threads;
     persistence->protocol = protocols[fabric->machine->persistence.protocol];
     banks_init(persistence);
+    persistence->hooks.persisted = operations_persisted;
     persistence->resume = resume;
     persistence->owner = owner;
     persistence->last_next = &persistence->first;
