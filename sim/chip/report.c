@@ -105,12 +105,9 @@ static const struct {
     {                                                                                              \
 #name, text, offsetof(struct persistence_counts, name)                                     \
     }
-    ROW(transactions, "transactions committed"),
-    ROW(log_writes, "blocks written to the log"),
-    ROW(home_writes, "blocks written home"),
-    ROW(forced_evictions, "blocks evicted to the log"),
-    ROW(version_overflows, "version overflows"),
-    ROW(coalesced_writes, "versions never written"),
+    ROW(transactions, "transactions committed"), ROW(log_writes, "blocks written to the log"),
+    ROW(home_writes, "blocks written home"),     ROW(forced_evictions, "blocks evicted to the log"),
+    ROW(version_overflows, "version overflows"), ROW(coalesced_writes, "versions never written"),
     ROW(log_bytes, "bytes written to the log"),
 #undef ROW
 };
