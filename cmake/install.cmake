@@ -17,7 +17,8 @@ set(mplace_install_folders
     ${CMAKE_INSTALL_LIBDIR}/mplace/report/coherence ${CMAKE_INSTALL_LIBDIR}/mplace/report/compare
     ${CMAKE_INSTALL_LIBDIR}/mplace/report/doctor ${CMAKE_INSTALL_LIBDIR}/mplace/report/evidence
     ${CMAKE_INSTALL_LIBDIR}/mplace/report/legacy ${CMAKE_INSTALL_LIBDIR}/mplace/report/persistence
-    ${CMAKE_INSTALL_LIBDIR}/mplace/report/plot ${CMAKE_INSTALL_LIBDIR}/mplace/report/profiles
+    ${CMAKE_INSTALL_LIBDIR}/mplace/report/plot ${CMAKE_INSTALL_LIBDIR}/mplace/report/plot/figures
+    ${CMAKE_INSTALL_LIBDIR}/mplace/report/profiles
     ${CMAKE_INSTALL_LIBDIR}/mplace/report/sections ${CMAKE_INSTALL_LIBDIR}/mplace/report/sharing
     ${CMAKE_INSTALL_LIBDIR}/mplace/programs ${CMAKE_INSTALL_LIBDIR}/mplace/machines
     ${CMAKE_INSTALL_LIBDIR}/mplace/machines/parts

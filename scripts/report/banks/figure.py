@@ -3,7 +3,7 @@
 
 from banks import table
 from banks.statements import LOADED, LOCAL
-from plot.gnuplot import Figure, quoted
+from plot.figures.gnuplot import Figure, quoted
 
 WIDTH, HEIGHT = 960, 440
 # Title, workload and machine of each panel.

@@ -2,7 +2,7 @@
 """Time and energy delay product against the size of the directory, as scripts of gnuplot: FILE.csv cycles|edp."""
 
 from coherence import table
-from plot.gnuplot import Figure, quoted
+from plot.figures.gnuplot import Figure, quoted
 
 WHAT = {"cycles": "Time", "edp": "Energy delay product"}
 # Name in the legend, configurations, colour and type of point.

@@ -6,7 +6,7 @@ to the log early, and normalised throughput, against the size of nodes under eac
 """
 
 from persistence import table
-from plot.gnuplot import Figure, quoted
+from plot.figures.gnuplot import Figure, quoted
 
 WIDTH, HEIGHT = 960, 420
 COLOURS = ("#0072b2", "#d55e00", "#009e73")

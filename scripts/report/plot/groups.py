@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from plot.looks import Look, look_of
+from plot.figures.looks import Look, look_of
 from plot.order import as_bytes, by_version
 
 LOCK_ORDER = {"tts": 1, "ttstle": 2}  # after pthread and any other

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The keys of the small charts: names of as_html.MARKS, and what they mean."""
 
-from plot.panels import fastest_of_all
-from plot.rate_figures import has_ranges
+from plot.figures.panels import fastest_of_all
+from plot.figures.rate_figures import has_ranges
 
 ABORTS = (("bar", "aborts at one node size, % of the transactions"),)
 ELIDED_ROWS = (

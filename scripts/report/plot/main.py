@@ -5,12 +5,12 @@ import argparse
 import os
 import sys
 
-from plot import panels
-from plot.elision_figures import aborts_figure, elided_figure
+from plot.figures import panels
+from plot.figures.elision_figures import aborts_figure, elided_figure
 from plot.measured import read_measured
 from plot.page import Page
-from plot.rate_figures import rate_figure, sets_used_figure
-from plot.sets_figure import sets_figure
+from plot.figures.rate_figures import rate_figure, sets_used_figure
+from plot.figures.sets_figure import sets_figure
 from rows import Refused, read_text
 
 

@@ -2,12 +2,13 @@
 """The page: one self-contained index.html. Every number in it is from the rows that were drawn."""
 
 from markup import escaped
-from plot import keys, panels
+from plot import keys
+from plot.figures import panels
 from plot.as_html import inline_figure
-from plot.narrow import narrow_drawing
-from plot.rate_figures import rate_title, sets_used_title
+from plot.figures.narrow import narrow_drawing
+from plot.figures.rate_figures import rate_title, sets_used_title
 from plot.settings import machine_list, settings_list, sources_text, values_of, warnings_box
-from plot.sets_figure import sets_figure_name
+from plot.figures.sets_figure import sets_figure_name
 from plot.style import STYLE
 from plot.tables import elision_findings, rate_findings, summary_table, worst_table
 from plot.words import bench_text, elision_text, why_no_ttstle

@@ -4,15 +4,15 @@
 import re
 import unittest
 
-from plot import gnuplot
+from plot.figures import gnuplot
 from plot.elision import elision_groups
-from plot.elision_figures import aborts_figure, elided_figure
+from plot.figures.elision_figures import aborts_figure, elided_figure
 from plot.machines import machines_of
 from plot.measured import Measured
 from plot.occupancy import Occupancy
-from plot.rate_figures import rate_figure, sets_used_figure
+from plot.figures.rate_figures import rate_figure, sets_used_figure
 from plot.rates import rate_groups
-from plot.sets_figure import sets_figure
+from plot.figures.sets_figure import sets_figure
 from plot_examples import emulated, result, ring, tree
 
 

@@ -4,7 +4,7 @@
 import re
 import unittest
 
-from plot import panels
+from plot.figures import panels
 from plot.elision import elision_groups
 from plot.rates import rate_groups
 from plot_examples import emulated, ring

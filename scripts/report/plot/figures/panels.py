@@ -6,10 +6,10 @@ They are for the page alone; each has its allocator's name above it there, and t
 
 from dataclasses import dataclass, replace
 
-from plot import gnuplot
-from plot.elision_figures import elided_curves, elided_rows, lowest_axis
-from plot.rate_figures import rate_curves, sets_used_curves
-from plot.sets_figure import sets_figure
+from plot.figures import gnuplot
+from plot.figures.elision_figures import elided_curves, elided_rows, lowest_axis
+from plot.figures.rate_figures import rate_curves, sets_used_curves
+from plot.figures.sets_figure import sets_figure
 
 WIDTH, HEIGHT = 420, 250
 ABORTS_HEIGHT = 330

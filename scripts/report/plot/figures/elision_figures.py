@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The figures of transactions: which share of the sections was elided, and why others aborted."""
 
-from plot import gnuplot
-from plot.rate_figures import shrinking
+from plot.figures import gnuplot
+from plot.figures.rate_figures import shrinking
 from plot.words import elision_text
 
 # The columns of a curve's data.

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from plot.looks import Look
+from plot.figures.looks import Look
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The figure of the cache sets: a row an allocator, a column a set, the darker the more nodes."""
 
-from plot import gnuplot
-from plot.looks import look_of
+from plot.figures import gnuplot
+from plot.figures.looks import look_of
 
 
 IN_PANEL = """\

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The figures of rates over node sizes, and of the cache sets that these nodes begin in."""
 
-from plot import gnuplot
+from plot.figures import gnuplot
 from plot.words import bench_text, machine_text, why_no_ttstle
 
 RANGE_NOTE = "The line through a point reaches from its slowest run to its fastest."
