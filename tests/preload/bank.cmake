@@ -35,7 +35,7 @@ if(TARGET malloc_new)
     mplace_bank_test(operator_new_aligns_and_throws preload 120 "${bank_tilepro64}" $<TARGET_FILE:malloc_new>)
 endif()
 
-foreach(program bank_edges bank_interface bank_where)
+foreach(program bank_children bank_edges bank_interface bank_where)
     add_executable(${program} ${program}.c)
     target_compile_options(${program} PRIVATE -fno-builtin)
     target_link_libraries(${program} PRIVATE pthread ${CMAKE_DL_LIBS})
@@ -67,6 +67,10 @@ mplace_bank_test(a_handler_of_abort_may_allocate_after_misuse preload 30 "${bank
 mplace_bank_test(a_filter_that_knows_no_madvise_is_no_lack_of_memory preload 30
                  "BANK_MAP=${CMAKE_CURRENT_SOURCE_DIR}/bank_where.map;BANK_POOL=64M"
                  $<TARGET_FILE:bank_edges> sandbox)
+
+# See bank_children.c.
+mplace_bank_test(what_other_threads_freed_in_a_child_is_had_again preload 60 "${bank_tilepro64};BANK_POOL=8M"
+                 $<TARGET_FILE:bank_children> notified)
 
 # Where each page really is: see bank_where.c.
 set(bank_real BANK_MAP=${CMAKE_CURRENT_SOURCE_DIR}/bank_where.map)

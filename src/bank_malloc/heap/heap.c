@@ -81,7 +81,7 @@ void heap_record_free(struct heap *heap, struct chunk *slab)
 /* Pushes the slab on its owner's stack, unless it is on one. */
 static void notify(struct chunk *slab)
 {
-    if (atomic_exchange(&slab->is_notified, true))
+    if (atomic_exchange(&slab->notified_in, arena.generation) == arena.generation)
         return;
     struct heap *owner = atomic_load(&slab->owner);
     struct chunk *top = atomic_load(&owner->notified);
@@ -108,13 +108,16 @@ static void release_inherited(struct chunk *slab)
 void heap_free_remote(struct chunk *slab, uint32_t index)
 {
     uint64_t bit = (uint64_t)1 << index % 64;
+    /* Asked before the block is free: with its last block free an inherited slab is released by any
+       thread, and looks as one of the child's own. */
+    bool is_inherited = slab->is_inherited;
 
     /* The owner cleared the bit when it handed the block out, and sets it when it frees the block.
      */
     bool is_free = (__atomic_load_n(&slab->bits[index / 64], __ATOMIC_RELAXED) & bit) != 0;
     if (is_free || (atomic_fetch_or(&chunk_remote(slab)[index / 64], bit) & bit) != 0)
         heap_misuse(slab->base + (size_t)index * slab->size, "is free already");
-    if (slab->is_inherited)
+    if (is_inherited)
         release_inherited(slab);
     else
         notify(slab);
@@ -149,7 +152,7 @@ static uint32_t collect(struct chunk *slab, bool is_locked)
  */
 static void drain_slab(struct heap *heap, struct chunk *slab, bool is_locked)
 {
-    atomic_store(&slab->is_notified, false);
+    atomic_store(&slab->notified_in, 0);
     if (atomic_load(&slab->kind) != CHUNK_SLAB)
         return;
     if (atomic_load(&slab->owner) != heap) {

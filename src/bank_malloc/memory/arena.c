@@ -355,6 +355,7 @@ void arena_start_child(void)
     arena.lock = (struct bank_lock){.word = LOCK_FREE};
     mapping_table_start_child(&arena.chunks);
     arena.owned = arena.mixed = arena.inherited = 0;
+    arena.generation++;
     tables_start_child(arena.tables, &arena.pool, &arena.unread, inherit);
 }
 
@@ -448,6 +449,7 @@ bool arena_start(const struct frames *frames, size_t bytes)
                                frames->controllers, frames->banks, &arena.pool, &arena.unread);
     if (arena.tables == NULL)
         return false;
+    arena.generation = 1;
     arena.base = base;
     return true;
 }

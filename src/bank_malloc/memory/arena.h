@@ -52,11 +52,11 @@ struct chunk {
     uint16_t used, blocks; /* blocks the owner knows to be in use; all */
     uint16_t word;         /* of bits: where the owner looks for a free block first */
     uint8_t class;
-    _Atomic uint8_t kind;    /* enum chunk_kind */
-    atomic_bool is_notified; /* it is in a heap's stack of notified slabs */
-    bool is_inherited;       /* from the parent of a fork */
-    bool is_hole;            /* its address is below arena.top, but no mapping of ours is there */
-    uint64_t bits[];         /* free blocks, as the owner knows them; then those freed by others */
+    _Atomic uint8_t kind; /* enum chunk_kind */
+    bool is_inherited;    /* from the parent of a fork */
+    bool is_hole;         /* its address is below arena.top, but no mapping of ours is there */
+    _Atomic uint32_t notified_in; /* arena.generation: it is in a heap's stack of notified slabs */
+    uint64_t bits[]; /* free blocks, as the owner knows them; then those freed by others */
 };
 
 struct arena {
@@ -81,6 +81,9 @@ struct arena {
     uint32_t elsewhere;      /* chunks' worth of memory outside the row: see together_fresh */
     uint32_t inherited; /* in use, from the parent of a fork: of no bank, and not in the pool */
     bool has_holes;     /* there are chunks without memory between others: huge pages or not */
+    /* From 1 on, another number in each child of a fork. What is marked with another one was in a
+       stack of the parent's, of which the child has none. */
+    uint32_t generation;
 };
 
 extern struct arena arena;
