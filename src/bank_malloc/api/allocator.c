@@ -108,7 +108,7 @@ void bank_start(void)
         bank_settings_read(&bank_settings);
         heap_modes = bank_settings.modes;
         heap_follows = bank_settings.follows;
-        supply_sweep = heap_sweep;
+        refill_sweep = heap_sweep;
         start_memory();
         if (arena.base != NULL) {
             together_start();
@@ -180,7 +180,7 @@ static void *allocate_chunks(struct colour_set set, uint32_t *turn, size_t bytes
     if (chunks == 0)
         return NULL;
     arena_lock();
-    block = supply_block(set, turn, chunks, alignment_chunks != 0 ? alignment_chunks : 1, modes);
+    block = refill_block(set, turn, chunks, alignment_chunks != 0 ? alignment_chunks : 1, modes);
     arena_unlock();
     return block;
 }
@@ -247,7 +247,7 @@ size_t bank_usable(const void *block)
         (void)slab_index(slab, block);
         return slab->size;
     }
-    uint32_t length = supply_length(block);
+    uint32_t length = refill_length(block);
     if (length == 0)
         heap_misuse(block, "is no block");
     return (size_t)length << arena.shift;
@@ -258,9 +258,9 @@ void bank_free_slowly(void *block)
     int saved_errno = errno;
 
     arena_lock();
-    bool is_block = supply_length(block) != 0;
+    bool is_block = refill_length(block) != 0;
     if (is_block)
-        supply_give_back(block);
+        refill_give_back(block);
     arena_unlock();
     if (!is_block) /* not with the lock: a handler of SIGABRT may allocate */
         heap_misuse(block, "is no block");
@@ -374,7 +374,7 @@ static void after_fork_in_child(void)
     heap_start_child();
     if (has_key)
         (void)pthread_setspecific(key, NULL);
-    memset(supply_counts, 0, sizeof supply_counts);
+    memset(refill_counts, 0, sizeof refill_counts);
 }
 
 void bank_register_fork(void)

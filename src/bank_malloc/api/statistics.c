@@ -92,7 +92,7 @@ static void read_bank(uint32_t colour, struct figures *figures)
     figures->bytes = (uint64_t)arena.pool.bank[colour].owned << arena.shift;
     figures->free_bytes = (uint64_t)arena.pool.bank[colour].free << arena.shift;
     for (int i = 0; i < SOURCES; i++)
-        figures->by_source[i] = supply_counts[colour].by_source[i];
+        figures->by_source[i] = refill_counts[colour].by_source[i];
     arena_unlock();
 }
 
@@ -127,7 +127,7 @@ static uint64_t count_requests(void)
     arena_lock();
     for (uint32_t colour = 0; colour < arena.frames.controllers * arena.frames.banks; colour++) {
         for (int i = 0; i < SOURCES; i++)
-            requests += supply_counts[colour].by_source[i];
+            requests += refill_counts[colour].by_source[i];
     }
     arena_unlock();
     return requests;

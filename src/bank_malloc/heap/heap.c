@@ -227,7 +227,7 @@ static struct chunk *new_slab(struct heap *heap, unsigned class)
 {
     heap_follow(heap);
     arena_lock();
-    uint32_t chunk = supply_chunk(heap->set, &heap->turn, heap_modes);
+    uint32_t chunk = refill_chunk(heap->set, &heap->turn, heap_modes);
     if (chunk != POOL_NONE)
         begin_slab(heap, arena_chunk(chunk), class);
     arena_unlock();

@@ -13,8 +13,8 @@
 #ifndef MPLACE_BANK_HEAP_H
 #define MPLACE_BANK_HEAP_H
 
+#include "bank_malloc/heap/refill.h"
 #include "bank_malloc/heap/size_class.h"
-#include "bank_malloc/heap/supply.h"
 
 struct heap {
     struct colour_set set;

@@ -6,38 +6,38 @@
  *
  * Every function is called with arena.lock held.
  */
-#ifndef MPLACE_BANK_SUPPLY_H
-#define MPLACE_BANK_SUPPLY_H
+#ifndef MPLACE_BANK_REFILL_H
+#define MPLACE_BANK_REFILL_H
 
 #include "bank_malloc/heap/colours.h"
 #include "bank_malloc/memory/arena.h"
 
 /* Requests for each colour, by where their chunks came from. */
-struct supply_counts {
+struct refill_counts {
     uint64_t by_source[POOL_FROM_RUN + 1]; /* enum pool_source; POOL_FULL: refused */
 };
 
 /* Indexed by colour. */
-extern struct supply_counts supply_counts[POOL_COLOURS_MOST];
+extern struct refill_counts refill_counts[POOL_COLOURS_MOST];
 
 /* Called when a bank is empty and the pool cannot grow: gives back what ended threads hold. */
-extern void (*supply_sweep)(void);
+extern void (*refill_sweep)(void);
 
 /*
  * A block of whole chunks that begins at a multiple of alignment chunks, a power of two; NULL:
  * there is none. Which of the set's colours is asked first goes by *turn, which is changed. modes:
  * as enum pool_mode.
  */
-char *supply_block(struct colour_set set, uint32_t *turn, size_t chunks, size_t alignment,
+char *refill_block(struct colour_set set, uint32_t *turn, size_t chunks, size_t alignment,
                    unsigned modes);
 
 /* One chunk in its place; POOL_NONE: there is none. */
-uint32_t supply_chunk(struct colour_set set, uint32_t *turn, unsigned modes);
+uint32_t refill_chunk(struct colour_set set, uint32_t *turn, unsigned modes);
 
 /* The chunks of a block; 0: no block begins there. */
-uint32_t supply_length(const void *block);
+uint32_t refill_length(const void *block);
 
-/* Gives back a block that supply_length knows. */
-void supply_give_back(void *block);
+/* Gives back a block that refill_length knows. */
+void refill_give_back(void *block);
 
 #endif

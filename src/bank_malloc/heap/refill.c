@@ -1,15 +1,15 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * See supply.h.
+ * See refill.h.
  */
-#include "bank_malloc/heap/supply.h"
+#include "bank_malloc/heap/refill.h"
 
 #include "bank_malloc/memory/kept.h"
 #include "bank_malloc/memory/together.h"
 
-struct supply_counts supply_counts[POOL_COLOURS_MOST];
-void (*supply_sweep)(void);
+struct refill_counts refill_counts[POOL_COLOURS_MOST];
+void (*refill_sweep)(void);
 
 enum { GROWTH_LEAST = HUGE_PAGE_BYTES };
 
@@ -136,8 +136,8 @@ static struct pool_block find_gathered(const struct wanted *wanted)
         block = gather_own(wanted);
     while (block.source == POOL_FULL && grow_own(wanted))
         block = gather_own(wanted);
-    if (block.source == POOL_FULL && supply_sweep != NULL) {
-        supply_sweep();
+    if (block.source == POOL_FULL && refill_sweep != NULL) {
+        refill_sweep();
         block = gather_own(wanted);
     }
     return block.source == POOL_FULL ? gather(wanted, wanted->turn, wanted->modes) : block;
@@ -149,8 +149,8 @@ static struct pool_block find_run(const struct wanted *wanted)
 
     while (block.source == POOL_FULL && grow((uint64_t)wanted->chunks + wanted->alignment))
         block = take_run(wanted);
-    if (block.source == POOL_FULL && supply_sweep != NULL) {
-        supply_sweep();
+    if (block.source == POOL_FULL && refill_sweep != NULL) {
+        refill_sweep();
         block = take_run(wanted);
     }
     if (block.source != POOL_FULL)
@@ -173,10 +173,10 @@ static void count(struct colour_set set, uint32_t turn, enum pool_source source)
 {
     if (all_colours() == 1 && source == POOL_FROM_RUN)
         source = POOL_FROM_BANK;
-    supply_counts[set.colour[turn % set.count]].by_source[source]++;
+    refill_counts[set.colour[turn % set.count]].by_source[source]++;
 }
 
-uint32_t supply_chunk(struct colour_set set, uint32_t *turn, unsigned modes)
+uint32_t refill_chunk(struct colour_set set, uint32_t *turn, unsigned modes)
 {
     struct wanted wanted = wanted_of(set, (*turn)++, 1, 1, modes);
     struct pool_block block = find(&wanted);
@@ -245,7 +245,7 @@ static size_t rounded_length(size_t chunks)
     return (chunks + step - 1) & ~(step - 1);
 }
 
-char *supply_block(struct colour_set set, uint32_t *turn, size_t chunks, size_t alignment,
+char *refill_block(struct colour_set set, uint32_t *turn, size_t chunks, size_t alignment,
                    unsigned modes)
 {
     if (chunks > arena.most || alignment > arena.most - chunks + 1)
@@ -272,7 +272,7 @@ char *supply_block(struct colour_set set, uint32_t *turn, size_t chunks, size_t 
     return address;
 }
 
-uint32_t supply_length(const void *block)
+uint32_t refill_length(const void *block)
 {
     size_t chunk = arena_find(block), unit = together_find(block);
 
@@ -285,9 +285,9 @@ uint32_t supply_length(const void *block)
     return unit < together.count ? together_unit(unit)->length : 0;
 }
 
-void supply_give_back(void *block)
+void refill_give_back(void *block)
 {
-    uint32_t length = supply_length(block);
+    uint32_t length = refill_length(block);
     size_t chunk = arena_find(block);
 
     if (chunk >= arena.recorded) {
