@@ -5,6 +5,7 @@
  */
 #include "bank_malloc/api/allocator.h"
 
+#include "bank_malloc/memory/growth.h"
 #include "bank_malloc/memory/kept.h"
 #include "bank_malloc/memory/together.h"
 #include "base/current_cpu.h"

@@ -5,6 +5,7 @@
  */
 #include "bank_malloc/heap/refill.h"
 
+#include "bank_malloc/memory/growth.h"
 #include "bank_malloc/memory/kept.h"
 #include "bank_malloc/memory/together.h"
 

@@ -19,8 +19,9 @@
 #include <stdatomic.h>
 
 enum {
-    CHUNK_SHIFT_MOST = 16, /* a longer chunk of one bank is used as several */
-    BLOCK_ALIGNMENT = 16,  /* of every block; the shortest one */
+    CHUNK_SHIFT_MOST = 16,    /* a longer chunk of one bank is used as several */
+    BLOCK_ALIGNMENT = 16,     /* of every block; the shortest one */
+    ARENA_READ_AT_ONCE = 512, /* chunks whose colours are asked for together */
 };
 
 enum chunk_kind {
@@ -94,12 +95,6 @@ extern struct arena arena;
  */
 bool arena_start(const struct frames *frames, size_t bytes);
 
-/* Gets memory for up to that many chunks more; returns how many it got, of whatever colours. */
-uint32_t arena_grow(uint32_t chunks);
-
-/* How many it may get more. */
-uint32_t arena_room(void);
-
 /* Gives the memory of that many free chunks back to the kernel, wherever they are; they may get
    some again later. False: so many are not free, and nothing was done. */
 bool arena_discard(uint32_t chunks);
@@ -110,6 +105,13 @@ bool arena_discard(uint32_t chunks);
  * chunks.
  */
 uint32_t arena_trim(void);
+
+/* How many chunks get memory at once: those of a huge page, where the pages of a chunk would be of
+   several banks otherwise; else 1. */
+uint32_t arena_step(void);
+
+/* Whether it matters which frames memory has: they are the kernel's, and something is known. */
+bool arena_frames_matter(void);
 
 /* Memory outside the row, as a chunk gets it. */
 enum mapping_answer arena_map(char *from, size_t bytes);
