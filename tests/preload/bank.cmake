@@ -35,7 +35,7 @@ if(TARGET malloc_new)
     mplace_bank_test(operator_new_aligns_and_throws preload 120 "${bank_tilepro64}" $<TARGET_FILE:malloc_new>)
 endif()
 
-foreach(program bank_children bank_edges bank_interface bank_where)
+foreach(program bank_children bank_edges bank_growth bank_interface bank_where)
     add_executable(${program} ${program}.c)
     target_compile_options(${program} PRIVATE -fno-builtin)
     target_link_libraries(${program} PRIVATE pthread ${CMAKE_DL_LIBS})
@@ -72,6 +72,11 @@ mplace_bank_test(a_filter_that_knows_no_madvise_is_no_lack_of_memory preload 30
 mplace_bank_test(what_other_threads_freed_in_a_child_is_had_again preload 60 "${bank_tilepro64};BANK_POOL=8M"
                  $<TARGET_FILE:bank_children> notified)
 
+# See bank_growth.c.
+mplace_bank_test(a_bank_that_the_first_memory_has_not_is_found_behind_it preload 60
+                 "BANK_MAP=${CMAKE_CURRENT_SOURCE_DIR}/bank_stripes.map;BANK_PHYSICAL=simulated"
+                 $<TARGET_FILE:bank_growth> late)
+
 # Where each page really is: see bank_where.c.
 set(bank_real BANK_MAP=${CMAKE_CURRENT_SOURCE_DIR}/bank_where.map)
 foreach(policy near cpu thread "0:0-3\;1:4,6\;0:7")
@@ -98,6 +103,7 @@ foreach(claim
         a_bad_setting_is_one_line_that_says_what_is_allowed
         without_a_map_one_line_says_so_and_memory_is_allocated
         without_a_map_what_the_kernel_never_commits_is_enomem
+        a_bank_that_no_memory_has_is_one_line_and_looked_for_again_after_malloc_trim
         of_few_addresses_many_are_the_programs
         without_a_map_a_block_that_grows_by_little_is_seldom_moved
         a_block_that_two_threads_free_is_named

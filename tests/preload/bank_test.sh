@@ -89,6 +89,14 @@ without_a_map_what_the_kernel_never_commits_is_enomem()
     [[ $status -eq 0 ]] || fail "$(<"$scratch/err")"
 }
 
+a_bank_that_no_memory_has_is_one_line_and_looked_for_again_after_malloc_trim()
+{
+    printf '40\n' >"$scratch/absent.map"
+    banked "BANK_MAP=$scratch/absent.map" "$build/tests/bank_growth" absent 2>"$scratch/err" || fail "$(<"$scratch/err")"
+    [[ $(<"$scratch/err") =~ ^mplace:\ libbank_malloc.so:\ [0-9]+M\ of\ new\ memory\ had\ nothing\ of\ controller\ 0,\ bank\ 1:\ the\ machine\ may\ have\ no\ such\ memory\;\ BANK_MODE\ says\ what\ its\ threads\ get$ ]] ||
+        fail "the line: $(<"$scratch/err")"
+}
+
 of_few_addresses_many_are_the_programs()
 {
     local map

@@ -308,6 +308,8 @@ bool bank_trim(void)
     (void)kept_shed();
     if (bank_settings.pool == 0 && arena.base != NULL)
         given = arena_trim();
+    if (given != 0)
+        refill_forget_yield();
     arena_unlock();
     return given != 0;
 }
@@ -376,6 +378,7 @@ static void after_fork_in_child(void)
     if (has_key)
         (void)pthread_setspecific(key, NULL);
     memset(refill_counts, 0, sizeof refill_counts);
+    refill_forget_yield();
 }
 
 void bank_register_fork(void)

@@ -8,6 +8,9 @@
 #include "bank_malloc/memory/growth.h"
 #include "bank_malloc/memory/kept.h"
 #include "bank_malloc/memory/together.h"
+#include "base/report.h"
+
+#include <string.h>
 
 struct refill_counts refill_counts[POOL_COLOURS_MOST];
 void (*refill_sweep)(void);
@@ -87,8 +90,17 @@ static struct pool_block gather_own(const struct wanted *wanted)
     return block;
 }
 
-/* More memory, by half of what there is, so that asking costs little; false: there is none. */
-static bool grow(uint64_t wanted)
+/*
+ * What new memory had of each colour. The kernel gives memory of some banks for a while and then of
+ * others, and of some never: the machine may have no such memory, or none left.
+ */
+static struct {
+    uint32_t before;  /* chunks of the colour that the pool had before it grew last */
+    uint64_t in_vain; /* chunks that were new since the colour was wanted, all of other colours */
+} yield[POOL_COLOURS_MOST];
+
+/* More memory, by half of what there is, so that asking costs little; returns how many chunks. */
+static uint32_t grow(uint64_t wanted)
 {
     uint64_t step = arena.owned / 2, least = GROWTH_LEAST >> arena.shift, room = arena_room();
 
@@ -97,35 +109,69 @@ static bool grow(uint64_t wanted)
     if (step < wanted)
         step = wanted;
     if (room == 0)
-        return false;
-    /* Where so much is refused, what is needed may not be. */
-    return arena_grow((uint32_t)(step < room ? step : room)) != 0 ||
-           (wanted < step && wanted <= room && arena_grow((uint32_t)wanted) != 0);
+        return 0;
+    for (uint32_t colour = 0; colour < all_colours(); colour++)
+        yield[colour].before = arena.pool.bank[colour].owned;
+    uint32_t chunks = arena_grow((uint32_t)(step < room ? step : room));
+    if (chunks == 0 && wanted < step && wanted <= room) /* so much is refused, less may not be */
+        chunks = arena_grow((uint32_t)wanted);
+    for (uint32_t colour = 0; colour < all_colours(); colour++) {
+        if (arena.pool.bank[colour].owned != yield[colour].before)
+            yield[colour].in_vain = 0;
+    }
+    return chunks;
 }
 
-/* Colours of which new memory had none: the machine may have no such memory, or none left. */
-static bool is_barren[POOL_COLOURS_MOST];
-
-static uint64_t owned_of(struct colour_set set)
+void refill_forget_yield(void)
 {
-    uint64_t owned = 0;
-
-    for (uint32_t i = 0; i < set.count; i++)
-        owned += arena.pool.bank[set.colour[i]].owned;
-    return owned;
+    memset(yield, 0, sizeof yield);
 }
 
-/* More memory of the set's colours; false: there was none in what the kernel gave. */
+/*
+ * Whether new memory is not asked for any more for these colours. Where huge pages are of one bank
+ * each, eight in a row for each of n banks leave one out by chance in one case of 3000.
+ */
+static bool is_absent(struct colour_set set)
+{
+    uint64_t most = (uint64_t)8 * all_colours() * (HUGE_PAGE_BYTES >> arena.shift);
+
+    for (uint32_t i = 0; i < set.count; i++) {
+        if (yield[set.colour[i]].in_vain < most)
+            return false;
+    }
+    return true;
+}
+
+static void report_absent(uint32_t colour)
+{
+    static bool is_said;
+
+    if (is_said)
+        return;
+    is_said = true;
+    report_line("mplace: libbank_malloc.so: %luM of new memory had nothing of controller %u, bank "
+                "%u: the machine may have no such memory; BANK_MODE says what its threads get",
+                yield[colour].in_vain << arena.shift >> 20, colour / arena.frames.banks,
+                colour % arena.frames.banks);
+}
+
+/* More memory, for the set's colours; false: there is none, or none of these colours. */
 static bool grow_own(const struct wanted *wanted)
 {
-    uint64_t before = owned_of(wanted->set);
     uint64_t all = (uint64_t)wanted->chunks * all_colours() / wanted->set.count;
+    uint32_t chunks = is_absent(wanted->set) ? 0 : grow(all);
 
-    if (is_barren[wanted->set.colour[0]] || !grow(all))
+    if (chunks == 0)
         return false;
-    if (owned_of(wanted->set) > before)
+    for (uint32_t i = 0; i < wanted->set.count; i++) {
+        uint32_t colour = wanted->set.colour[i];
+
+        if (arena.pool.bank[colour].owned == yield[colour].before)
+            yield[colour].in_vain += chunks;
+    }
+    if (!is_absent(wanted->set))
         return true;
-    is_barren[wanted->set.colour[0]] = true;
+    report_absent(wanted->set.colour[0]);
     return false;
 }
 
@@ -148,7 +194,7 @@ static struct pool_block find_run(const struct wanted *wanted)
 {
     struct pool_block block = take_run(wanted);
 
-    while (block.source == POOL_FULL && grow((uint64_t)wanted->chunks + wanted->alignment))
+    while (block.source == POOL_FULL && grow((uint64_t)wanted->chunks + wanted->alignment) != 0)
         block = take_run(wanted);
     if (block.source == POOL_FULL && refill_sweep != NULL) {
         refill_sweep();
@@ -233,8 +279,11 @@ static char *use_fresh(const struct wanted *wanted)
         return NULL;
     (void)kept_shed();
     room = arena_room();
-    if (wanted->chunks > room && !arena_discard(wanted->chunks - room))
-        return NULL;
+    if (wanted->chunks > room) {
+        if (!arena_discard(wanted->chunks - room))
+            return NULL;
+        refill_forget_yield();
+    }
     return together_fresh(wanted->chunks, wanted->alignment);
 }
 

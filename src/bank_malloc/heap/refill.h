@@ -34,6 +34,10 @@ char *refill_block(struct colour_set set, uint32_t *turn, size_t chunks, size_t 
 /* One chunk in its place; POOL_NONE: there is none. */
 uint32_t refill_chunk(struct colour_set set, uint32_t *turn, unsigned modes);
 
+/* After memory went back to the kernel, and in the child of a fork: what it gives next may be of
+   colours that it had none of so far. */
+void refill_forget_yield(void);
+
 /* The chunks of a block; 0: no block begins there. */
 uint32_t refill_length(const void *block);
 

@@ -202,8 +202,8 @@ static unsigned longest_chunk(const struct frames *frames)
 }
 
 /*
- * Whether fresh memory comes in pieces of that length of one bank each; where its pages are scattered,
- * a chunk is a page. Tried with one huge page, which goes again.
+ * Whether fresh memory comes in pieces of that length of one bank each; where its pages are
+ * scattered, a chunk is a page. Tried with one huge page, which goes again.
  */
 static bool chunks_are_whole(const struct frames *frames, char *trial, unsigned shift)
 {
