@@ -72,6 +72,9 @@ mplace_bank_test(a_filter_that_knows_no_madvise_is_no_lack_of_memory preload 30
 mplace_bank_test(what_other_threads_freed_in_a_child_is_had_again preload 60 "${bank_tilepro64};BANK_POOL=8M"
                  $<TARGET_FILE:bank_children> notified)
 
+mplace_bank_test(a_child_gets_what_is_free_between_its_parents_blocks preload 60
+                 "BANK_MAP=${CMAKE_CURRENT_SOURCE_DIR}/bank_where.map;BANK_POOL=64M" $<TARGET_FILE:bank_children> scattered)
+
 # See bank_growth.c.
 mplace_bank_test(a_bank_that_the_first_memory_has_not_is_found_behind_it preload 60
                  "BANK_MAP=${CMAKE_CURRENT_SOURCE_DIR}/bank_stripes.map;BANK_PHYSICAL=simulated"

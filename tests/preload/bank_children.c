@@ -5,9 +5,14 @@
  *
  *   bank_children notified   blocks that other threads freed in the child are had again, though
  *                            blocks of their slabs waited to be collected when it was forked
+ *   bank_children scattered  of a pool whose huge pages all have a block of the parent the child
+ *                            gets what is free
  */
 #include "expect.h"
 
+#include "mplace_bank.h"
+
+#include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
@@ -71,12 +76,43 @@ static void what_other_threads_freed_is_had_again(void)
     end_owner(owner);
 }
 
+/* A block in a hundred is left of a pool of 64 MiB. */
+static void what_is_free_between_the_parents_blocks_is_had(void)
+{
+    enum { CHUNK = 8192, BYTES = CHUNK / 2, MOST = (64 << 20) / BYTES, LEFT = 100 };
+    void (*figures)(struct bank_figures *, size_t);
+    struct bank_figures now;
+    int count = 0, status;
+
+    *(void **)&figures = dlsym(RTLD_DEFAULT, "bank_figures");
+    figures(&now, sizeof now);
+    if (now.chunk_bytes != CHUNK) {
+        puts("skipped: the kernel tells no frame numbers, or gives no huge pages");
+        exit(EXIT_SKIPPED);
+    }
+    while (count < MOST && (blocks[count] = malloc(BYTES)) != NULL)
+        count++;
+    EXPECT(count > MOST / 8 * 7);
+    for (int i = 0; i < count; i++) {
+        if (i % LEFT != 0)
+            free(blocks[i]);
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < MOST / 2; i++)
+            EXPECT(malloc(BYTES) != NULL);
+        _exit(0);
+    }
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
     } claims[] = {
+        {"scattered", what_is_free_between_the_parents_blocks_is_had},
         {"notified", what_other_threads_freed_is_had_again},
     };
 

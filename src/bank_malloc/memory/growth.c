@@ -170,8 +170,14 @@ uint32_t arena_grow(uint32_t chunks)
 
         if (n == 0) {
             first = arena.pool.capacity;
-            if (!make_room(chunks))
+            if (make_room(chunks))
+                continue;
+            if (step == 1 || arena.pool.capacity < arena.most)
                 break;
+            /* Each huge page has a chunk that is in use, from the parent of a fork as a rule. */
+            arena.has_holes = true;
+            step = 1;
+            first = 0;
             continue;
         }
         if (!open_records(first + n))
