@@ -101,6 +101,10 @@ foreach(follow 0 1)
 endforeach()
 mplace_bank_test(the_child_of_a_fork_has_a_pool_of_its_own preload 120 "${bank_real}"
                  $<TARGET_FILE:bank_where> fork)
+mplace_bank_test(new_blocks_of_a_parent_are_on_their_banks_while_its_child_lives preload 60
+                 "${bank_real};BANK_POOL=64M" $<TARGET_FILE:bank_where> parent)
+mplace_bank_test(pages_that_were_moved_are_counted preload 60 "${bank_real};BANK_POOL=64M"
+                 $<TARGET_FILE:bank_where> moved)
 
 foreach(claim
         a_bad_setting_is_one_line_that_says_what_is_allowed

@@ -13,6 +13,9 @@
  *   bank_where long BYTES                      one block of that length is on one bank
  *   bank_where follow 0|1                      a thread that moves gets other banks if it is to
  *   bank_where fork                            blocks of a child are on its banks, and in new pages
+ *   bank_where parent                          new blocks of a parent are on their banks while its
+ *                                              child lives
+ *   bank_where moved                           bank_count_moved counts pages that another frame has
  *
  * The settings come from the environment; bank_where.cmake has them. Exit status 77: the kernel
  * tells this process no frame numbers.
@@ -293,6 +296,89 @@ static void check_fork(void)
     free(inherited);
 }
 
+/* A child that has what its parent had when it was forked, until its end of the pipe is closed. */
+static pid_t start_child(int *pipe_to_child)
+{
+    int to_child[2], from_child[2];
+    char byte;
+
+    EXPECT(pipe(to_child) == 0 && pipe(from_child) == 0);
+    pid_t child = fork();
+    EXPECT(child >= 0);
+    if (child == 0) {
+        close(to_child[1]);
+        _exit(write(from_child[1], "", 1) != 1 || read(to_child[0], &byte, 1) != 0);
+    }
+    EXPECT(read(from_child[0], &byte, 1) == 1);
+    *pipe_to_child = to_child[1];
+    return child;
+}
+
+static void end_child(pid_t child, int pipe_to_child)
+{
+    int status;
+
+    close(pipe_to_child);
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
+}
+
+/* Whether the block's pages are where bank_of says. */
+static bool is_where_promised(const char *block, size_t bytes)
+{
+    static int (*of)(const void *, uint32_t *, uint32_t *);
+    uint32_t controller, bank;
+
+    if (of == NULL)
+        *(void **)&of = dlsym(RTLD_DEFAULT, "bank_of");
+    EXPECT(of(block, &controller, &bank) == 0);
+    return colours_of(block, bytes) == mask_of(controller, bank);
+}
+
+enum { CHUNK_BYTES = 8000 };
+
+/* Blocks from huge pages of which the child has a part may be elsewhere. */
+static void check_parent(void)
+{
+    enum { BLOCKS = 2000 };
+    int pipe_to_child, wrong = 0;
+
+    EXPECT(malloc(100) != NULL);
+    pid_t child = start_child(&pipe_to_child);
+    for (int i = 0; i < BLOCKS; i++) {
+        char *block = malloc(CHUNK_BYTES);
+
+        EXPECT(block != NULL);
+        memset(block, 1, CHUNK_BYTES);
+        wrong += !is_where_promised(block, CHUNK_BYTES);
+    }
+    end_child(child, pipe_to_child);
+    EXPECT(wrong < BLOCKS / 2);
+}
+
+/* The blocks, and few besides, are written to while a child has them: they get other frames. */
+static void check_moved(void)
+{
+    enum { BLOCKS = 64, OTHERS_MOST = 16 };
+    static char *blocks[BLOCKS];
+    int64_t (*count_moved)(void);
+    int pipe_to_child, moved = 0;
+
+    *(void **)&count_moved = dlsym(RTLD_DEFAULT, "bank_count_moved");
+    for (int i = 0; i < BLOCKS; i++) {
+        EXPECT((blocks[i] = malloc(CHUNK_BYTES)) != NULL);
+        memset(blocks[i], 1, CHUNK_BYTES);
+    }
+    EXPECT(count_moved() == 0);
+    pid_t child = start_child(&pipe_to_child);
+    for (int i = 0; i < BLOCKS; i++) {
+        memset(blocks[i], 2, CHUNK_BYTES);
+        moved += !is_where_promised(blocks[i], CHUNK_BYTES);
+    }
+    EXPECT(moved > 0);
+    EXPECT(count_moved() >= moved && count_moved() <= moved + OTHERS_MOST);
+    end_child(child, pipe_to_child);
+}
+
 /* With BANK_COLOURS=cpu: a thread that moved to CPU 1 gets that one's bank once it has moved for
    good, if it is to; what it has stays. */
 static void check_follow(bool is_to)
@@ -356,6 +442,10 @@ int main(int count, char **arguments)
     } else if (strcmp(arguments[1], "follow") == 0) {
         begin_on_first_cpu(arguments);
         check_follow(strcmp(arguments[2], "1") == 0);
+    } else if (strcmp(arguments[1], "parent") == 0) {
+        check_parent();
+    } else if (strcmp(arguments[1], "moved") == 0) {
+        check_moved();
     } else {
         check_fork();
     }

@@ -132,6 +132,7 @@ void arena_release(uint32_t chunk)
 
 void arena_forget(uint32_t chunk)
 {
+    arena.has_unread_holes |= arena_chunk(chunk)->is_hole;
     if (leave(chunk)) {
         arena.mixed -= !arena_is_colour(arena.pool.colour[chunk]);
         pool_remove(&arena.pool, chunk, false);
@@ -148,6 +149,36 @@ static void inherit(uint32_t chunk)
     arena.inherited += record->is_inherited;
 }
 
+/* How many chunks from an unread one on are unread too, up to the top; all are holes, or none. */
+static uint32_t unread_alike(uint32_t first)
+{
+    uint32_t n = 1;
+
+    while (
+        first + n < arena.top && bit_index_has(&arena.unread, first + n) &&
+        (!arena.has_unread_holes || arena_chunk(first + n)->is_hole == arena_chunk(first)->is_hole))
+        n++;
+    return n;
+}
+
+/*
+ * The pages of chunks that were free go at once, in whole steps: as long as the child has a part of
+ * a huge page or a page too, the parent gets another frame for it, of any bank, when it writes.
+ */
+static void drop_free(void)
+{
+    uint32_t step = arena_step(), chunk = 0;
+
+    while (chunk < arena.top && (chunk = bit_index_next(&arena.unread, chunk)) < arena.top) {
+        uint32_t n = unread_alike(chunk), skip = -chunk & (step - 1);
+        uint32_t whole = n > skip ? (n - skip) & ~(step - 1) : 0;
+
+        if (whole > 0 && !(arena.has_unread_holes && arena_chunk(chunk)->is_hole))
+            mapping_drop_shared(arena_address(chunk + skip), (size_t)whole << arena.shift);
+        chunk += n;
+    }
+}
+
 void arena_start_child(void)
 {
     arena.lock = (struct bank_lock){.word = LOCK_FREE};
@@ -155,6 +186,8 @@ void arena_start_child(void)
     arena.owned = arena.mixed = arena.inherited = 0;
     arena.generation++;
     tables_start_child(arena.tables, &arena.pool, &arena.unread, inherit);
+    if (arena_frames_matter())
+        drop_free();
 }
 
 uint32_t arena_count_moved(const char *(*where)(uint32_t chunk))

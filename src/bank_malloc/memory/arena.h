@@ -80,8 +80,9 @@ struct arena {
     uint32_t mixed;          /* those of them that are of no one bank */
     uint32_t lost;           /* chunks whose addresses another's mapping has */
     uint32_t elsewhere;      /* chunks' worth of memory outside the row: see together_fresh */
-    uint32_t inherited; /* in use, from the parent of a fork: of no bank, and not in the pool */
-    bool has_holes;     /* there are chunks without memory between others: huge pages or not */
+    uint32_t inherited;    /* in use, from the parent of a fork: of no bank, and not in the pool */
+    bool has_holes;        /* there are chunks without memory between others: huge pages or not */
+    bool has_unread_holes; /* a chunk without memory below top may be a hole */
     /* From 1 on, another number in each child of a fork. What is marked with another one was in a
        stack of the parent's, of which the child has none. */
     uint32_t generation;

@@ -93,6 +93,7 @@ static void set_holes(uint32_t first, uint32_t n, bool are_holes)
 
     for (uint32_t chunk = first; chunk < end; chunk++)
         arena_chunk(chunk)->is_hole = are_holes;
+    arena.has_unread_holes |= are_holes;
     if (!are_holes && arena.top < first + n)
         arena.top = first + n;
 }
