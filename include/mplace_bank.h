@@ -61,7 +61,8 @@ void bank_figures(struct bank_figures *figures, size_t figures_size);
 
 /*
  * Asks the kernel again where each chunk of the pool is: how many are in another bank than when
- * they were taken (compaction, swap, a page copied after fork). -1: frame numbers are not known.
+ * they were taken (compaction, swap, a page copied after fork). -1: frame numbers are not known, or
+ * the kernel cannot be asked now, for lack of a file descriptor.
  */
 int64_t bank_count_moved(void);
 

@@ -111,6 +111,7 @@ foreach(claim
         without_a_map_one_line_says_so_and_memory_is_allocated
         without_a_map_what_the_kernel_never_commits_is_enomem
         a_bank_that_no_memory_has_is_one_line_and_looked_for_again_after_malloc_trim
+        without_a_file_descriptor_the_pool_does_not_grow_and_one_line_says_so
         of_few_addresses_many_are_the_programs
         without_a_map_a_block_that_grows_by_little_is_seldom_moved
         a_block_that_two_threads_free_is_named

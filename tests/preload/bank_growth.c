@@ -7,6 +7,8 @@
  *   bank_growth late      a bank that the first memory has nothing of is found behind it
  *   bank_growth absent    a bank that no memory has: others are had; after malloc_trim it is looked
  *                         for again. One line is written
+ *   bank_growth files     without a file descriptor the pool does not grow, and with one it does:
+ *                         each block has a bank. One line is written
  */
 #include "expect.h"
 
@@ -14,13 +16,17 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 enum { MIB = 1 << 20 };
 
 static struct {
     void *(*malloc)(size_t, uint32_t, uint32_t, unsigned);
+    int (*of)(const void *, uint32_t *, uint32_t *);
+    int64_t (*count_moved)(void);
     void (*figures)(struct bank_figures *, size_t);
 } bank;
 
@@ -59,6 +65,39 @@ static void a_bank_that_no_memory_has_is_not_asked_for_for_ever(void)
     EXPECT(pool_bytes() > pool);
 }
 
+/* All but one of these blocks need memory that the pool has not got. */
+static size_t take_with_banks(size_t most)
+{
+    enum { BYTES = 300000 };
+    uint32_t controller, number;
+    size_t count = 0;
+
+    for (void *block; count < most && (block = bank.malloc(BYTES, 0, 1, 0)) != NULL; count++)
+        EXPECT(bank.of(block, &controller, &number) == 0);
+    return count;
+}
+
+static void memory_that_the_kernel_cannot_be_asked_about_is_none(void)
+{
+    enum { FILES = 64, BLOCKS = 50 };
+    struct rlimit limit = {FILES, FILES};
+    int first = -1, file;
+
+    if (bank.count_moved() < 0) {
+        puts("skipped: the kernel tells no frame numbers");
+        exit(EXIT_SKIPPED);
+    }
+    EXPECT(take_with_banks(1) == 1);
+    EXPECT(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    while ((file = open("/dev/null", O_RDONLY)) >= 0)
+        first = first < 0 ? file : first;
+    EXPECT(take_with_banks(BLOCKS) < BLOCKS);
+    EXPECT(bank.count_moved() == -1);
+    close(first);
+    EXPECT(take_with_banks(BLOCKS) == BLOCKS);
+    EXPECT(bank.count_moved() == 0);
+}
+
 static void find(void *function, const char *name)
 {
     EXPECT((*(void **)function = dlsym(RTLD_DEFAULT, name)) != NULL);
@@ -70,11 +109,14 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } claims[] = {
+        {"files", memory_that_the_kernel_cannot_be_asked_about_is_none},
         {"late", a_bank_is_found_behind_others},
         {"absent", a_bank_that_no_memory_has_is_not_asked_for_for_ever},
     };
 
     find(&bank.malloc, "bank_malloc");
+    find(&bank.of, "bank_of");
+    find(&bank.count_moved, "bank_count_moved");
     find(&bank.figures, "bank_figures");
     for (size_t i = 0; argc == 2 && i < sizeof claims / sizeof *claims; i++) {
         if (strcmp(argv[1], claims[i].name) == 0) {

@@ -97,6 +97,18 @@ a_bank_that_no_memory_has_is_one_line_and_looked_for_again_after_malloc_trim()
         fail "the line: $(<"$scratch/err")"
 }
 
+without_a_file_descriptor_the_pool_does_not_grow_and_one_line_says_so()
+{
+    local status=0 source
+    source=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$build/CMakeCache.txt")
+    banked BANK_PHYSICAL=pagemap "BANK_MAP=$source/tests/preload/bank_where.map" \
+        "$build/tests/bank_growth" files 2>"$scratch/err" || status=$?
+    [[ $status -ne 77 ]] || exit 77
+    expect "the exit status" 0 "$status"
+    expect "the line" 'mplace: libbank_malloc.so: the kernel cannot be asked which frames memory has (error 24): the pool grows when it can be asked again' \
+        "$(<"$scratch/err")"
+}
+
 of_few_addresses_many_are_the_programs()
 {
     local map

@@ -133,7 +133,7 @@ START_TEST(simulated_frames_are_on_the_controllers_in_turn_and_on_all_banks)
     ck_assert_uint_eq(frames_simulated(&frames, 1 << 16), (uint64_t)1 << 34);
     ck_assert_uint_eq(frames_simulated(&frames, 3 << 16), (uint64_t)3 << 34);
     ck_assert_uint_eq(frames_simulated(&frames, (4 << 16) + 12345), (1 << 16) + 12345);
-    frames_colours(&frames, NULL, 0, 64, 13, colours);
+    ck_assert(frames_colours(&frames, NULL, 0, 64, 13, colours));
     for (uint32_t chunk = 0; chunk < 64; chunk++)
         ck_assert_uint_eq(colours[chunk], chunk / 8 % 4 * 8 + chunk % 8);
 }
@@ -171,7 +171,7 @@ START_TEST(a_chunk_of_pages_of_several_banks_has_no_colour)
     uint16_t colour;
 
     start_simulated(&frames, "tilepro64");
-    frames_colours(&frames, NULL, 0, 1, 14, &colour);
+    ck_assert(frames_colours(&frames, NULL, 0, 1, 14, &colour));
     ck_assert_uint_eq(colour, FRAMES_NO_COLOUR);
 }
 END_TEST

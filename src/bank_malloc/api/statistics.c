@@ -111,12 +111,16 @@ static const char *map_name(void)
     return arena.frames.knowledge == FRAMES_UNKNOWN ? "none" : arena.frames.map.name;
 }
 
-static uint32_t count_moved(void)
+/* A number, or what stands for it if the kernel cannot be asked. */
+static void write_moved(struct report *report, const char *unknown)
 {
     arena_lock();
-    uint32_t moved = arena.frames.knowledge == FRAMES_KNOWN ? arena_count_moved(together_where) : 0;
+    int64_t moved = arena.frames.knowledge == FRAMES_KNOWN ? arena_count_moved(together_where) : 0;
     arena_unlock();
-    return moved;
+    if (moved >= 0)
+        report_format(report, "%lu", (uint64_t)moved);
+    else
+        report_format(report, "%s", unknown);
 }
 
 /* Blocks of whole chunks, and chunks for shorter ones, that were asked for. */
@@ -151,8 +155,11 @@ static void write_head(struct report *report)
     if (frames->knowledge == FRAMES_RELATIVE)
         report_format(report, "  no frame numbers: banks are right relative to each other within a "
                               "huge page, and no more is known\n");
-    if (frames->knowledge == FRAMES_KNOWN)
-        report_format(report, "  chunks that are in another bank now: %u\n", count_moved());
+    if (frames->knowledge == FRAMES_KNOWN) {
+        report_format(report, "  chunks that are in another bank now: ");
+        write_moved(report, "not known");
+        report_format(report, "\n");
+    }
     report_format(report,
                   "  chunks of no one bank %u, lost %u, from the parent %u; moved pieces "
                   "%u of %u\n",
@@ -202,9 +209,12 @@ static void write_json(struct report *report)
                   (uint64_t)(arena.owned + arena.elsewhere) << arena.shift);
     report_format(report,
                   "  \"bank_functions_left_out\": %u,\n  \"controller_functions_left_out\": %u,\n"
-                  "  \"chunks_in_another_bank\": %u,\n  \"chunks_of_no_one_bank\": %u,\n"
-                  "  \"chunks_lost\": %u,\n  \"chunks_inherited\": %u,\n  \"per_bank\": [",
-                  bank_settings.banks_lost, bank_settings.controllers_lost, count_moved(),
+                  "  \"chunks_in_another_bank\": ",
+                  bank_settings.banks_lost, bank_settings.controllers_lost);
+    write_moved(report, "null");
+    report_format(report,
+                  ",\n  \"chunks_of_no_one_bank\": %u,\n  \"chunks_lost\": %u,\n"
+                  "  \"chunks_inherited\": %u,\n  \"per_bank\": [",
                   arena.mixed + arena.elsewhere, arena.lost, arena.inherited);
     for (uint32_t colour = 0; colour < arena.frames.controllers * arena.frames.banks; colour++) {
         read_bank(colour, &figures);

@@ -190,9 +190,9 @@ void arena_start_child(void)
         drop_free();
 }
 
-uint32_t arena_count_moved(const char *(*where)(uint32_t chunk))
+int64_t arena_count_moved(const char *(*where)(uint32_t chunk))
 {
-    uint32_t moved = 0;
+    int64_t moved = 0;
     uint16_t colour;
 
     for (uint32_t chunk = 0; chunk < arena.top; chunk++) {
@@ -202,7 +202,8 @@ uint32_t arena_count_moved(const char *(*where)(uint32_t chunk))
         if ((!is_used && !pool_is_free(&arena.pool, chunk)) ||
             !arena_is_colour(arena.pool.colour[chunk]))
             continue;
-        frames_colours(&arena.frames, where(chunk), chunk, 1, arena.shift, &colour);
+        if (!frames_colours(&arena.frames, where(chunk), chunk, 1, arena.shift, &colour))
+            return -1;
         moved += colour != arena.pool.colour[chunk];
     }
     return moved;
@@ -245,12 +246,13 @@ static bool chunks_are_whole(const struct frames *frames, char *trial, unsigned 
 
     if (arena_map(trial, HUGE_PAGE_BYTES) != MAPPING_OPEN)
         return false;
-    bool are_whole = frames->knowledge == FRAMES_KNOWN || frames_are_huge(trial, HUGE_PAGE_BYTES);
+    bool are_whole =
+        frames->knowledge == FRAMES_KNOWN || frames_are_huge(trial, HUGE_PAGE_BYTES) == FRAMES_YES;
     for (uint32_t done = 0; are_whole && done < count; done += ARENA_READ_AT_ONCE) {
         uint32_t now =
             count - done < ARENA_READ_AT_ONCE ? count - done : (uint32_t)ARENA_READ_AT_ONCE;
 
-        frames_colours(frames, trial + ((size_t)done << shift), 0, now, shift, colours);
+        are_whole = frames_colours(frames, trial + ((size_t)done << shift), 0, now, shift, colours);
         for (uint32_t i = 0; i < now; i++)
             are_whole = are_whole && colours[i] != FRAMES_NO_COLOUR;
     }

@@ -133,9 +133,10 @@ void arena_forget(uint32_t chunk);
  */
 void arena_start_child(void);
 
-/* Reads the frames of all chunks again; returns how many are not of their colour any more. Only if
-   frames are known. where(chunk) is the address at which its pages are now. */
-uint32_t arena_count_moved(const char *(*where)(uint32_t chunk));
+/* Reads the frames of all chunks again; returns how many are not of their colour any more, or -1 if
+   the kernel cannot be asked this time. Only if frames are known. where(chunk) is the address at
+   which its pages are now. */
+int64_t arena_count_moved(const char *(*where)(uint32_t chunk));
 
 /*
  * Handlers do not run in a thread that has the lock: one that forks, and whose child allocates,

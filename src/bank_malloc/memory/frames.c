@@ -6,9 +6,11 @@
  */
 #include "bank_malloc/memory/frames.h"
 
+#include "base/report.h"
 #include "base/system_call.h"
 #include "mplace_trace.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <string.h>
@@ -17,21 +19,42 @@ enum { PAGES_AT_ONCE = 256, NODES_MOST = 256 };
 
 static const uint64_t entry_frame = ((uint64_t)1 << 55) - 1, entry_present = (uint64_t)1 << 63;
 
-static int open_pagemap(void)
+static int open_file(const char *path)
 {
-    return (int)system_call(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    return (int)system_call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 }
 
-/* The entries of `pages` pages; those that cannot be read are 0. */
-static void read_entries(int file, const char *from, uint32_t pages, uint64_t *entries)
+static int open_pagemap(void)
+{
+    return open_file("/proc/self/pagemap");
+}
+
+/* The entries of `pages` pages; those that cannot be read are 0. Returns 0 or the error, negated.
+ */
+static long read_entries(int file, const char *from, uint32_t pages, uint64_t *entries)
 {
     size_t bytes = pages * sizeof *entries;
     long got = system_call_6(SYS_pread64, file, (long)entries, (long)bytes,
                              (long)((uintptr_t)from >> FRAME_SHIFT << 3), 0, 0);
+    size_t read = got > 0 ? (size_t)got : 0;
 
-    if (got < 0)
-        got = 0;
-    memset((char *)entries + got, 0, bytes - (size_t)got);
+    memset((char *)entries + read, 0, bytes - read);
+    return got < 0 ? got : 0;
+}
+
+/* Whether what this error refused may be had later. One line says so once. */
+static bool is_for_now(long error)
+{
+    static bool is_said;
+
+    if (error != -EMFILE && error != -ENFILE && error != -ENOMEM && error != -EINTR)
+        return false;
+    if (!is_said)
+        report_line("mplace: libbank_malloc.so: the kernel cannot be asked which frames memory has "
+                    "(error %ld): the pool grows when it can be asked again",
+                    -error);
+    is_said = true;
+    return true;
 }
 
 /* Whether the kernel tells this process frame numbers: tried with a page of the stack. */
@@ -43,7 +66,7 @@ static bool frames_are_told(void)
 
     if (file < 0)
         return false;
-    read_entries(file, (const char *)&here, 1, &entry);
+    (void)read_entries(file, (const char *)&here, 1, &entry);
     system_call(SYS_close, file, NULL, 0);
     return (entry & entry_frame) != 0 && (entry & entry_present) != 0;
 }
@@ -127,21 +150,23 @@ static uint16_t colour_of(const struct frames *frames, uint64_t physical, uint32
     return (uint16_t)(controller * frames->banks + dram_map_bank(&frames->map, physical));
 }
 
-/* Colours of some pages whose frames are known by their entries. */
-static void read_colours(const struct frames *frames, int file, const char *from, uint32_t pages,
+/* Colours of some pages whose frames are known by their entries; false: not this time. */
+static bool read_colours(const struct frames *frames, int file, const char *from, uint32_t pages,
                          uint16_t *colours)
 {
     uint64_t entries[PAGES_AT_ONCE];
     void *addresses[PAGES_AT_ONCE];
     int nodes[PAGES_AT_ONCE];
 
-    read_entries(file, from, pages, entries);
+    if (is_for_now(read_entries(file, from, pages, entries)))
+        return false;
     for (uint32_t i = 0; i < pages; i++) {
         addresses[i] = (char *)(uintptr_t)from + ((size_t)i << FRAME_SHIFT);
         nodes[i] = -1;
     }
-    if (frames->map.nodes)
-        (void)system_call_6(SYS_move_pages, 0, pages, (long)addresses, 0, (long)nodes, 0);
+    if (frames->map.nodes &&
+        is_for_now(system_call_6(SYS_move_pages, 0, pages, (long)addresses, 0, (long)nodes, 0)))
+        return false;
     for (uint32_t i = 0; i < pages; i++) {
         uint64_t physical = (entries[i] & entry_frame) << FRAME_SHIFT;
         uint32_t controller =
@@ -152,6 +177,7 @@ static void read_colours(const struct frames *frames, int file, const char *from
                          ? colour_of(frames, physical, controller)
                          : (uint16_t)FRAMES_NO_COLOUR;
     }
+    return true;
 }
 
 /* What is known without asking: of huge pages, and of simulated frames. */
@@ -173,31 +199,35 @@ static void merge(uint16_t *chunk, uint16_t page, bool is_first)
     *chunk = is_first || *chunk == page ? page : (uint16_t)FRAMES_NO_COLOUR;
 }
 
-void frames_colours(const struct frames *frames, const char *from, uint64_t index, uint32_t chunks,
+bool frames_colours(const struct frames *frames, const char *from, uint64_t index, uint32_t chunks,
                     unsigned chunk_shift, uint16_t *colours)
 {
     unsigned shift = chunk_shift - FRAME_SHIFT; /* pages in a chunk */
     uint64_t pages = (uint64_t)chunks << shift;
-    int file = frames->knowledge == FRAMES_KNOWN ? open_pagemap() : -1;
+    bool is_asked = frames->knowledge == FRAMES_KNOWN, is_known = true;
+    int file = is_asked ? open_pagemap() : -1;
 
-    for (uint64_t done = 0, now = PAGES_AT_ONCE; done < pages; done += now) {
+    if (is_asked && file < 0 && is_for_now(file))
+        return false;
+    for (uint64_t done = 0, now = PAGES_AT_ONCE; is_known && done < pages; done += now) {
         uint16_t some[PAGES_AT_ONCE];
 
         if (now > pages - done)
             now = pages - done;
-        if (frames->knowledge == FRAMES_KNOWN)
-            read_colours(frames, file, from + (done << FRAME_SHIFT), (uint32_t)now, some);
-        for (uint64_t i = done; i < done + now; i++) {
+        if (is_asked)
+            is_known =
+                read_colours(frames, file, from + (done << FRAME_SHIFT), (uint32_t)now, some);
+        for (uint64_t i = done; is_known && i < done + now; i++) {
             uint64_t offset = (index << chunk_shift) + (i << FRAME_SHIFT);
-            uint16_t page = frames->knowledge == FRAMES_KNOWN
-                                ? some[i - done]
-                                : computed_colour(frames, from + (i << FRAME_SHIFT), offset);
+            uint16_t page = is_asked ? some[i - done]
+                                     : computed_colour(frames, from + (i << FRAME_SHIFT), offset);
 
             merge(&colours[i >> shift], page, (i & (((uint64_t)1 << shift) - 1)) == 0);
         }
     }
     if (file >= 0)
         system_call(SYS_close, file, NULL, 0);
+    return is_known;
 }
 
 void frames_announce(const struct frames *frames, const char *from, uint64_t offset, size_t bytes)
@@ -258,17 +288,16 @@ static const char *read_number(const char *at, unsigned base, uint64_t *number)
     }
 }
 
-bool frames_are_huge(const char *from, size_t bytes)
+enum frames_answer frames_are_huge(const char *from, size_t bytes)
 {
     static const char key[] = "AnonHugePages:";
-    struct text_file text = {
-        .file = (int)system_call(SYS_openat, AT_FDCWD, "/proc/self/smaps", O_RDONLY | O_CLOEXEC)};
+    struct text_file text = {.file = open_file("/proc/self/smaps")};
     uint64_t begin = (uintptr_t)from, end = begin + bytes, start = 0, stop = 0, length, huge;
     size_t covered = 0;
     char line[128];
 
     if (text.file < 0)
-        return false;
+        return is_for_now(text.file) ? FRAMES_NOT_ASKED : FRAMES_NO;
     while (next_line(&text, line, sizeof line)) {
         const char *dash = read_number(line, 16, &length);
 
@@ -286,5 +315,5 @@ bool frames_are_huge(const char *from, size_t bytes)
         }
     }
     system_call(SYS_close, text.file, NULL, 0);
-    return covered == bytes;
+    return covered == bytes ? FRAMES_YES : FRAMES_NO;
 }

@@ -47,9 +47,11 @@ void frames_start(struct frames *frames, const struct dram_map *map, bool simula
 /*
  * Writes the colour of each chunk of the mapping, which is populated; FRAMES_NO_COLOUR where its
  * pages are of more than one colour, or the kernel does not say. Memory begins at chunk number
- * `index` of the pool, for simulated frames.
+ * `index` of the pool, for simulated frames. False: the kernel could not be asked this time, for
+ * lack of a file descriptor or of memory, and one line has said so once. Caller holds arena.lock,
+ * or starts the pool.
  */
-void frames_colours(const struct frames *frames, const char *from, uint64_t index, uint32_t chunks,
+bool frames_colours(const struct frames *frames, const char *from, uint64_t index, uint32_t chunks,
                     unsigned chunk_shift, uint16_t *colours);
 
 /* The physical address of a byte of the pool so far from its beginning, when frames are simulated:
@@ -59,7 +61,9 @@ uint64_t frames_simulated(const struct frames *frames, uint64_t offset);
 /* Tells a trace where these pages of the pool are, when frames are simulated; else nothing. */
 void frames_announce(const struct frames *frames, const char *from, uint64_t offset, size_t bytes);
 
+enum frames_answer { FRAMES_NO, FRAMES_YES, FRAMES_NOT_ASKED /* as where frames_colours fails */ };
+
 /* Whether the kernel backs all of these bytes by huge pages. */
-bool frames_are_huge(const char *from, size_t bytes);
+enum frames_answer frames_are_huge(const char *from, size_t bytes);
 
 #endif

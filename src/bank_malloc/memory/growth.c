@@ -10,26 +10,32 @@
 
 #include <string.h>
 
-/* The colours of chunks that have memory. */
-static void read_colours(uint32_t first, uint32_t count, bool are_told, uint16_t *colours)
+/* The colours of chunks that have memory; false: the kernel could not be asked this time. */
+static bool read_colours(uint32_t first, uint32_t count, bool are_told, uint16_t *colours)
 {
     if (are_told)
-        frames_colours(&arena.frames, arena_address(first), first, count, arena.shift, colours);
-    else
-        memset(colours, 0xff, count * sizeof *colours); /* FRAMES_NO_COLOUR */
+        return frames_colours(&arena.frames, arena_address(first), first, count, arena.shift,
+                              colours);
+    memset(colours, 0xff, count * sizeof *colours); /* FRAMES_NO_COLOUR */
+    return true;
 }
 
-/* The chunks from first on have memory: into the pool with them. */
-static void add_chunks(uint32_t first, uint32_t count)
+/* The chunks from first on have memory: into the pool with them. Returns how many are in it. */
+static uint32_t add_chunks(uint32_t first, uint32_t count)
 {
     uint16_t colours[ARENA_READ_AT_ONCE];
-    bool are_told = arena.frames.knowledge != FRAMES_RELATIVE ||
-                    frames_are_huge(arena_address(first), (size_t)count << arena.shift);
+    uint32_t done = 0;
+    enum frames_answer are_told = FRAMES_YES;
 
-    for (uint32_t done = 0, now = ARENA_READ_AT_ONCE; done < count; done += now) {
+    if (arena.frames.knowledge == FRAMES_RELATIVE)
+        are_told = frames_are_huge(arena_address(first), (size_t)count << arena.shift);
+    if (are_told == FRAMES_NOT_ASKED)
+        return 0;
+    for (uint32_t now = ARENA_READ_AT_ONCE; done < count; done += now) {
         if (now > count - done)
             now = count - done;
-        read_colours(first + done, now, are_told, colours);
+        if (!read_colours(first + done, now, are_told == FRAMES_YES, colours))
+            break;
         for (uint32_t i = 0; i < now; i++) {
             bool is_mixed = colours[i] == FRAMES_NO_COLOUR;
             uint32_t controller = colours[i] / arena.frames.banks;
@@ -42,8 +48,9 @@ static void add_chunks(uint32_t first, uint32_t count)
         }
     }
     frames_announce(&arena.frames, arena_address(first), (uint64_t)first << arena.shift,
-                    (size_t)count << arena.shift);
-    arena.owned += count;
+                    (size_t)done << arena.shift);
+    arena.owned += done;
+    return done;
 }
 
 /* The chunks without memory from first on that follow each other, up to `most`. */
@@ -118,8 +125,9 @@ static void give_up(uint32_t first, uint32_t n)
     arena.lost += n;
 }
 
-/* Memory for n chunks that are alike and without it; what became of that. */
-static enum mapping_answer open_chunks(uint32_t first, uint32_t n)
+/* Memory for n chunks that are alike and without it; what became of that, and for how many of them.
+   What the kernel cannot be asked about is refused: it would be of no bank for ever. */
+static enum mapping_answer open_chunks(uint32_t first, uint32_t n, uint32_t *added)
 {
     bool were_holes = is_hole(first);
     enum mapping_answer answer = mapping_open(arena_address(first), (size_t)n << arena.shift,
@@ -128,9 +136,11 @@ static enum mapping_answer open_chunks(uint32_t first, uint32_t n)
 
     if (are_holes != were_holes)
         set_holes(first, n, are_holes);
-    if (answer == MAPPING_OPEN)
-        add_chunks(first, n);
-    return answer;
+    *added = answer == MAPPING_OPEN ? add_chunks(first, n) : 0;
+    if (answer != MAPPING_OPEN || *added == n)
+        return answer;
+    mapping_empty(arena_address(first + *added), (size_t)(n - *added) << arena.shift);
+    return MAPPING_STUCK;
 }
 
 /* The next up to `most` chunks without memory, from *first on, in whole steps; 0: there are none.
@@ -189,10 +199,11 @@ uint32_t arena_grow(uint32_t chunks)
             continue;
         }
         same = same != 0 ? same : step;
-        enum mapping_answer answer = open_chunks(first, same);
+        uint32_t now;
+        enum mapping_answer answer = open_chunks(first, same, &now);
+        added += now;
+        chunks -= now;
         if (answer == MAPPING_OPEN) {
-            added += same;
-            chunks -= same;
             at_once = POOL_NONE;
         } else if (answer == MAPPING_TAKEN && same > step) {
             at_once = (same / 2 + step - 1) & ~(step - 1); /* find where */
