@@ -7,15 +7,19 @@
  *                            blocks of their slabs waited to be collected when it was forked
  *   bank_children scattered  of a pool whose huge pages all have a block of the parent the child
  *                            gets what is free
+ *   bank_children foreign    a mapping that the program put where the pool's records were to be is
+ *                            there in the child, too
  */
 #include "expect.h"
 
 #include "mplace_bank.h"
 
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 enum { BLOCKS = 80000, BLOCK_BYTES = 64 };
@@ -106,12 +110,47 @@ static void what_is_free_between_the_parents_blocks_is_had(void)
     EXPECT(waitpid(child, &status, 0) == child && status == 0);
 }
 
+/* The end of the mapping before the one that the address is in: of the pool's records. */
+static char *end_of_records(const void *block)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    uintptr_t begin, end, before = 0;
+    char line[512];
+
+    EXPECT(maps != NULL);
+    while (fgets(line, sizeof line, maps) != NULL &&
+           sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &begin, &end) == 2 && end <= (uintptr_t)block)
+        before = end;
+    fclose(maps);
+    return (char *)before;
+}
+
+static void a_mapping_of_the_program_is_there_in_a_child(void)
+{
+    enum { PAGE = 4096, PAGES_BEHIND = 200, BLOCKS_MOST = 400000 };
+    char *place = end_of_records(malloc(10)) + (size_t)PAGES_BEHIND * PAGE;
+    char *mapping = mmap(place, PAGE, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    int count = 0, status;
+
+    EXPECT(mapping == place);
+    *mapping = 1;
+    while (count < BLOCKS_MOST && malloc(4000) != NULL)
+        count++;
+    EXPECT(count < BLOCKS_MOST); /* there are records up to the mapping */
+    pid_t child = fork();
+    if (child == 0)
+        _exit(*mapping != 1);
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
     } claims[] = {
+        {"foreign", a_mapping_of_the_program_is_there_in_a_child},
         {"scattered", what_is_free_between_the_parents_blocks_is_had},
         {"notified", what_other_threads_freed_is_had_again},
     };

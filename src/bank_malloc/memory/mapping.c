@@ -148,8 +148,10 @@ bool mapping_table_grow(struct mapping_table *table, size_t bytes)
         return true;
     table->planned = bytes;
     if (map_new(table->base + table->bytes, bytes - table->bytes, PROT_READ | PROT_WRITE) !=
-        MAPPING_OPEN)
+        MAPPING_OPEN) {
+        table->planned = table->bytes; /* what is there is another's, in a child too */
         return false;
+    }
     table->bytes = bytes;
     return true;
 }

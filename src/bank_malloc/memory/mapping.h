@@ -52,7 +52,7 @@ enum mapping_answer mapping_claim(char *from, size_t bytes);
    kernel refused. */
 bool mapping_move(char *from, char *to, size_t bytes);
 
-/* A table of which the beginning has memory. */
+/* A table that grows in place: only its beginning has memory. */
 struct mapping_table {
     char *base;
     size_t bytes;   /* have memory, all zero at first */
