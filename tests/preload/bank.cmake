@@ -82,6 +82,8 @@ mplace_bank_test(a_mapping_of_the_programs_among_the_records_is_its_childs_too p
 mplace_bank_test(a_bank_that_the_first_memory_has_not_is_found_behind_it preload 60
                  "BANK_MAP=${CMAKE_CURRENT_SOURCE_DIR}/bank_stripes.map;BANK_PHYSICAL=simulated"
                  $<TARGET_FILE:bank_growth> late)
+mplace_bank_test(pages_of_several_mappings_are_moved_one_after_the_other preload 60
+                 "BANK_MAP=${CMAKE_CURRENT_SOURCE_DIR}/bank_stripes.map;BANK_PHYSICAL=simulated;BANK_POOL=64M" $<TARGET_FILE:bank_growth> pieces)
 
 # Where each page really is: see bank_where.c.
 set(bank_real BANK_MAP=${CMAKE_CURRENT_SOURCE_DIR}/bank_where.map)

@@ -9,6 +9,8 @@
  *                         for again. One line is written
  *   bank_growth files     without a file descriptor the pool does not grow, and with one it does:
  *                         each block has a bank. One line is written
+ *   bank_growth pieces    a kernel that moves the pages of one mapping at a time has moved all,
+ * there and back
  */
 #include "expect.h"
 
@@ -17,9 +19,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <malloc.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 enum { MIB = 1 << 20 };
 
@@ -98,6 +104,49 @@ static void memory_that_the_kernel_cannot_be_asked_about_is_none(void)
     EXPECT(bank.count_moved() == 0);
 }
 
+/* As a kernel before Linux 6.17 where each chunk is a mapping of its own. */
+static void refuse_long_moves(uint64_t most)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, (uint32_t)most, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EFAULT),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+
+    EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+        puts("skipped: no filter of system calls");
+        exit(EXIT_SKIPPED);
+    }
+}
+
+/* Chunks of the bank follow each other, and were moved together without the filter. */
+static void pages_of_several_mappings_are_moved_one_after_the_other(void)
+{
+    struct bank_figures figures;
+    uint64_t pool = pool_bytes();
+    uint32_t controller, number;
+
+    bank.figures(&figures, sizeof figures);
+    char *before = bank.malloc(MIB, 0, 1, 0);
+    refuse_long_moves(figures.chunk_bytes);
+    char *block = bank.malloc(MIB, 0, 1, 0);
+    EXPECT(before != NULL && block != NULL);
+    memset(block, 1, MIB);
+    for (size_t at = 0; at < MIB; at += figures.chunk_bytes) {
+        EXPECT(bank.of(block + at, &controller, &number) == 0);
+        EXPECT(controller == 0 && number == 1);
+    }
+    free(before);
+    free(block);
+    (void)malloc_trim(0); /* what is kept for the next block moves back */
+    EXPECT(pool_bytes() == pool);
+}
+
 static void find(void *function, const char *name)
 {
     EXPECT((*(void **)function = dlsym(RTLD_DEFAULT, name)) != NULL);
@@ -110,6 +159,7 @@ int main(int argc, char **argv)
         void (*run)(void);
     } claims[] = {
         {"files", memory_that_the_kernel_cannot_be_asked_about_is_none},
+        {"pieces", pages_of_several_mappings_are_moved_one_after_the_other},
         {"late", a_bank_is_found_behind_others},
         {"absent", a_bank_that_no_memory_has_is_not_asked_for_for_ever},
     };

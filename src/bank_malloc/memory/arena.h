@@ -55,6 +55,7 @@ struct chunk {
     uint8_t class;
     _Atomic uint8_t kind; /* enum chunk_kind */
     bool is_inherited;    /* from the parent of a fork */
+    bool begins_piece;    /* of a moved chunk: the first of those that were moved at once */
     bool is_hole;         /* its address is below arena.top, but no mapping of ours is there */
     _Atomic uint32_t notified_in; /* arena.generation: it is in a heap's stack of notified slabs */
     uint64_t bits[]; /* free blocks, as the owner knows them; then those freed by others */

@@ -114,14 +114,25 @@ static void abandon(uint32_t first, uint32_t end)
     for (uint32_t unit = first; unit < end; unit++) {
         uint32_t chunk = together_unit(unit)->chunk;
 
-        if (chunk != POOL_NONE && is_at(chunk, unit)) {
+        if (chunk != POOL_NONE && is_at(chunk, unit))
             arena_forget(chunk);
-            together.pieces -= together.pieces != 0 &&
-                               (unit == first || chunk != together_unit(unit - 1)->chunk + 1);
-        }
     }
     if (mapping_close(together_address(first), (size_t)(end - first) << arena.shift))
         runs_give(&together.runs, first, end - first);
+}
+
+/* Counts the block that begins there, which stays the process's. */
+static void count_block(uint32_t first)
+{
+    uint32_t length = together_unit(first)->length;
+
+    if (together_unit(first)->chunk == POOL_NONE) {
+        together.fresh++;
+        arena.elsewhere += length;
+        return;
+    }
+    for (uint32_t unit = first; unit < first + length; unit++)
+        together.pieces += arena_chunk(together_unit(unit)->chunk)->begins_piece;
 }
 
 void together_start_child(void)
@@ -134,15 +145,20 @@ void together_start_child(void)
     pages_clear(tables + used_bytes(count), rest_bytes(count));
     runs_restore(&together.runs, count, tables + HEAD_BYTES, tables + used_bytes(count));
     together.count = count;
+    together.pieces = together.fresh = arena.elsewhere = 0;
     mapping_table_start_child(&together.units);
     while (unit < count && (unit = bit_index_next(&together.runs.used, unit)) != BIT_INDEX_NONE) {
         uint32_t end = unit;
 
         while (end < count && !runs_is_free(&together.runs, end) && together_unit(end)->length == 0)
             end++;
-        if (end > unit)
+        if (end > unit) {
             abandon(unit, end);
-        unit = end > unit ? end : unit + together_unit(unit)->length;
+            unit = end;
+        } else {
+            count_block(unit);
+            unit += together_unit(unit)->length;
+        }
     }
 }
 
@@ -160,29 +176,44 @@ static bool return_pages(uint32_t unit, uint32_t chunk, uint32_t n)
     return false;
 }
 
-/* The pages of n units, whose chunks follow each other too, go home, and the units are free; pages
-   that the kernel does not move go to it. */
-static void move_home(uint32_t unit, uint32_t n)
+/* One unit's pages, which the kernel does not move, go to it. */
+static void drop_pages(uint32_t unit)
 {
-    size_t bytes = (size_t)n << arena.shift;
+    size_t bytes = (size_t)1 << arena.shift;
+
+    arena_forget(together_unit(unit)->chunk);
+    if (mapping_close(together_address(unit), bytes))
+        runs_give(&together.runs, unit, 1);
+    else
+        mapping_empty(together_address(unit), bytes); /* the addresses are lost */
+}
+
+/* The pages of the first of n units, whose chunks follow each other too, go home, as many at once
+   as the kernel moves, and the units are free. Returns how many. */
+static uint32_t move_home(uint32_t unit, uint32_t n)
+{
     uint32_t chunk = together_unit(unit)->chunk;
     bool are_home = return_pages(unit, chunk, n);
 
+    for (; !are_home && n > 1; are_home = return_pages(unit, chunk, n))
+        n /= 2;
     for (uint32_t i = 0; i < n; i++) {
-        arena_chunk(chunk + i)->is_hole = !are_home;
-        if (are_home)
-            arena_release(chunk + i);
-        else
-            arena_forget(chunk + i);
+        struct chunk *record = arena_chunk(chunk + i);
+
+        together.pieces -= record->begins_piece;
+        record->begins_piece = false;
+        record->is_hole = !are_home;
     }
-    together.pieces--;
-    if (are_home) {
-        frames_announce(&arena.frames, arena_address(chunk), (uint64_t)chunk << arena.shift, bytes);
-    } else if (!mapping_close(together_address(unit), bytes)) {
-        mapping_empty(together_address(unit), bytes); /* the addresses are lost */
-        return;
+    if (!are_home) {
+        drop_pages(unit);
+        return n;
     }
+    for (uint32_t i = 0; i < n; i++)
+        arena_release(chunk + i);
+    frames_announce(&arena.frames, arena_address(chunk), (uint64_t)chunk << arena.shift,
+                    (size_t)n << arena.shift);
     runs_give(&together.runs, unit, n);
+    return n;
 }
 
 /* How many units from `unit` up to `end` hold chunks that follow each other: they move at once. */
@@ -197,19 +228,21 @@ static uint32_t piece_of(uint32_t unit, uint32_t end)
 
 static void undo(uint32_t unit, uint32_t end)
 {
-    for (uint32_t n; unit < end; unit += n) {
-        n = piece_of(unit, end);
-        move_home(unit, n);
-    }
+    while (unit < end)
+        unit += move_home(unit, piece_of(unit, end));
 }
 
 /* Fresh memory goes back to the kernel. */
 static void drop_fresh(uint32_t unit, uint32_t n)
 {
+    size_t bytes = (size_t)n << arena.shift;
+
     together.fresh--;
     arena.elsewhere -= n;
-    if (mapping_close(together_address(unit), (size_t)n << arena.shift))
+    if (mapping_close(together_address(unit), bytes))
         runs_give(&together.runs, unit, n);
+    else
+        mapping_empty(together_address(unit), bytes); /* the addresses are lost */
 }
 
 void together_undo(uint32_t unit)
@@ -239,24 +272,32 @@ static uint32_t take_units(uint32_t n, uint32_t alignment)
     return first + skip;
 }
 
-/* Moves n units' chunks, which follow each other, from their places. False: the kernel refused. */
-static bool move_piece(uint32_t unit, uint32_t n)
+/*
+ * Moves n units' chunks, which follow each other, from their places, or the first of them. Before
+ * Linux 6.17 mremap moves no pages of two mappings at once, and memory from two growths may be two:
+ * so half as many are tried, and again half. Returns how many were moved; 0: the kernel refused.
+ */
+static uint32_t move_piece(uint32_t unit, uint32_t n)
 {
     uint32_t chunk = together_unit(unit)->chunk;
-    size_t bytes = (size_t)n << arena.shift;
 
-    if (!mapping_move(arena_address(chunk), together_address(unit), bytes))
-        return false;
+    while (!mapping_move(arena_address(chunk), together_address(unit), (size_t)n << arena.shift)) {
+        if (n == 1)
+            return 0;
+        n /= 2;
+    }
     for (uint32_t i = 0; i < n; i++) {
         struct chunk *record = arena_chunk(chunk + i);
 
         record->kind = CHUNK_MOVED;
         record->unit = unit + i;
         record->is_hole = true;
+        record->begins_piece = i == 0;
     }
-    frames_announce(&arena.frames, together_address(unit), (uint64_t)chunk << arena.shift, bytes);
+    frames_announce(&arena.frames, together_address(unit), (uint64_t)chunk << arena.shift,
+                    (size_t)n << arena.shift);
     together.pieces++;
-    return true;
+    return n;
 }
 
 /* Back as it was, after the piece at `failed` was refused. */
@@ -305,8 +346,8 @@ char *together_make(uint32_t first, uint32_t n, uint32_t alignment)
         chunk = pool_next(&arena.pool, chunk);
     }
     for (uint32_t unit = begin, piece; unit < begin + n; unit += piece) {
-        piece = piece_of(unit, begin + n);
-        if (!move_piece(unit, piece)) {
+        piece = move_piece(unit, piece_of(unit, begin + n));
+        if (piece == 0) {
             take_back(begin, unit, begin + n);
             return NULL;
         }
