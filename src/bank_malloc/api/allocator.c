@@ -93,9 +93,14 @@ static void take_pool(void)
 {
     uint32_t chunks = (uint32_t)(bank_settings.pool >> arena.shift);
 
-    if (bank_settings.pool != 0 && arena.base != NULL && arena_grow(chunks) < chunks)
-        report_line("mplace: BANK_POOL: the kernel gave only %luM",
-                    (uint64_t)arena.owned << arena.shift >> 20);
+    if (bank_settings.pool == 0 || arena.base == NULL)
+        return;
+    arena_lock(); /* another thread may ask for an address's bank before the start is over */
+    bool is_short = arena_grow(chunks) < chunks;
+    uint64_t bytes = (uint64_t)arena.owned << arena.shift;
+    arena_unlock();
+    if (is_short)
+        report_line("mplace: BANK_POOL: the kernel gave only %luM", bytes >> 20);
 }
 
 void bank_start(void)
