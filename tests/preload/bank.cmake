@@ -84,6 +84,8 @@ mplace_bank_test(a_bank_that_the_first_memory_has_not_is_found_behind_it preload
                  $<TARGET_FILE:bank_growth> late)
 mplace_bank_test(pages_of_several_mappings_are_moved_one_after_the_other preload 60
                  "BANK_MAP=${CMAKE_CURRENT_SOURCE_DIR}/bank_stripes.map;BANK_PHYSICAL=simulated;BANK_POOL=64M" $<TARGET_FILE:bank_growth> pieces)
+mplace_bank_test(where_a_place_is_taken_a_block_gets_another preload 60 "${bank_tilepro64}"
+                 $<TARGET_FILE:bank_growth> place)
 
 # Where each page really is: see bank_where.c.
 set(bank_real BANK_MAP=${CMAKE_CURRENT_SOURCE_DIR}/bank_where.map)

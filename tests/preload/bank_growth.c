@@ -9,8 +9,10 @@
  *                         for again. One line is written
  *   bank_growth files     without a file descriptor the pool does not grow, and with one it does:
  *                         each block has a bank. One line is written
- *   bank_growth pieces    a kernel that moves the pages of one mapping at a time has moved all,
- * there and back
+ *   bank_growth pieces    where the kernel moves the pages of one mapping at a time all are moved,
+ *                         and moved back
+ *   bank_growth place     where the program has a mapping at the place that a moved block was to
+ *                         have it gets another
  */
 #include "expect.h"
 
@@ -23,6 +25,7 @@
 #include <linux/seccomp.h>
 #include <malloc.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -147,6 +150,19 @@ static void pages_of_several_mappings_are_moved_one_after_the_other(void)
     EXPECT(pool_bytes() == pool);
 }
 
+static void where_a_place_is_taken_a_block_gets_another(void)
+{
+    enum { PAGE = 4096 };
+    char *first = bank.malloc(MIB, 0, 1, 0);
+    char *place = first + MIB + MIB / 2;
+
+    EXPECT(first != NULL);
+    EXPECT(mmap(place, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) ==
+           place);
+    EXPECT(bank.malloc(MIB, 0, 1, 0) != NULL);
+    EXPECT(bank.malloc((size_t)2 * MIB, 0, 2, 0) != NULL);
+}
+
 static void find(void *function, const char *name)
 {
     EXPECT((*(void **)function = dlsym(RTLD_DEFAULT, name)) != NULL);
@@ -160,6 +176,7 @@ int main(int argc, char **argv)
     } claims[] = {
         {"files", memory_that_the_kernel_cannot_be_asked_about_is_none},
         {"pieces", pages_of_several_mappings_are_moved_one_after_the_other},
+        {"place", where_a_place_is_taken_a_block_gets_another},
         {"late", a_bank_is_found_behind_others},
         {"absent", a_bank_that_no_memory_has_is_not_asked_for_for_ever},
     };

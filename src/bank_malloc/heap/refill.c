@@ -278,6 +278,8 @@ static char *use_fresh(const struct wanted *wanted)
     if ((wanted->modes & POOL_SPLIT) == 0)
         return NULL;
     (void)kept_shed();
+    if (!together_can_fresh(wanted->chunks, wanted->alignment))
+        return NULL;
     room = arena_room();
     if (wanted->chunks > room) {
         if (!arena_discard(wanted->chunks - room))

@@ -94,10 +94,19 @@ void together_start(void)
     together.pieces_most = pieces;
 }
 
+static bool has_run(uint32_t n)
+{
+    return runs_fit(&together.runs, n) != 0 || extend(n);
+}
+
 bool together_can(uint32_t n)
 {
-    return n <= together.pieces_most - together.pieces &&
-           (runs_fit(&together.runs, n) != 0 || extend(n));
+    return n <= together.pieces_most - together.pieces && has_run(n);
+}
+
+bool together_can_fresh(uint32_t n, uint32_t alignment)
+{
+    return together.fresh < together.pieces_most / 2 && has_run(n + alignment - 1);
 }
 
 /* Whether the chunk's pages are at that unit, and not only were to come there. */
@@ -256,12 +265,13 @@ void together_undo(uint32_t unit)
         undo(unit, unit + length);
 }
 
-/* Units at a multiple of alignment units' bytes. */
+/* Units at a multiple of alignment units' bytes; RUNS_NONE: there are none. */
 static uint32_t take_units(uint32_t n, uint32_t alignment)
 {
+    if (!has_run(n + alignment - 1))
+        return RUNS_NONE;
     uint32_t first = runs_take(&together.runs, n + alignment - 1);
-
-    if (first == RUNS_NONE || alignment == 1)
+    if (alignment == 1)
         return first;
     size_t place = (uintptr_t)together_address(first) >> arena.shift;
     uint32_t skip = (uint32_t)(-place & (alignment - 1));
@@ -319,15 +329,21 @@ static void release_all(uint32_t first)
     }
 }
 
-/* Units whose addresses are claimed; RUNS_NONE: there are none. Where another's mapping is they
-   stay used. */
-static uint32_t claim_units(uint32_t n, uint32_t alignment)
+/* Units with fresh memory, or whose addresses are claimed; RUNS_NONE: there are none. Where
+   another's mapping is they stay used, and others are tried. */
+static uint32_t open_units(uint32_t n, uint32_t alignment, bool are_fresh)
 {
-    uint32_t begin = take_units(n, alignment);
+    enum mapping_answer answer = MAPPING_TAKEN;
+    uint32_t begin = RUNS_NONE;
 
-    if (begin == RUNS_NONE)
-        return RUNS_NONE;
-    enum mapping_answer answer = mapping_claim(together_address(begin), (size_t)n << arena.shift);
+    while (answer == MAPPING_TAKEN) {
+        begin = take_units(n, alignment);
+        if (begin == RUNS_NONE)
+            return RUNS_NONE;
+        char *address = together_address(begin);
+        size_t bytes = (size_t)n << arena.shift;
+        answer = are_fresh ? arena_map(address, bytes) : mapping_claim(address, bytes);
+    }
     if (answer == MAPPING_REFUSED)
         runs_give(&together.runs, begin, n);
     return answer == MAPPING_OPEN ? begin : (uint32_t)RUNS_NONE;
@@ -335,7 +351,7 @@ static uint32_t claim_units(uint32_t n, uint32_t alignment)
 
 char *together_make(uint32_t first, uint32_t n, uint32_t alignment)
 {
-    uint32_t begin = claim_units(n, alignment), chunk = first;
+    uint32_t begin = open_units(n, alignment, false), chunk = first;
 
     if (begin == RUNS_NONE) {
         release_all(first);
@@ -358,19 +374,11 @@ char *together_make(uint32_t first, uint32_t n, uint32_t alignment)
 
 char *together_fresh(uint32_t n, uint32_t alignment)
 {
-    uint32_t begin = RUNS_NONE, room = n + alignment - 1;
+    uint32_t begin =
+        together_can_fresh(n, alignment) ? open_units(n, alignment, true) : (uint32_t)RUNS_NONE;
 
-    if (together.fresh < together.pieces_most / 2 &&
-        (runs_fit(&together.runs, room) != 0 || extend(room)))
-        begin = take_units(n, alignment);
     if (begin == RUNS_NONE)
         return NULL;
-    enum mapping_answer answer = arena_map(together_address(begin), (size_t)n << arena.shift);
-    if (answer != MAPPING_OPEN) {
-        if (answer == MAPPING_REFUSED)
-            runs_give(&together.runs, begin, n);
-        return NULL;
-    }
     for (uint32_t i = 0; i < n; i++)
         *together_unit(begin + i) = (struct together_unit){.chunk = POOL_NONE};
     together_unit(begin)->length = n;

@@ -56,6 +56,9 @@ bool together_can(uint32_t n);
  */
 char *together_make(uint32_t first, uint32_t n, uint32_t alignment);
 
+/* Whether there is room for a block of fresh memory; the kernel may refuse it still. */
+bool together_can_fresh(uint32_t n, uint32_t alignment);
+
 /*
  * A block of as much fresh memory, of no known bank, in place of chunks that the pool has not got
  * together; NULL: the kernel refused.
