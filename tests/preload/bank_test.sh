@@ -47,8 +47,8 @@ told()
 
 a_bad_setting_is_one_line_that_says_what_is_allowed()
 {
-    local without='memory is allocated without regard to banks' memory
-    told '' BANK_MODE=none BANK_COLOURS='0:0-3,7;3:1' BANK_NEAR=0/1 BANK_POOL=4M BANK_FOLLOW=1
+    local without='memory is allocated without regard to banks' memory colours cpus near
+    told '' BANK_MODE=none BANK_COLOURS='0:0-3,7;3:1' BANK_NEAR=0/// BANK_POOL=4M BANK_FOLLOW=1
     told 'mplace: BANK_MODE=split, is not allowed (none, or some of restricted, unrestricted and split with commas between); using restricted,unrestricted,split' BANK_MODE=split,
     told 'mplace: BANK_POOL=1X is not allowed (bytes from 2M on, with K, M, G or T for units of 1024); taking the pool on demand' BANK_POOL=1X
     told 'mplace: BANK_POOL=1K is not allowed (bytes from 2M on, with K, M, G or T for units of 1024); taking the pool on demand' BANK_POOL=1K
@@ -58,7 +58,10 @@ a_bad_setting_is_one_line_that_says_what_is_allowed()
     for colours in 4:0 0:8 0:3-1 '0:1;' 0: near,cpu; do
         told "mplace: BANK_COLOURS=$colours is not allowed (near, cpu, thread, or CONTROLLER:BANKS;CONTROLLER:BANKS... of controllers 0 to 3 and banks 0 to 7); using near" "BANK_COLOURS=$colours"
     done
-    told 'mplace: BANK_NEAR=0-3/3 is not allowed (lists of CPUs as 0-3,8 with a slash between controllers, each CPU once); using the default' BANK_NEAR=0-3/3
+    cpus=$(getconf _NPROCESSORS_CONF)
+    for near in 0/1 0//0/ "0///$cpus"; do # lists that are missing, a CPU twice, one that is not there
+        told "mplace: BANK_NEAR=$near is not allowed (a list of CPUs as 0-3,8 for each of 4 controllers, with slashes between; CPUs 0 to $((cpus - 1)), each once); using the default" "BANK_NEAR=$near"
+    done
     told 'mplace: BANK_PHYSICAL=none is not allowed (pagemap|simulated); using pagemap' BANK_PHYSICAL=none
     told 'mplace: BANK_FOLLOW=2 is not allowed (0|1); using 0' BANK_FOLLOW=2
     told 'mplace: BANK_COLORS=cpu has no effect: it is no setting; did you mean BANK_COLOURS?' BANK_COLORS=cpu

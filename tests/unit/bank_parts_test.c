@@ -51,7 +51,7 @@ static uint32_t only_colour(struct colour_set set)
 START_TEST(near_deals_the_banks_of_the_nearest_controller_in_turn)
 {
     ck_assert(colours_start(NULL, 2, 4, false));
-    ck_assert(colours_set_near("0-1/2-3"));
+    ck_assert(colours_set_near("0-1/2-3", 4));
     ck_assert_uint_eq(only_colour(colours_of_new_thread(0)), 0);
     ck_assert_uint_eq(only_colour(colours_of_new_thread(1)), 1);
     ck_assert_uint_eq(only_colour(colours_of_new_thread(3)), 4);
@@ -59,6 +59,19 @@ START_TEST(near_deals_the_banks_of_the_nearest_controller_in_turn)
     ck_assert_uint_eq(only_colour(colours_of_new_thread(0)), 3);
     ck_assert_uint_eq(only_colour(colours_of_new_thread(0)), 0);
     ck_assert_uint_eq(only_colour(colours_of_new_thread(2)), 5);
+}
+END_TEST
+
+START_TEST(near_has_a_list_for_each_controller_and_no_cpu_that_is_not_there)
+{
+    static const char *const wrong[] = {"0-3", "0/1/2", "0-1/2-4", "4/", "0/1000000", "0/0", "a/b"};
+
+    ck_assert(colours_start(NULL, 2, 4, false));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        ck_assert_msg(!colours_set_near(wrong[i], 4), "'%s' is taken", wrong[i]);
+    ck_assert(colours_set_near("0,2/3", 4));
+    ck_assert(colours_set_near("/0-3", 4));
+    ck_assert_uint_eq(only_colour(colours_of_new_thread(0)), 4);
 }
 END_TEST
 
@@ -216,6 +229,7 @@ int main(void)
                    a_class_holds_its_sizes_and_wastes_at_most_half_of_them_in_every_chunk_length);
     tcase_add_test(tests, powers_of_two_are_classes);
     tcase_add_test(tests, near_deals_the_banks_of_the_nearest_controller_in_turn);
+    tcase_add_test(tests, near_has_a_list_for_each_controller_and_no_cpu_that_is_not_there);
     tcase_add_test(tests, cpu_goes_by_the_cpu_and_thread_by_the_order_of_threads);
     tcase_add_test(tests, a_list_is_gone_through_thread_by_thread_and_again);
     tcase_add_test(tests, a_list_that_is_none_or_names_what_does_not_exist_is_refused);

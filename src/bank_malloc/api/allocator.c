@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 
 struct bank_settings bank_settings;
 
@@ -72,21 +73,23 @@ static void start_memory(void)
 
 static void start_colours(void)
 {
-    const char *text = bank_settings.colours;
+    const char *text = bank_settings.colours, *near = bank_settings.near;
+    uint32_t cpus = (uint32_t)get_nprocs_conf();
     bool are_nodes = arena.frames.map.nodes;
 
     /* Without banks there is one colour, whatever was asked for; a line has said so. */
     if (arena.frames.knowledge == FRAMES_UNKNOWN)
-        text = NULL;
+        text = near = NULL;
     if (!colours_start(text, arena.frames.controllers, arena.frames.banks, are_nodes))
         report_line("mplace: BANK_COLOURS=%s is not allowed (near, cpu, thread, or "
                     "CONTROLLER:BANKS;CONTROLLER:BANKS... of controllers 0 to %u and banks 0 to "
                     "%u); using near",
                     text, arena.frames.controllers - 1, arena.frames.banks - 1);
-    if (bank_settings.near != NULL && !colours_set_near(bank_settings.near))
-        report_line("mplace: BANK_NEAR=%s is not allowed (lists of CPUs as 0-3,8 with a slash "
-                    "between controllers, each CPU once); using the default",
-                    bank_settings.near);
+    if (near != NULL && !colours_set_near(near, cpus))
+        report_line("mplace: BANK_NEAR=%s is not allowed (a list of CPUs as 0-3,8 for each of %u "
+                    "controllers, with slashes between; CPUs 0 to %u, each once); using the "
+                    "default",
+                    near, arena.frames.controllers, cpus - 1);
 }
 
 static void take_pool(void)

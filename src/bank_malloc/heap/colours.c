@@ -138,10 +138,27 @@ bool colours_start(const char *text, uint32_t controllers, uint32_t banks, bool 
     return true;
 }
 
-bool colours_set_near(const char *text)
+bool colours_set_near(const char *text, uint32_t cpus)
 {
-    rule.near_is_set = memory_nodes_parse(text, &rule.near);
-    return rule.near_is_set;
+    uint32_t lists = 1, cpu;
+    struct memory_nodes near;
+
+    for (const char *at = text; *at != '\0'; at++) {
+        lists += *at == '/';
+        if (*at >= '0' && *at <= '9' && (at == text || at[-1] < '0' || at[-1] > '9')) {
+            const char *number = at;
+
+            if (!parse_number(&number, cpus, &cpu))
+                return false;
+        }
+    }
+    if (lists != rule.controllers || !memory_nodes_parse(text, &near))
+        return false;
+    if (near.count == 1) /* all CPUs are of node 0 then, whichever list is not empty */
+        memset(near.of_cpu, (int)strspn(text, "/"), sizeof near.of_cpu);
+    rule.near = near;
+    rule.near_is_set = true;
+    return true;
 }
 
 static uint32_t nearest(unsigned cpu)

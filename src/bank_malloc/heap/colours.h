@@ -35,8 +35,9 @@ enum { COLOUR_SETS_MOST = 1024 /* in a list */ };
  */
 bool colours_start(const char *text, uint32_t controllers, uint32_t banks, bool are_nodes);
 
-/* "0-3/4-7" for BANK_NEAR. False: it is no such thing. */
-bool colours_set_near(const char *text);
+/* "0-3/4-7" for BANK_NEAR: a list for each controller, of CPUs below `cpus`. False: it is no such
+   thing. After colours_start. */
+bool colours_set_near(const char *text, uint32_t cpus);
 
 /* What "0-3,6" says, as a set of a controller's banks; false: no such thing. For tests and
  * colours_start. */
