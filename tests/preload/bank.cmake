@@ -92,7 +92,13 @@ set(bank_real BANK_MAP=${CMAKE_CURRENT_SOURCE_DIR}/bank_where.map)
 foreach(policy near cpu thread "0:0-3\;1:4,6\;0:7")
     string(REGEX REPLACE "^0.*" "list" name "${policy}")
     mplace_bank_test(every_block_of_every_thread_is_on_its_banks.${name} preload 120
-                     "${bank_real};BANK_COLOURS=${policy}" $<TARGET_FILE:bank_where> threads ${name})
+                     "${bank_real};BANK_COLOURS=${policy}" $<TARGET_FILE:bank_where> threads ${name} 250)
+    # As long as the pool grows no mode makes a difference.
+    foreach(mode none restricted unrestricted split)
+        mplace_bank_test(every_block_of_every_thread_is_on_its_banks.${name}.${mode} preload 120
+                         "${bank_real};BANK_COLOURS=${policy};BANK_MODE=${mode}"
+                         $<TARGET_FILE:bank_where> threads ${name} 60)
+    endforeach()
 endforeach()
 foreach(mode none restricted unrestricted split)
     mplace_bank_test(when_a_bank_is_full_blocks_are_where_the_mode_lets_them.${mode} preload 120

@@ -5,7 +5,8 @@
  * computes controller and bank of each page of each block from the functions of bank_where.map,
  * which are written here once more.
  *
- *   bank_where threads near|cpu|thread|list    8 threads on all CPUs, blocks of 1 B to 1 MiB that
+ *   bank_where threads near|cpu|thread|list ROUNDS
+ *                                              8 threads on all CPUs, blocks of 1 B to 1 MiB that
  *                                              come and go: each is on its thread's banks
  *   bank_where full none|restricted|unrestricted|split
  *                                              one thread takes blocks until there is none: each is
@@ -37,9 +38,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, CONTROLLERS = 2, BANKS = 8, THREADS = 8, HELD = 24, ROUNDS = 250 };
+enum { PAGE = 4096, CONTROLLERS = 2, BANKS = 8, THREADS = 8, HELD = 24 };
 
 static int pagemap;
+static unsigned long rounds;
 
 static uint64_t physical(const void *address)
 {
@@ -131,7 +133,7 @@ static void *allocate_and_look(void *argument)
     char *blocks[HELD] = {0};
 
     pthread_barrier_wait(&all_have_begun);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (unsigned long round = 0; round < rounds; round++) {
         char **block = &blocks[next_random(&seed) % HELD];
         size_t size = random_size(&seed);
 
@@ -433,6 +435,8 @@ int main(int count, char **arguments)
         return 77;
     }
     if (strcmp(arguments[1], "threads") == 0) {
+        EXPECT(count == 4);
+        rounds = strtoul(arguments[3], NULL, 10);
         begin_on_first_cpu(arguments);
         check_threads(arguments[2]);
     } else if (strcmp(arguments[1], "full") == 0) {
