@@ -3,7 +3,8 @@
  *
  * What a program can ask libbank_malloc.so: memory of a controller and bank, whose a block is, and
  * which banks a thread allocates from. Find the functions by dlsym, as mplace.h says, or link the
- * library. All are thread-safe. Where nothing is known of banks (the library says so in one line
+ * library. All are thread-safe, none is
+ * async-signal-safe. Where nothing is known of banks (the library says so in one line
  * when it is loaded) bank_of and bank_thread_colours fail with ENODATA.
  */
 #ifndef MPLACE_BANK_H

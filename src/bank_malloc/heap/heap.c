@@ -90,7 +90,7 @@ static void notify(struct chunk *slab)
     } while (!atomic_compare_exchange_weak(&owner->notified, &top, slab));
 }
 
-/* Releases an inherited slab if its last block is free; nobody takes one from it meanwhile. */
+/* Releases an inherited slab if its last block is free. No thread allocates from such a slab. */
 static void release_inherited(struct chunk *slab)
 {
     arena_lock();
@@ -177,8 +177,8 @@ static void drain_slab(struct heap *heap, struct chunk *slab, bool is_locked)
         release(slab);
 }
 
-/* All slabs of the stack. Those that are empty now go back to the pool, but for one of each class
-   that may be its only one. is_locked: arena.lock is held. */
+/* All slabs of the stack. Empty ones go back to the pool, except a class's only slab with free
+   blocks. is_locked: arena.lock is held. */
 static void drain(struct heap *heap, bool is_locked)
 {
     struct chunk *slab = atomic_exchange(&heap->notified, NULL);

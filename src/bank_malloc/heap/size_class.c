@@ -9,7 +9,7 @@ struct size_classes size_classes;
 
 enum { EVEN_STEPS_MOST = 128, STEPS_A_DOUBLING = 4 };
 
-/* The longest block of which a chunk holds as many as of this size. */
+/* The largest size of which a chunk holds as many blocks as of this one. */
 static uint32_t stretched(uint32_t size, uint32_t chunk)
 {
     return chunk / (chunk / size) & ~(uint32_t)(BLOCK_ALIGNMENT - 1);

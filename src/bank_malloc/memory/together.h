@@ -3,8 +3,8 @@
  *
  * Chunks of one bank, wherever they are in the pool, as one block: their pages are moved (mremap)
  * to neighbouring addresses, frames and all, and back when the block goes. A piece that is moved
- * takes up to two of the process's mappings, and one more for a moment, so at most half of
- * vm.max_map_count is used for it.
+ * takes up to three of the process's mappings, one of them only while it moves. At most half of
+ * vm.max_map_count is used for all pieces.
  *
  * Every function but together_find is called with arena.lock held.
  */
