@@ -28,6 +28,7 @@ said()
 programs_are_served()
 {
     said "the allocator" "cia served 1000, child 3, early before main, dlsym finds it, mine 0" "$1/allocator"
+    said "the banks" "bank of 8 banks, a block is served" env BANK_MAP=tilepro64 BANK_PHYSICAL=simulated "$1/banks"
     said "the jitter" "rand jitters" "$1/jitter"
     said "the lock" "tts 0 acquisitions 500
 errors 0" "$1/tts"
@@ -72,6 +73,7 @@ pkg_config_links_each_library_and_it_serves_without_preload()
     install_tree
     export PKG_CONFIG_PATH=$libraries/pkgconfig
     linked allocator allocator cia_malloc
+    linked banks banks bank_malloc
     linked jitter jitter rand_malloc
     linked tts lock tts_lock
     linked ttstle lock ttstle_lock
@@ -104,7 +106,7 @@ an_archive_defines_what_the_shared_library_exports_and_nothing_else()
     local name
 
     install_tree
-    for name in cia_malloc mplace_persist rand_malloc tts_lock ttstle_lock; do
+    for name in bank_malloc cia_malloc mplace_persist rand_malloc tts_lock ttstle_lock; do
         diff <(nm -D --defined-only "$libraries/lib$name.so" | awk '{ print $3 }' | LC_ALL=C sort) \
             <(nm -g --defined-only "$libraries/lib$name.a" | awk 'NF == 3 && $3 != "_.stapsdt.base" { print $3 }' | LC_ALL=C sort) >&2 ||
             fail "lib$name.a has other names than lib$name.so"
@@ -112,7 +114,7 @@ an_archive_defines_what_the_shared_library_exports_and_nothing_else()
 }
 
 # A static program has no dynamic linker, which the others ask for what lies behind them.
-in_a_static_program_the_allocator_serves_and_the_others_say_that_they_cannot()
+in_a_static_program_the_allocators_serve_and_the_others_say_that_they_cannot()
 {
     type -P pkg-config >/dev/null || skip "pkg-config is not installed"
     [[ -f $(gcc -print-file-name=libc.a) ]] || skip "there is no static C library"
@@ -121,6 +123,8 @@ in_a_static_program_the_allocator_serves_and_the_others_say_that_they_cannot()
     linked allocator allocator cia_malloc -- -static
     [[ $(readelf -lW allocator) != *INTERP* ]] || fail "the program is not static"
     said "the allocator" "cia served 1000, child 3, early before main, dlsym does not, mine 0" ./allocator
+    linked banks banks bank_malloc -- -static
+    said "the banks" "bank of 8 banks, a block is served" env BANK_MAP=tilepro64 BANK_PHYSICAL=simulated ./banks
     linked jitter jitter rand_malloc -- -static
     run ./jitter
     expect "exit status of the jitter" 134 "$status"
