@@ -39,9 +39,9 @@ static void back_off(struct tm_thread *self)
  */
 static void wait_for_lock(struct tm_thread *self)
 {
-    const uint64_t *lock = self->met;
+    const uint64_t *lock = self->conflicting_lock;
 
-    self->met = NULL;
+    self->conflicting_lock = NULL;
     if (lock == NULL)
         return;
     for (int look = 0; look < LOCK_LOOKS; look++) {

@@ -70,8 +70,9 @@ uint32_t gate_enter(struct tm_thread *self, const uint64_t *clock)
         if (__builtin_expect(gate.counts, 0))
             announce_count(self);
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        /* The fence decided here is good for the store above: a word read before the membarrier of
-         * who sets GATE_FENCE means that this membarrier fences the store. */
+        /* Without GATE_FENCE the store above needs no fence here: the thread that sets GATE_FENCE
+         * issues a membarrier after it, and that fences the store of a begin which read the word
+         * before. */
         word = __atomic_load_n(&gate.word, __ATOMIC_ACQUIRE);
         if (word & GATE_FENCE) {
             __atomic_thread_fence(__ATOMIC_SEQ_CST);

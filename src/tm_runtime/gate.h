@@ -1,15 +1,15 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Who may run: the word that each begin looks at, and the waits for those who run already.
+ * Which transactions may run: the word that each begin looks at, and the waits for those that run.
  *
- * A transaction announces itself in its thread's state word and then looks at the gate. Who closes
- * the gate writes it and then looks at the state words. Each must see the other, so both sides need
- * a store-load fence. The side that begins has one as long as two threads or more have
- * transactions: its announcement must also be seen by those who commit and then wait for readers
- * (gate_quiesce), which happens too often for any other kind of fence. As long as one thread alone
- * has transactions, it begins without: who closes the gate then is a thread that registers, which
- * has membarrier(2) put the fence into the other thread.
+ * A transaction announces itself in its thread's state word and then looks at the gate. A thread
+ * that closes the gate writes it and then looks at the state words. Each must see the other, so
+ * both sides need a store-load fence. The side that begins has one as long as two threads or more
+ * have transactions: its announcement must also be seen by a thread that commits and then waits for
+ * readers (gate_quiesce), which happens too often for any other kind of fence. As long as one
+ * thread alone has transactions, it begins without one: only a thread that registers closes the
+ * gate then, and it has membarrier(2) put the fence into the other thread.
  *
  * Nothing here is written by begin and commit of a transaction but its own state word, except with
  * TM_SERIAL_LOCK=rwlock and TM_ALGORITHM=htm: both count the transactions that run.
@@ -34,7 +34,7 @@ struct gate {
     /* Transactions in software that run, if counts is set. */
     _Alignas(64) uint64_t running;
 
-    _Alignas(64) int serial;        /* the lock of who closes: 0 free, 1 held, 2 with sleepers */
+    _Alignas(64) int serial;        /* held by the thread that closes: 0 free, 1, 2 with sleepers */
     struct tm_thread *serial_owner; /* NULL too while a thread registers */
     struct tm_thread *hourglass_owner;
     uint32_t sleepers; /* threads in gate_wait */
@@ -48,11 +48,11 @@ void gate_start(bool count_running);
 
 /*
  * Begins: returns what the gate's word was when it was found open. From then on until gate_leave
- * nobody who closes the gate goes on. now: what the state word is to be.
+ * no thread that closes the gate goes on. The state word becomes the clock's value.
  */
 uint32_t gate_enter(struct tm_thread *self, const uint64_t *clock);
 
-/* Ends the transaction in the eyes of others; pairs with the acquire in their waits. */
+/* Ends the transaction for the other threads; pairs with the acquire in their waits. */
 static inline void gate_leave(struct tm_thread *self)
 {
     __atomic_store_n(&self->state, TM_INACTIVE, __ATOMIC_RELEASE);

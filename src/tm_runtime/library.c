@@ -54,7 +54,7 @@ __attribute__((constructor)) static void start(void)
     }
     if (exit_report_wanted(&plan))
         statistics_start();
-    /* Who counts wants to know what the algorithm does. */
+    /* Statistics are about the algorithm, so it must run. */
     transaction_settings.alone_in_place = alone && !exit_report_wanted(&plan);
     transaction_settings.hardware_first = htm_usable;
     transaction_settings.algorithm = algorithms[chosen];

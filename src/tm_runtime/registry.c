@@ -99,10 +99,10 @@ struct tm_thread *registry_enter(void)
 
 /*
  * A thread ends; in a transaction if it was cancelled or called pthread_exit there, which then has
- * never committed. Does not wait for who closes the gate: that may be an irrevocable transaction
- * that joins this thread.
+ * never committed. Does not wait for a thread that closes the gate: that may be an irrevocable
+ * transaction that joins this thread.
  */
-static void leave(void *value)
+static void end_thread(void *value)
 {
     struct tm_thread *thread = value;
 
@@ -119,10 +119,10 @@ static void leave(void *value)
 
 void registry_start(void)
 {
-    has_key = pthread_key_create(&key, leave) == 0;
+    has_key = pthread_key_create(&key, end_thread) == 0;
 }
 
-/* Whether the gate is closed for a fork; written by who has closed it. */
+/* Whether the gate is closed for a fork; written by the thread that has closed it. */
 static bool closed_for_fork;
 
 void registry_before_fork(void)

@@ -20,7 +20,7 @@ struct statistics_row;
 
 /*
  * Values of the state word. Any other is the time up to which the transaction's reads are valid.
- * TM_EXCLUSIVE is later than any time: whoever has it runs alone and has nothing to be waited for.
+ * TM_EXCLUSIVE is later than any time: its thread runs alone, and no other has to wait for it.
  */
 #define TM_INACTIVE  UINT64_MAX
 #define TM_EXCLUSIVE (UINT64_MAX - 1)
@@ -70,12 +70,12 @@ struct tm_thread {
 
     /* Everything below is the thread's alone, unless it forked (registry.h). */
     _Alignas(64) const struct algorithm *algorithm;
-    uint64_t snapshot;  /* reads are valid as of this time */
-    uint64_t lock_word; /* what a lock of the table holds that is this thread's */
-    struct log reads;   /* eager, lazy: locks; norec: values */
-    struct log owned;   /* eager, lazy: the locks held */
-    struct log undo;    /* see undo_log.h */
-    uint32_t nesting;   /* transactions that this thread is in; 0: none */
+    uint64_t snapshot;      /* reads are valid as of this time */
+    uint64_t lock_word;     /* what a lock of the table holds that is this thread's */
+    struct log reads;       /* eager, lazy: locks; norec: values */
+    struct log write_locks; /* eager, lazy: the locks held */
+    struct log undo;        /* see undo_log.h */
+    uint32_t nesting;       /* transactions that this thread is in; 0: none */
     uint32_t properties;
     struct tm_registers registers; /* of the innermost that can be cancelled, or the outermost */
     uint64_t id;                   /* of the innermost that can be cancelled */
@@ -84,15 +84,15 @@ struct tm_thread {
     uint32_t catches;        /* C++: handlers entered in the transaction and not left */
     bool holds_serial;       /* the gate is closed by this thread */
     bool holds_hourglass;
-    bool counted;          /* in gate.running */
-    bool holds_clock;      /* norec: the sequence lock is this thread's */
-    bool writing_back;     /* buffered writes are on their way to memory */
-    bool has_actions;      /* allocations, user_actions or catches are not empty */
-    uint8_t serial_reason; /* enum tm_serial_reason of the next attempt */
+    bool counted;             /* in gate.running */
+    bool holds_sequence_lock; /* norec: the sequence lock is this thread's */
+    bool writing_back;        /* buffered writes are on their way to memory */
+    bool has_actions;         /* allocations, user_actions or catches are not empty */
+    uint8_t serial_reason;    /* enum tm_serial_reason of the next attempt */
     uint32_t aborts_in_row;
-    const uint64_t *met;    /* the other's lock that the last abort was for, or NULL */
-    unsigned uncaught;      /* C++: std::uncaught_exceptions() at begin */
-    unsigned *uncaught_now; /* NULL: no C++ */
+    const uint64_t *conflicting_lock; /* another thread's, for which the last abort was; or NULL */
+    unsigned uncaught;                /* C++: std::uncaught_exceptions() at begin */
+    unsigned *uncaught_now;           /* NULL: no C++ */
 
     struct log allocations, user_actions, checkpoints;
     struct log redo, redo_table; /* write_set.h */

@@ -291,7 +291,7 @@ void transaction_become_irrevocable(struct tm_thread *self)
 
 void transaction_forget(struct tm_thread *self)
 {
-    struct log *const logs[] = {&self->reads,       &self->owned,        &self->undo,
+    struct log *const logs[] = {&self->reads,       &self->write_locks,  &self->undo,
                                 &self->allocations, &self->user_actions, &self->checkpoints,
                                 &self->redo,        &self->redo_table};
 
@@ -303,7 +303,7 @@ void transaction_forget(struct tm_thread *self)
     self->catches = 0;
     self->hardware_depth = 0;
     self->holds_serial = self->holds_hourglass = self->counted = false;
-    self->holds_clock = self->writing_back = false;
+    self->holds_sequence_lock = self->writing_back = false;
     self->has_actions = false;
     self->serial_reason = TM_NOT_SERIAL;
     self->aborts_in_row = 0;

@@ -34,7 +34,7 @@ bool transaction_is_irrevocable(const struct tm_thread *self);
 /* A thread ends inside a transaction: what it did is undone, unless it is irrevocable. */
 void transaction_abandon(struct tm_thread *self);
 
-/* Empties a descriptor without a word to anybody: in the child of a fork. */
+/* Empties a descriptor; undoes and unlocks nothing. In the child of a fork. */
 void transaction_forget(struct tm_thread *self);
 
 /* For the library's constructor. algorithm: NULL for serial mode. */

@@ -95,7 +95,7 @@ mutant does_not_see_its_own_writes lazy algorithms/lazy.c \
     'return write_set_overlay(self, from, size, value);' 'return value;'
 mutant norec_does_not_compare norec algorithms/norec.c 'if (!reads_are_unchanged(self))' 'if (0)'
 mutant norec_unlocks_before_it_writes norec algorithms/norec.c \
-    'self->writing_back = true;' "give_clock(self); self->holds_clock = true; self->writing_back = true; $pause"
+    'self->writing_back = true;' "release_sequence_lock(self); self->holds_sequence_lock = true; self->writing_back = true; $pause"
 mutant serial_does_not_stop_others eager gate.c \
     'while (other != self && __atomic_load_n(&other->state, __ATOMIC_ACQUIRE) != TM_INACTIVE)' 'while (0)'
 exit "$lived"

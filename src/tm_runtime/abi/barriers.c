@@ -71,7 +71,7 @@
     LOG(suffix, type)
 
 /* What no other thread knows: only roll-back matters. */
-static void note(const void *address, size_t size)
+static void log_undo(const void *address, size_t size)
 {
     struct tm_thread *self = tm_self;
 
@@ -82,12 +82,12 @@ static void note(const void *address, size_t size)
 #define LOG(suffix, type)                                                                          \
     ITM_EXPORT void _ITM_L##suffix(const type *address)                                            \
     {                                                                                              \
-        note(address, sizeof(type));                                                               \
+        log_undo(address, sizeof(type));                                                           \
     }
 
 ITM_EXPORT void _ITM_LB(const void *address, size_t size)
 {
-    note(address, size);
+    log_undo(address, size);
 }
 
 typedef int vector_64 __attribute__((vector_size(8), may_alias));

@@ -30,7 +30,7 @@ static void eager_read(struct tm_thread *self, void *to, const void *from, size_
                 break;
             __atomic_thread_fence(__ATOMIC_ACQUIRE);
             if (__atomic_load_n(lock, __ATOMIC_RELAXED) == seen) {
-                lock_table_note_read(self, lock);
+                lock_table_log_read(self, lock);
                 break;
             }
         }
@@ -40,21 +40,21 @@ static void eager_read(struct tm_thread *self, void *to, const void *from, size_
     }
 }
 
-TM_INLINE void own(struct tm_thread *self, uint64_t *lock)
+TM_INLINE void acquire(struct tm_thread *self, uint64_t *lock)
 {
     if (__atomic_load_n(lock, __ATOMIC_RELAXED) != self->lock_word)
         lock_table_acquire(self, lock);
 }
 
 /* Locks all stripes of the bytes. */
-static void own_all(struct tm_thread *self, const void *address, size_t size)
+static void acquire_all(struct tm_thread *self, const void *address, size_t size)
 {
     const char *at = address;
 
     while (size != 0) {
         size_t piece = in_first_stripe(at, size);
 
-        own(self, lock_of(at));
+        acquire(self, lock_of(at));
         at += piece;
         size -= piece;
     }
@@ -62,7 +62,7 @@ static void own_all(struct tm_thread *self, const void *address, size_t size)
 
 static void eager_write(struct tm_thread *self, void *to, const void *from, size_t size)
 {
-    own_all(self, to, size);
+    acquire_all(self, to, size);
     if (!undo_log_save(&self->undo, to, size))
         transaction_restart(self, TM_NO_MEMORY);
     memory_copy(to, from, size);
@@ -80,18 +80,18 @@ TM_INLINE uint64_t read_value(struct tm_thread *self, const void *from, size_t s
 TM_INLINE uint64_t read_value_for_write(struct tm_thread *self, const void *from, size_t size)
 {
     if (__builtin_expect(is_in_one_stripe(from, size), 1))
-        own(self, lock_of(from));
+        acquire(self, lock_of(from));
     else
-        own_all(self, from, size);
+        acquire_all(self, from, size);
     return memory_load(from, size);
 }
 
 TM_INLINE void write_value(struct tm_thread *self, void *to, uint64_t value, size_t size)
 {
     if (__builtin_expect(is_in_one_stripe(to, size), 1))
-        own(self, lock_of(to));
+        acquire(self, lock_of(to));
     else
-        own_all(self, to, size);
+        acquire_all(self, to, size);
     if (__builtin_expect(!undo_log_save(&self->undo, to, size), 0))
         transaction_restart(self, TM_NO_MEMORY);
     memory_store(to, value, size);
@@ -106,7 +106,7 @@ static void begin(struct tm_thread *self)
 
 static bool commit(struct tm_thread *self, uint64_t *time)
 {
-    if (self->owned.used != 0) {
+    if (self->write_locks.used != 0) {
         uint64_t now = __atomic_add_fetch(&tm_clock, 1, __ATOMIC_ACQ_REL);
 
         if (now != self->snapshot + 1 && !lock_table_reads_are_valid(self))
@@ -122,12 +122,12 @@ static bool commit(struct tm_thread *self, uint64_t *time)
 
 static void rollback(struct tm_thread *self)
 {
-    if (self->owned.used != 0)
+    if (self->write_locks.used != 0)
         lock_table_release(self, __atomic_add_fetch(&tm_clock, 1, __ATOMIC_ACQ_REL));
     self->reads.used = 0;
 }
 
-/* They are. */
+/* All writes are in place from the start. */
 static void begin_nested(struct tm_thread *self)
 {
     (void)self;

@@ -15,7 +15,7 @@
 enum write_place {
     WRITE_BUFFERED,
     WRITE_IN_PLACE, /* with a lock, for the range may have bytes of others in it, and an undo log */
-    WRITE_FORGOTTEN, /* in place, in frames that a roll-back drops: nothing to remember */
+    WRITE_PRIVATE,  /* in place, in frames that a roll-back drops: nothing to remember */
 };
 
 static inline enum write_place write_place_of(const struct tm_thread *self, const void *address)
@@ -23,7 +23,7 @@ static inline enum write_place write_place_of(const struct tm_thread *self, cons
     uintptr_t at = (uintptr_t)address;
 
     if (at < self->stack_top && at >= (uintptr_t)__builtin_frame_address(0))
-        return at >= self->registers.rsp ? WRITE_IN_PLACE : WRITE_FORGOTTEN;
+        return at >= self->registers.rsp ? WRITE_IN_PLACE : WRITE_PRIVATE;
     return at >= self->exceptions_start && at < self->exceptions_end ? WRITE_IN_PLACE
                                                                      : WRITE_BUFFERED;
 }

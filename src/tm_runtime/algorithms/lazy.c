@@ -63,7 +63,7 @@ static void lock_writes(struct tm_thread *self)
 static bool commit(struct tm_thread *self, uint64_t *time)
 {
     lock_writes(self);
-    if (self->owned.used != 0) {
+    if (self->write_locks.used != 0) {
         uint64_t now = __atomic_add_fetch(&tm_clock, 1, __ATOMIC_ACQ_REL);
 
         if (now != self->snapshot + 1 && !lock_table_reads_are_valid(self))
@@ -85,7 +85,7 @@ static bool commit(struct tm_thread *self, uint64_t *time)
 
 static void rollback(struct tm_thread *self)
 {
-    if (self->owned.used != 0)
+    if (self->write_locks.used != 0)
         lock_table_release(self, __atomic_add_fetch(&tm_clock, 1, __ATOMIC_ACQ_REL));
     write_set_clear(self);
     self->reads.used = 0;

@@ -36,7 +36,7 @@ void lock_table_extend(struct tm_thread *self)
     if (!lock_table_reads_are_valid(self))
         transaction_restart(self, TM_READ_CHANGED);
     self->snapshot = now;
-    /* Release: who waits for this thread in gate_quiesce goes on. */
+    /* Release: threads that wait for this one in gate_quiesce go on. */
     __atomic_store_n(&self->state, now, __ATOMIC_RELEASE);
 }
 
@@ -48,14 +48,14 @@ uint64_t lock_table_wait_readable(struct tm_thread *self, uint64_t *lock)
         if (seen <= self->snapshot || seen == self->lock_word)
             return seen;
         if (seen & TM_LOCKED) {
-            self->met = lock;
+            self->conflicting_lock = lock;
             transaction_restart(self, TM_READ_LOCKED);
         }
         lock_table_extend(self);
     }
 }
 
-void lock_table_note_read_slow(struct tm_thread *self, uint64_t *lock)
+void lock_table_log_read_slow(struct tm_thread *self, uint64_t *lock)
 {
     if (!log_reserve(&self->reads, sizeof lock))
         transaction_restart(self, TM_NO_MEMORY);
@@ -64,7 +64,7 @@ void lock_table_note_read_slow(struct tm_thread *self, uint64_t *lock)
 
 void lock_table_acquire(struct tm_thread *self, uint64_t *lock)
 {
-    if (!log_reserve(&self->owned, sizeof lock))
+    if (!log_reserve(&self->write_locks, sizeof lock))
         transaction_restart(self, TM_NO_MEMORY);
     for (;;) {
         uint64_t seen = __atomic_load_n(lock, __ATOMIC_RELAXED);
@@ -72,7 +72,7 @@ void lock_table_acquire(struct tm_thread *self, uint64_t *lock)
         if (seen == self->lock_word)
             return;
         if (seen & TM_LOCKED) {
-            self->met = lock;
+            self->conflicting_lock = lock;
             transaction_restart(self, TM_WRITE_LOCKED);
         }
         if (seen > self->snapshot) {
@@ -80,24 +80,24 @@ void lock_table_acquire(struct tm_thread *self, uint64_t *lock)
             continue;
         }
         /* In the log first: a fork's child unlocks what it finds there, if it is locked. */
-        *(uint64_t **)log_append(&self->owned, sizeof lock) = lock;
+        *(uint64_t **)log_append(&self->write_locks, sizeof lock) = lock;
         if (__atomic_compare_exchange_n(lock, &seen, self->lock_word, false, __ATOMIC_ACQ_REL,
                                         __ATOMIC_RELAXED))
             return;
-        self->owned.used -= sizeof lock;
+        self->write_locks.used -= sizeof lock;
     }
 }
 
 void lock_table_release(struct tm_thread *self, uint64_t time)
 {
-    size_t count = LOG_COUNT(&self->owned, uint64_t *);
+    size_t count = LOG_COUNT(&self->write_locks, uint64_t *);
 
     for (size_t i = 0; i < count; i++) {
-        uint64_t *lock = *LOG_AT(&self->owned, uint64_t *, i);
+        uint64_t *lock = *LOG_AT(&self->write_locks, uint64_t *, i);
 
         /* Release: with it, what was written to the stripe. Only a fork's child finds others'. */
         if (__atomic_load_n(lock, __ATOMIC_RELAXED) == self->lock_word)
             __atomic_store_n(lock, time, __ATOMIC_RELEASE);
     }
-    self->owned.used = 0;
+    self->write_locks.used = 0;
 }

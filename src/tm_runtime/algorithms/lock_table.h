@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: MIT
  *
  * The lock table of eager and lazy: a word for each stripe of 64 bytes of memory, shared by stripes
- * that collide. A word is the time of the last commit to the stripe, or its owner's descriptor
- * with TM_LOCKED. Written by compare-and-swap to lock, by a release store of the owner to unlock;
- * a reader loads it with acquire before and after it reads memory.
+ * that collide. The literature calls such a word an ownership record (orec). A word is the time of
+ * the last commit to the stripe, or its owner's descriptor with TM_LOCKED. Written by
+ * compare-and-swap to lock, by a release store of the owner to unlock; a reader loads it with
+ * acquire before and after it reads memory.
  */
 #ifndef TM_RUNTIME_ALGORITHMS_LOCK_TABLE_H
 #define TM_RUNTIME_ALGORITHMS_LOCK_TABLE_H
@@ -54,8 +55,8 @@ bool lock_table_reads_are_valid(const struct tm_thread *self);
  * if another thread has it. */
 void lock_table_acquire(struct tm_thread *self, uint64_t *lock);
 
-/* Notes that the lock was read while it was not locked, at most as new as the snapshot. */
-TM_INLINE void lock_table_note_read(struct tm_thread *self, uint64_t *lock);
+/* Appends the lock to the reads: it was not locked, and at most as new as the snapshot. */
+TM_INLINE void lock_table_log_read(struct tm_thread *self, uint64_t *lock);
 
 /* What the lock's word is, once it is not newer than the snapshot; TM_LOCKED is set if it is this
  * thread's own. Starts again if another thread has it. */
@@ -64,19 +65,19 @@ uint64_t lock_table_wait_readable(struct tm_thread *self, uint64_t *lock);
 /* Unlocks all that this thread has. Others see its stripes as written at that time. */
 void lock_table_release(struct tm_thread *self, uint64_t time);
 
-/* Reads size bytes of one stripe that this thread has not locked; calls itself no barrier. */
-void lock_table_note_read_slow(struct tm_thread *self, uint64_t *lock);
+/* The same when the log has to grow. */
+void lock_table_log_read_slow(struct tm_thread *self, uint64_t *lock);
 
-TM_INLINE void lock_table_note_read(struct tm_thread *self, uint64_t *lock)
+TM_INLINE void lock_table_log_read(struct tm_thread *self, uint64_t *lock)
 {
     if (__builtin_expect(self->reads.room - self->reads.used < sizeof lock, 0)) {
-        lock_table_note_read_slow(self, lock);
+        lock_table_log_read_slow(self, lock);
         return;
     }
     *(uint64_t **)log_append(&self->reads, sizeof lock) = lock;
 }
 
-/* At most 8 bytes of one stripe, and their lock noted, unless it is this thread's own. */
+/* At most 8 bytes of one stripe, and their lock logged, unless it is this thread's own. */
 TM_INLINE uint64_t lock_table_read(struct tm_thread *self, uint64_t *lock, const void *from,
                                    size_t size)
 {
@@ -93,7 +94,7 @@ TM_INLINE uint64_t lock_table_read(struct tm_thread *self, uint64_t *lock, const
         value = memory_load(from, size);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (__builtin_expect(__atomic_load_n(lock, __ATOMIC_RELAXED) == seen, 1)) {
-            lock_table_note_read(self, lock);
+            lock_table_log_read(self, lock);
             return value;
         }
         seen = __atomic_load_n(lock, __ATOMIC_ACQUIRE);

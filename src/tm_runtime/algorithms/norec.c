@@ -73,40 +73,40 @@ static bool extend(struct tm_thread *self)
         if (__atomic_load_n(&tm_clock, __ATOMIC_RELAXED) != now)
             continue;
         self->snapshot = now;
-        /* Release: who waits for this thread in gate_quiesce goes on. */
+        /* Release: threads that wait for this one in gate_quiesce go on. */
         __atomic_store_n(&self->state, now, __ATOMIC_RELEASE);
         return true;
     }
 }
 
 /* Takes the sequence lock as of the snapshot; false if the reads are not valid any more. */
-static bool take_clock(struct tm_thread *self)
+static bool acquire_sequence_lock(struct tm_thread *self)
 {
     uint64_t expected = self->snapshot;
 
-    if (self->holds_clock)
+    if (self->holds_sequence_lock)
         return true;
     /* In the descriptor first: a fork's child gives back what a thread of its parent held. */
-    self->holds_clock = true;
+    self->holds_sequence_lock = true;
     while (!__atomic_compare_exchange_n(&tm_clock, &expected, self->snapshot + 1, false,
                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-        self->holds_clock = false;
+        self->holds_sequence_lock = false;
         if (!extend(self))
             return false;
         expected = self->snapshot;
-        self->holds_clock = true;
+        self->holds_sequence_lock = true;
     }
     return true;
 }
 
-static void give_clock(struct tm_thread *self)
+static void release_sequence_lock(struct tm_thread *self)
 {
     __atomic_store_n(&tm_clock, self->snapshot + 2, __ATOMIC_RELEASE);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    self->holds_clock = false;
+    self->holds_sequence_lock = false;
 }
 
-static void note_read(struct tm_thread *self, const void *from, size_t size, uint64_t value)
+static void log_read(struct tm_thread *self, const void *from, size_t size, uint64_t value)
 {
     if (!log_reserve(&self->reads, sizeof(struct read_value)))
         transaction_restart(self, TM_NO_MEMORY);
@@ -118,7 +118,7 @@ TM_INLINE uint64_t read_part(struct tm_thread *self, const void *from, size_t si
 {
     uint64_t value = memory_load(from, size);
 
-    if (__builtin_expect(self->holds_clock, 0))
+    if (__builtin_expect(self->holds_sequence_lock, 0))
         return value;
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     while (__builtin_expect(__atomic_load_n(&tm_clock, __ATOMIC_ACQUIRE) != self->snapshot, 0)) {
@@ -127,14 +127,14 @@ TM_INLINE uint64_t read_part(struct tm_thread *self, const void *from, size_t si
         value = memory_load(from, size);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
     }
-    note_read(self, from, size, value);
+    log_read(self, from, size, value);
     return write_set_overlay(self, from, size, value);
 }
 
 /* From here on the sequence lock is held, nothing is buffered, and reads need no validation. */
 static void go_in_place(struct tm_thread *self)
 {
-    if (!take_clock(self))
+    if (!acquire_sequence_lock(self))
         transaction_restart(self, TM_READ_CHANGED);
     if (!write_set_write_in_place(self))
         transaction_restart(self, TM_NO_MEMORY);
@@ -142,7 +142,7 @@ static void go_in_place(struct tm_thread *self)
 
 static void write_in_place(struct tm_thread *self, void *to, uint64_t value, size_t size)
 {
-    if (!self->holds_clock)
+    if (!self->holds_sequence_lock)
         go_in_place(self);
     if (!undo_log_save(&self->undo, to, size))
         transaction_restart(self, TM_NO_MEMORY);
@@ -153,9 +153,9 @@ TM_INLINE void write_part(struct tm_thread *self, void *to, uint64_t value, size
 {
     enum write_place place = write_place_of(self, to);
 
-    if (__builtin_expect(place == WRITE_FORGOTTEN, 0))
+    if (__builtin_expect(place == WRITE_PRIVATE, 0))
         memory_store(to, value, size);
-    else if (__builtin_expect(place == WRITE_IN_PLACE || self->holds_clock, 0))
+    else if (__builtin_expect(place == WRITE_IN_PLACE || self->holds_sequence_lock, 0))
         write_in_place(self, to, value, size);
     else if (__builtin_expect(!write_set_put(self, to, size, value), 0))
         transaction_restart(self, TM_NO_MEMORY);
@@ -171,14 +171,14 @@ static void begin(struct tm_thread *self)
 
 static bool commit(struct tm_thread *self, uint64_t *time)
 {
-    if (self->redo.used != 0 || self->holds_clock) {
-        if (!take_clock(self))
+    if (self->redo.used != 0 || self->holds_sequence_lock) {
+        if (!acquire_sequence_lock(self))
             return false;
         self->writing_back = true;
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         write_set_write_back(self);
         *time = self->snapshot + 2;
-        give_clock(self);
+        release_sequence_lock(self);
         self->writing_back = false;
         write_set_clear(self);
     } else {
@@ -190,8 +190,8 @@ static bool commit(struct tm_thread *self, uint64_t *time)
 
 static void rollback(struct tm_thread *self)
 {
-    if (self->holds_clock)
-        give_clock(self);
+    if (self->holds_sequence_lock)
+        release_sequence_lock(self);
     write_set_clear(self);
     self->reads.used = 0;
 }
@@ -207,10 +207,10 @@ static void after_fork_in_child(struct tm_thread *self)
         write_set_write_back(self);
     else
         undo_log_apply(&self->undo, 0, 0, 0);
-    /* holds_clock may be a little early or late. */
-    if (self->holds_clock && tm_clock == self->snapshot + 1)
+    /* holds_sequence_lock may be a little early or late. */
+    if (self->holds_sequence_lock && tm_clock == self->snapshot + 1)
         tm_clock++;
-    self->holds_clock = false;
+    self->holds_sequence_lock = false;
 }
 
 const struct algorithm norec_algorithm = {

@@ -66,7 +66,7 @@ static void rollback(struct tm_thread *self)
     (void)self;
 }
 
-/* They are. */
+/* All writes are in place from the start. */
 static void begin_nested(struct tm_thread *self)
 {
     (void)self;

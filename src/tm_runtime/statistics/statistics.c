@@ -14,7 +14,7 @@ bool statistics_wanted;
 
 static struct statistics_table *tables;
 
-/* Of this library's own code, whose frames are no news. Defined by the linker. */
+/* The bounds of this library's code, whose frames the report leaves out. Defined by the linker. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char etext[];
 
