@@ -5,6 +5,10 @@
  */
 #include "tm_runtime/actions.h"
 
+#include "tm_runtime/algorithms/algorithm.h"
+#include "tm_runtime/logs/private_blocks.h"
+#include "tm_runtime/transaction.h"
+
 /* libsupc++: with its last argument ends that many handlers, without destroying exceptions. */
 __attribute__((weak)) void __cxa_tm_cleanup(void *unthrown, void *on_its_way, unsigned handlers);
 
@@ -21,16 +25,24 @@ void actions_note_allocation(struct tm_thread *self, const struct tm_allocation 
     *(struct tm_allocation *)append(self, &self->allocations, sizeof *allocation) = *allocation;
 }
 
-void actions_drop_allocation(struct tm_thread *self, const void *block)
+void actions_note_block(struct tm_thread *self, void *block, size_t size, void (*release)(void *))
+{
+    actions_note_allocation(self, &(struct tm_allocation){.block = block, .release = release});
+    if (self->algorithm->buffers && !self->holds_sequence_lock &&
+        !private_blocks_add(self, block, size))
+        transaction_restart(self, TM_NO_MEMORY);
+}
+
+bool actions_have_block(const struct tm_thread *self, const void *block)
 {
     for (size_t i = LOG_COUNT(&self->allocations, struct tm_allocation); i-- > 0;) {
-        struct tm_allocation *allocation = LOG_AT(&self->allocations, struct tm_allocation, i);
+        const struct tm_allocation *allocation =
+            LOG_AT(&self->allocations, struct tm_allocation, i);
 
-        if (allocation->block == block && !allocation->at_commit) {
-            allocation->block = NULL;
-            return;
-        }
+        if (allocation->block == block && !allocation->at_commit)
+            return true;
     }
+    return false;
 }
 
 void actions_note_user_action(struct tm_thread *self, const struct tm_user_action *action)
@@ -55,7 +67,7 @@ static void release_blocks(struct tm_thread *self, size_t down_to, bool at_commi
         const struct tm_allocation *allocation =
             LOG_AT(&self->allocations, struct tm_allocation, i);
 
-        if (allocation->block != NULL && allocation->at_commit == at_commit)
+        if (allocation->at_commit == at_commit)
             release(allocation);
     }
     self->allocations.used = down_to;
@@ -68,7 +80,7 @@ void actions_commit(struct tm_thread *self)
 
     self->has_actions = false;
     self->catches = 0;
-    self->exceptions_start = self->exceptions_end = 0;
+    private_blocks_clear(self);
     release_blocks(self, 0, true);
     if (actions.used == 0)
         return;
@@ -119,7 +131,7 @@ void actions_roll_back(struct tm_thread *self)
 {
     roll_back_down_to(self, 0, 0, 0);
     self->has_actions = false;
-    self->exceptions_start = self->exceptions_end = 0;
+    private_blocks_clear(self);
 }
 
 void actions_roll_back_to(struct tm_thread *self, const struct tm_checkpoint *checkpoint)

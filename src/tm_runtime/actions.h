@@ -16,7 +16,7 @@
  * release_sized is set.
  */
 struct tm_allocation {
-    void *block; /* NULL: nothing to do any more */
+    void *block;
     void (*release)(void *);
     void (*release_sized)(void *, size_t);
     size_t size;
@@ -25,8 +25,11 @@ struct tm_allocation {
 
 void actions_note_allocation(struct tm_thread *self, const struct tm_allocation *allocation);
 
-/* A block of this transaction needs no release at roll-back any more. */
-void actions_drop_allocation(struct tm_thread *self, const void *block);
+/* A block that the transaction has allocated, and that no other thread knows until it commits. */
+void actions_note_block(struct tm_thread *self, void *block, size_t size, void (*release)(void *));
+
+/* Whether the transaction has allocated it, or a nested one that has committed. */
+bool actions_have_block(const struct tm_thread *self, const void *block);
 
 struct tm_user_action {
     void (*function)(void *);

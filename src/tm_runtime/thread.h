@@ -101,8 +101,10 @@ struct tm_thread {
     uint64_t random;
     uint64_t quiesced; /* every transaction has valid reads as of this time */
     uintptr_t stack_top;
-    uintptr_t exceptions_start,
-        exceptions_end; /* a range with all that the transaction allocated */
+    uintptr_t frames_end; /* of those with locals that functions they call write to; in_place.h */
+    struct log blocks, blocks_table; /* private_blocks.h */
+    uint64_t blocks_classes;
+    uintptr_t blocks_start, blocks_end; /* a range with all blocks */
 
     struct statistics_table *statistics; /* NULL: nobody counts */
     struct statistics_row *row;          /* of the transaction that runs */

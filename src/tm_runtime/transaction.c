@@ -13,6 +13,7 @@
 #include "tm_runtime/algorithms/algorithm.h"
 #include "tm_runtime/contention.h"
 #include "tm_runtime/gate.h"
+#include "tm_runtime/logs/private_blocks.h"
 #include "tm_runtime/logs/undo_log.h"
 #include "tm_runtime/statistics/statistics.h"
 
@@ -293,12 +294,13 @@ void transaction_forget(struct tm_thread *self)
 {
     struct log *const logs[] = {&self->reads,       &self->write_locks,  &self->undo,
                                 &self->allocations, &self->user_actions, &self->checkpoints,
-                                &self->redo,        &self->redo_table};
+                                &self->redo,        &self->redo_table,   &self->blocks,
+                                &self->blocks_table};
 
     for (size_t i = 0; i < sizeof logs / sizeof *logs; i++)
         log_destroy(logs[i]);
     self->redo_filter = 0;
-    self->exceptions_start = self->exceptions_end = 0;
+    private_blocks_clear(self);
     self->nesting = 0;
     self->catches = 0;
     self->hardware_depth = 0;

@@ -393,6 +393,30 @@ static void a_commit_action_may_have_transactions(void)
     EXPECT(outer_value == 77 && strcmp(order, "nl") == 0);
 }
 
+SAFE static void add_to(int *sum, int value)
+{
+    *sum += value;
+}
+
+/* Built with -fno-ipa-modref, without which gcc leaves out the barriers here and not in add_to. */
+static void a_block_from_before_the_transaction_has_what_functions_wrote(void)
+{
+    int *block = malloc(8);
+    int inside = 0;
+
+    *block = 5;
+    __transaction_atomic
+    {
+        add_to(block, 1);
+        inside = *block;
+        *block = inside + 1;
+        add_to(block, 1);
+        outer_value = inside;
+    }
+    EXPECT(inside == 6 && *block == 8);
+    free(block);
+}
+
 static void the_library_tells_who_is_in_which_transaction(void)
 {
     uint64_t outside = _ITM_getTransactionId(), inside, other, before = 0, nested_id = 0;
@@ -421,6 +445,10 @@ static void the_library_tells_who_is_in_which_transaction(void)
     }
     EXPECT(how != 0 && inside > 1 && other > 1 && other != inside);
     EXPECT(nested_id == 0 || nested_id != before);
+    __transaction_atomic
+    {
+        outer_value = 5;
+    }
     EXPECT(_ITM_inTransaction() == 0);
     __transaction_relaxed
     {
@@ -444,6 +472,7 @@ static const struct claim claims[] = {
     CLAIM(clones_are_found_in_a_table_of_any_order),
     CLAIM(actions_run_at_commit_in_order_and_at_abort_backwards),
     CLAIM(a_commit_action_may_have_transactions),
+    CLAIM(a_block_from_before_the_transaction_has_what_functions_wrote),
     CLAIM(the_library_tells_who_is_in_which_transaction),
 };
 

@@ -11,7 +11,8 @@
  *
  * Meanwhile blocks are published, read, filled, replaced, freed, and taken out and written to
  * without a transaction. A block's bytes are equal whenever a transaction can see it; one that sees
- * others, though it may never commit, is an error.
+ * others, though it may never commit, is an error. And what a transaction has for itself, a new
+ * block and locals, must be what it wrote there.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -280,6 +281,52 @@ static void take_out_and_look(unsigned slot)
     free(mine);
 }
 
+/* ---- memory of the transaction's own ---- */
+
+/* gcc knows that it keeps no pointer, so the caller uses no barriers for its block, as long as that
+ * goes to no other function: it is not freed, and use_own_memory is not inlined. */
+__attribute__((transaction_safe, noinline)) static void add(unsigned char *to, unsigned char value)
+{
+    *to = (unsigned char)(*to + value);
+}
+
+/* In frames that are gone when another such call writes to the same ones. */
+__attribute__((transaction_safe, noinline)) static unsigned char in_a_frame(unsigned char byte)
+{
+    unsigned char local[BLOCK];
+
+    memset(local, byte, BLOCK);
+    for (unsigned i = 0; i < BLOCK; i += 11)
+        add(&local[i], 1);
+    return (unsigned char)(local[0] + local[1]);
+}
+
+__attribute__((noinline)) static void use_own_memory(unsigned slot, unsigned char byte)
+{
+    unsigned char got = 0, local = byte;
+
+    __transaction_atomic
+    {
+        unsigned char *block = malloc(BLOCK);
+
+        *block = byte;
+        add(block, 1);
+        got = *block;
+        *block = (unsigned char)(got + 1);
+        add(block, in_a_frame(byte));
+        got = *block;
+    }
+    __transaction_atomic
+    {
+        add(&local, in_a_frame(byte));
+        if (slots[slot] != NULL)
+            look_at(slots[slot]);
+        add(&local, in_a_frame(0));
+    }
+    if (got != (unsigned char)(3 * byte + 3) || local != (unsigned char)(3 * byte + 2))
+        complain("a transaction did not find in its own memory what it had written");
+}
+
 /* ---- flags ---- */
 
 static struct {
@@ -336,7 +383,7 @@ static void *run(void *argument)
                 arena->next = number + 1;
         }
         now->number = number;
-        switch (below(&state, 6)) {
+        switch (below(&state, 7)) {
         case 0:
             replace(slot, (unsigned char)draw(&state));
             break;
@@ -351,6 +398,9 @@ static void *run(void *argument)
             break;
         case 4:
             put_up_one(slot % 2);
+            break;
+        case 5:
+            use_own_memory(slot, (unsigned char)draw(&state));
             break;
         default:
             look(slot);

@@ -36,11 +36,10 @@ ITM_EXPORT void _ZGTtdaPvRKSt9nothrow_t(void *block, const void *nothrow);
 ITM_EXPORT void _ZGTtdlPvm(void *block, size_t size);
 ITM_EXPORT void _ZGTtdlPvmRKSt9nothrow_t(void *block, size_t size, const void *nothrow);
 
-static void *allocated(void *block, void (*release)(void *))
+static void *allocated(void *block, size_t size, void (*release)(void *))
 {
     if (block != NULL)
-        actions_note_allocation(tm_self,
-                                &(struct tm_allocation){.block = block, .release = release});
+        actions_note_block(tm_self, block, size, release);
     return block;
 }
 
@@ -54,12 +53,12 @@ static void freed(void *block, void (*release)(void *))
 
 void *_ITM_malloc(size_t size)
 {
-    return allocated(malloc(size), free);
+    return allocated(malloc(size), size, free);
 }
 
 void *_ITM_calloc(size_t count, size_t size)
 {
-    return allocated(calloc(count, size), free);
+    return allocated(calloc(count, size), count * size, free);
 }
 
 void _ITM_free(void *block)
@@ -69,22 +68,22 @@ void _ITM_free(void *block)
 
 void *_ZGTtnwm(size_t size)
 {
-    return allocated(_Znwm(size), _ZdlPv);
+    return allocated(_Znwm(size), size, _ZdlPv);
 }
 
 void *_ZGTtnam(size_t size)
 {
-    return allocated(_Znam(size), _ZdaPv);
+    return allocated(_Znam(size), size, _ZdaPv);
 }
 
 void *_ZGTtnwmRKSt9nothrow_t(size_t size, const void *nothrow)
 {
-    return allocated(_ZnwmRKSt9nothrow_t(size, nothrow), _ZdlPv);
+    return allocated(_ZnwmRKSt9nothrow_t(size, nothrow), size, _ZdlPv);
 }
 
 void *_ZGTtnamRKSt9nothrow_t(size_t size, const void *nothrow)
 {
-    return allocated(_ZnamRKSt9nothrow_t(size, nothrow), _ZdaPv);
+    return allocated(_ZnamRKSt9nothrow_t(size, nothrow), size, _ZdaPv);
 }
 
 void _ZGTtdlPv(void *block)

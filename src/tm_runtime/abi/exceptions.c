@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: MIT
  *
  * _ITM_cxa_*: the C++ ABI's functions, with a note of what a roll-back must take back. An exception
- * that the transaction allocated is a block to free until a handler is entered; from then on ending
- * the handler frees it. libstdc++ comes with the program or not at all, hence the weak references.
+ * is a block of the transaction, and is kept until the transaction ends, by a reference that is
+ * taken when a handler is entered: were it freed when the handler ends, as it is without
+ * transactions, a roll-back would restore its bytes in memory that others may have by then.
+ * libstdc++ comes with the program or not at all, hence the weak references.
  *
  * Limitation: std::uncaught_exceptions() is restored to what it was when the outermost transaction
  * began, also where only a nested one is cancelled.
@@ -21,6 +23,11 @@ WEAK void __cxa_end_catch(void);
 /* Frees memory, and no more: what the object's destructor would do is undone. */
 WEAK void __cxa_free_exception(void *exception);
 
+/* std::current_exception() and the destructor of its result, a pointer that counts as a reference;
+ * NULL for what is not C++'s. */
+WEAK void _ZSt17current_exceptionv(void **result);
+WEAK void _ZNSt15__exception_ptr13exception_ptrD1Ev(void **pointer);
+
 ITM_EXPORT void *_ITM_cxa_allocate_exception(size_t size);
 ITM_EXPORT void _ITM_cxa_free_exception(void *exception);
 ITM_EXPORT void _ITM_cxa_throw(void *object, void *type, void (*destroy)(void *));
@@ -35,14 +42,8 @@ enum { UNWIND_HEADER = 32 };
 void *_ITM_cxa_allocate_exception(size_t size)
 {
     void *exception = __cxa_allocate_exception(size);
-    uintptr_t start = (uintptr_t)exception, end = start + size;
 
-    if (tm_self->exceptions_end == 0 || start < tm_self->exceptions_start)
-        tm_self->exceptions_start = start;
-    if (end > tm_self->exceptions_end)
-        tm_self->exceptions_end = end;
-    actions_note_allocation(
-        tm_self, &(struct tm_allocation){.block = exception, .release = __cxa_free_exception});
+    actions_note_block(tm_self, exception, size, __cxa_free_exception);
     return exception;
 }
 
@@ -60,13 +61,29 @@ void _ITM_cxa_throw(void *object, void *type, void (*destroy)(void *))
     __builtin_unreachable();
 }
 
-/* exception: the unwinder's header. One that was not allocated here is not found, and stays. */
+/* Destroys the exception if the reference is the last one. */
+static void release_reference(void *exception)
+{
+    _ZNSt15__exception_ptr13exception_ptrD1Ev(&exception);
+}
+
+/* exception: the unwinder's header. One that was not allocated here is freed with its handler. */
 void *_ITM_cxa_begin_catch(void *exception)
 {
-    actions_drop_allocation(tm_self, (const char *)exception + UNWIND_HEADER);
+    bool is_ours = actions_have_block(tm_self, (const char *)exception + UNWIND_HEADER);
+    void *reference = NULL;
+    void *object;
+
     tm_self->catches++;
     tm_self->has_actions = true;
-    return __cxa_begin_catch(exception);
+    object = __cxa_begin_catch(exception);
+    if (is_ours)
+        _ZSt17current_exceptionv(&reference);
+    if (reference != NULL)
+        actions_note_allocation(tm_self, &(struct tm_allocation){.block = reference,
+                                                                 .release = release_reference,
+                                                                 .at_commit = true});
+    return object;
 }
 
 void _ITM_cxa_end_catch(void)

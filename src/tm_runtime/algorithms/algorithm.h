@@ -26,6 +26,9 @@
 struct algorithm {
     const char *name;
 
+    /* Writes may wait for the commit: it must know the blocks that the transaction allocates. */
+    bool buffers;
+
     /* Addresses need no alignment. They do not return if the transaction must start again. */
 #define TM_DECLARE(size, type)                                                                     \
     type (*read_##size)(struct tm_thread *, const type *);                                         \

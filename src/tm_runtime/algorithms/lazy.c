@@ -49,6 +49,7 @@ TM_INLINE void write_part(struct tm_thread *self, void *to, uint64_t value, size
 static void begin(struct tm_thread *self)
 {
     self->snapshot = __atomic_load_n(&self->state, __ATOMIC_RELAXED);
+    in_place_begin(self);
 }
 
 static void lock_writes(struct tm_thread *self)
@@ -97,6 +98,7 @@ static void begin_nested(struct tm_thread *self)
     lock_writes(self);
     if (!write_set_write_in_place(self))
         transaction_restart(self, TM_NO_MEMORY);
+    private_blocks_clear(self);
     self->algorithm = &eager_algorithm;
 }
 
@@ -111,6 +113,7 @@ static void after_fork_in_child(struct tm_thread *self)
 
 const struct algorithm lazy_algorithm = {
     .name = "lazy",
+    .buffers = true,
     TM_FOR_SIZES(TM_ENTRY_FIELDS).read = read_words,
     .write = write_words,
     .begin = begin,

@@ -118,7 +118,8 @@ TM_INLINE uint64_t read_part(struct tm_thread *self, const void *from, size_t si
 {
     uint64_t value = memory_load(from, size);
 
-    if (__builtin_expect(self->holds_sequence_lock, 0))
+    /* The transaction's own memory changes without barriers: its values must not be compared. */
+    if (__builtin_expect(self->holds_sequence_lock || is_private(self, from), 0))
         return value;
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     while (__builtin_expect(__atomic_load_n(&tm_clock, __ATOMIC_ACQUIRE) != self->snapshot, 0)) {
@@ -167,6 +168,7 @@ static void begin(struct tm_thread *self)
 {
     /* If a holder is at work, as of the moment before it: the first read waits. */
     self->snapshot = __atomic_load_n(&self->state, __ATOMIC_RELAXED) & ~UINT64_C(1);
+    in_place_begin(self);
 }
 
 static bool commit(struct tm_thread *self, uint64_t *time)
@@ -199,6 +201,7 @@ static void rollback(struct tm_thread *self)
 static void begin_nested(struct tm_thread *self)
 {
     go_in_place(self);
+    private_blocks_clear(self);
 }
 
 static void after_fork_in_child(struct tm_thread *self)
@@ -215,6 +218,7 @@ static void after_fork_in_child(struct tm_thread *self)
 
 const struct algorithm norec_algorithm = {
     .name = "norec",
+    .buffers = true,
     TM_FOR_SIZES(TM_ENTRY_FIELDS).read = read_words,
     .write = write_words,
     .begin = begin,
