@@ -83,6 +83,7 @@ uint64_t _ITM_getTransactionId(void)
 {
     const struct tm_thread *self = tm_self;
 
+    htm_leave_for_software(self);
     return self == NULL || self->nesting == 0 ? ITM_NO_TRANSACTION_ID : self->id;
 }
 
