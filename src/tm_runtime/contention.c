@@ -35,7 +35,7 @@ static void back_off(struct tm_thread *self)
 
 /*
  * Waits for a little while until the lock that was in the way is free. Its owner may not run: it
- * gets the processor, for starting again at once would only count aborts.
+ * gets the processor: two transactions that each start again at once may abort each other for ever.
  */
 static void wait_for_lock(struct tm_thread *self)
 {
@@ -55,8 +55,7 @@ static void wait_for_lock(struct tm_thread *self)
 void contention_after_abort(struct tm_thread *self, enum tm_cause cause)
 {
     self->aborts_in_row++;
-    if (contention_manager != CONTENTION_NONE)
-        wait_for_lock(self);
+    wait_for_lock(self);
     if (cause == TM_NO_MEMORY)
         self->serial_reason = TM_SERIAL_MEMORY;
     switch (contention_manager) {

@@ -10,7 +10,7 @@
 #include "tm_runtime/thread.h"
 
 enum contention_manager {
-    CONTENTION_NONE,      /* tries again at once */
+    CONTENTION_NONE,      /* tries again when the lock in the way is free, or soon */
     CONTENTION_BACKOFF,   /* waits for a random time that doubles */
     CONTENTION_HOURGLASS, /* after 128 aborts in a row nobody else begins until it commits */
     CONTENTION_SERIALISE, /* after 100 it runs in serial mode */
