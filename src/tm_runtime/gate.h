@@ -24,7 +24,11 @@ enum gate_bits {
     GATE_FENCE = 1 << 1,     /* more have, or the kernel has no membarrier */
     GATE_CLOSED = 1 << 2,    /* a serial transaction, or a thread that registers */
     GATE_HOURGLASS = 1 << 3, /* nobody but hourglass_owner begins */
+    GATE_FORK = 1 << 8,      /* and above: the number of threads that fork */
 };
+
+/* All bits with which a begin looks again. */
+#define GATE_STOPS (~(uint32_t)(GATE_ALONE | GATE_FENCE))
 
 struct gate {
     /* Read by every begin, seldom written. */
@@ -38,13 +42,17 @@ struct gate {
     struct tm_thread *serial_owner; /* NULL too while a thread registers */
     struct tm_thread *hourglass_owner;
     uint32_t sleepers; /* threads in gate_wait */
+    uint32_t forks;    /* that have ended, plus 1 */
     uint32_t threads;  /* that have a descriptor in use; changed with the gate closed */
 };
 
 extern struct gate gate;
 
-/* For the library's constructor. */
+/* For the library's start. */
 void gate_start(bool count_running);
+
+/* For the first transaction of the process: asks the kernel for membarrier. */
+void gate_start_fences(void);
 
 /*
  * Begins: returns what the gate's word was when it was found open. From then on until gate_leave
@@ -62,18 +70,15 @@ static inline void gate_leave(struct tm_thread *self)
     }
 }
 
-/* Sleeps until the gate may be open for this thread. */
-void gate_wait(const struct tm_thread *self);
-
 /* Closes the gate and waits until no other thread is in a transaction. self may be NULL. */
 void gate_close(struct tm_thread *self);
 
 /* The same from within a transaction, which others would wait for: false if another closes it. */
 bool gate_close_from_within(struct tm_thread *self);
 
-/* The same for a thread outside of transactions that must not wait for one which may wait for it:
- * false after a second, or some 10,000 yields of the processor. */
-bool gate_close_if_quick(struct tm_thread *self);
+/* The same for a thread that ends, which a transaction may wait for: false, with the gate open, if
+ * another closes it or transactions go on for some 100 yields of the processor. */
+bool gate_try_close(void);
 
 void gate_open(struct tm_thread *self);
 
@@ -86,6 +91,15 @@ void gate_release_hourglass(struct tm_thread *self);
 
 /* A thread has come (1) or gone (-1). The caller has closed the gate. */
 void gate_count_threads(int change);
+
+/*
+ * A fork begins in this thread: waits for transactions of others, for a second or some 10,000
+ * yields at most. New ones wait until gate_end_fork, for half a second at most: the thread
+ * may yet wait for them in a handler of fork that runs after this one. It can have transactions of
+ * its own meanwhile.
+ */
+void gate_begin_fork(const struct tm_thread *self);
+void gate_end_fork(void);
 
 /* In the child of a fork: self, or nobody, is the one thread there. */
 void gate_after_fork_in_child(struct tm_thread *self);

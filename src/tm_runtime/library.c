@@ -3,8 +3,8 @@
  *
  * libtm_runtime.so as a whole: its settings, and what happens at start, fork and exit.
  *
- * Transactions that run before the constructor, in constructors of other libraries, find each
- * setting's default.
+ * Constructors of other libraries may have transactions before ours runs: the first one reads the
+ * settings. What needs the kernel waits for the first transaction in any case (registry.c).
  */
 #include "base/exit_report.h"
 #include "base/settings.h"
@@ -36,7 +36,7 @@ static const char *const contention_names[] = {
 static struct exit_report plan;
 static size_t chosen;
 
-__attribute__((constructor)) static void start(void)
+static void start(void)
 {
     static const char *const serial_locks[] = {"membarrier", "rwlock"};
 
@@ -59,9 +59,13 @@ __attribute__((constructor)) static void start(void)
     transaction_settings.hardware_first = htm_usable;
     transaction_settings.algorithm = algorithms[chosen];
     gate_start(counts);
-    registry_start();
-    (void)pthread_atfork(registry_before_fork, registry_after_fork_in_parent,
-                         registry_after_fork_in_child);
+}
+
+__attribute__((constructor)) void library_start(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    (void)pthread_once(&once, start);
 }
 
 /* A program that never began a transaction gets no report: most processes of a shell script. */

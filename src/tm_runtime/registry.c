@@ -75,11 +75,48 @@ static struct tm_thread *new_descriptor(void)
     return thread;
 }
 
+/*
+ * A thread ends; in a transaction if it was cancelled or called pthread_exit there, which then has
+ * never committed. Does not wait for a thread that closes the gate, nor long for transactions: one
+ * of them may join this thread. The descriptor is then counted until another thread comes.
+ */
+static void end_thread(void *value)
+{
+    struct tm_thread *thread = value;
+
+    if (thread->nesting != 0)
+        transaction_abandon(thread);
+    tm_self = NULL;
+    /* Release: the next owner finds what this one left. */
+    __atomic_store_n(&thread->use, TM_ENDED, __ATOMIC_RELEASE);
+    if (gate_try_close()) {
+        sweep();
+        gate_open(NULL);
+    }
+}
+
+/* For the first transaction of the process, so that a program without any is left alone. The gate
+ * is closed. */
+static void start_once(void)
+{
+    static bool has_started;
+
+    if (has_started)
+        return;
+    has_started = true;
+    gate_start_fences();
+    has_key = pthread_key_create(&key, end_thread) == 0;
+    (void)pthread_atfork(registry_before_fork, registry_after_fork_in_parent,
+                         registry_after_fork_in_child);
+}
+
 struct tm_thread *registry_enter(void)
 {
     struct tm_thread *thread;
 
+    library_start();
     gate_close(NULL);
+    start_once();
     sweep();
     thread = unused_descriptor();
     if (thread == NULL)
@@ -97,52 +134,21 @@ struct tm_thread *registry_enter(void)
     return thread;
 }
 
-/*
- * A thread ends; in a transaction if it was cancelled or called pthread_exit there, which then has
- * never committed. Does not wait for a thread that closes the gate: that may be an irrevocable
- * transaction that joins this thread.
- */
-static void end_thread(void *value)
-{
-    struct tm_thread *thread = value;
-
-    if (thread->nesting != 0)
-        transaction_abandon(thread);
-    tm_self = NULL;
-    /* Release: the next owner finds what this one left. */
-    __atomic_store_n(&thread->use, TM_ENDED, __ATOMIC_RELEASE);
-    if (gate_close_from_within(NULL)) {
-        sweep();
-        gate_open(NULL);
-    }
-}
-
-void registry_start(void)
-{
-    has_key = pthread_key_create(&key, end_thread) == 0;
-}
-
-/* Whether the gate is closed for a fork; written by the thread that has closed it. */
-static bool closed_for_fork;
+/* Whether the child is put right already: a handler of another library had a transaction there. */
+static bool child_is_right;
 
 void registry_before_fork(void)
 {
-    struct tm_thread *self = tm_self;
+    const struct tm_thread *self = tm_self;
 
-    if (self == NULL || (self->nesting == 0 && self->hardware_depth == 0)) {
-        bool closed = gate_close_if_quick(self);
-
-        if (closed)
-            closed_for_fork = true;
-    }
+    child_is_right = false;
+    if (self == NULL || (self->nesting == 0 && self->hardware_depth == 0))
+        gate_begin_fork(self);
 }
 
 void registry_after_fork_in_parent(void)
 {
-    if (closed_for_fork) {
-        closed_for_fork = false;
-        gate_open(tm_self);
-    }
+    gate_end_fork();
 }
 
 /*
@@ -151,7 +157,9 @@ void registry_after_fork_in_parent(void)
  */
 void registry_after_fork_in_child(void)
 {
-    closed_for_fork = false;
+    if (child_is_right)
+        return;
+    child_is_right = true;
     for (struct tm_thread *thread = thread_first(); thread != NULL; thread = thread->next) {
         if (thread == tm_self)
             continue;

@@ -13,15 +13,15 @@
  * memory the process ends with one line. */
 struct tm_thread *registry_enter(void);
 
-/* For the library's constructor: the key whose destructor tells that a thread ends. */
-void registry_start(void);
+/* Of library.c: reads the settings, if the constructor has not done so yet. */
+void library_start(void);
 
 /*
  * Handlers of fork. Before it, transactions of other threads come to an end, for the child's memory
  * is not of one moment: the kernel copies page after page. They are not waited for if the thread is
- * in a transaction itself, if one is irrevocable, or if it takes too long: then what the others
- * have done is undone in the child as far as it can be seen there, or finished where they were
- * writing it back.
+ * in a transaction itself, or if it takes too long (gate_begin_fork): then what the others have
+ * done is undone in the child as far as it can be seen there, or finished where they were writing
+ * it back. Handlers of other libraries, which run before or after these, may have transactions.
  */
 void registry_before_fork(void);
 void registry_after_fork_in_parent(void);

@@ -51,6 +51,23 @@ a_program_without_transactions_is_left_alone()
     [[ $said == out ]] || fail "$said"
 }
 
+# What takes membarrier away lies beside the program.
+a_program_without_transactions_makes_no_system_call_for_them()
+{
+    LD_PRELOAD=$library "$(dirname -- "$program")/tm_without_membarrier" kill /bin/true || {
+        [[ $? -ne 77 ]] || exit 77
+        fail "it asks for membarrier"
+    }
+}
+
+transactions_need_no_membarrier()
+{
+    LD_PRELOAD=$library "$(dirname -- "$program")/tm_without_membarrier" refuse "$program" || {
+        [[ $? -ne 77 ]] || exit 77
+        fail "the program fails"
+    }
+}
+
 a_bad_setting_is_one_line_that_says_what_is_allowed()
 {
     local said

@@ -5,6 +5,7 @@
  * tm_life CLAIM.
  */
 #include "expect.h"
+#include "without_membarrier.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -21,11 +22,16 @@ int _ITM_inTransaction(void) PURE;
 /* Equal outside of transactions; on lines of their own. */
 static long first __attribute__((aligned(128)));
 static long second __attribute__((aligned(128)));
-static int stop;
+static int stop, others_begin, writer_is_in_place;
 
 PURE static void give_way(void)
 {
     sched_yield();
+}
+
+PURE static void tell(int *flag, int value)
+{
+    __atomic_store_n(flag, value, __ATOMIC_RELEASE);
 }
 
 static void *keep_equal(void *nothing)
@@ -242,6 +248,53 @@ static void a_transaction_may_join_a_thread_that_had_transactions(void)
     EXPECT(first == 150 && second == 150);
 }
 
+/* Joins without becoming irrevocable, so that the transaction runs and the gate is open. */
+PURE static void join_inside(pthread_t thread)
+{
+    pthread_join(thread, NULL);
+}
+
+static int go_on;
+
+static void *begin_and_wait(void *nothing)
+{
+    step_both();
+    tell(&others_begin, 1);
+    while (!__atomic_load_n(&go_on, __ATOMIC_ACQUIRE))
+        sched_yield();
+    return nothing;
+}
+
+static void a_thread_that_ends_waits_for_no_transaction(void)
+{
+    pthread_t thread;
+
+    alarm(20);
+    step_both();
+    pthread_create(&thread, NULL, begin_and_wait, NULL);
+    while (!__atomic_load_n(&others_begin, __ATOMIC_ACQUIRE))
+        sched_yield();
+    __transaction_atomic
+    {
+        first++;
+        tell(&go_on, 1);
+        join_inside(thread);
+        second++;
+    }
+    EXPECT(first == 3 && second == 3);
+    first = second = 0;
+    threads_come_and_go();
+}
+
+static void membarrier_may_be_refused_after_the_first_transaction(void)
+{
+    step_both();
+    if (!take_membarrier_away(false))
+        exit(77);
+    first = second = 0;
+    threads_come_and_go();
+}
+
 static volatile sig_atomic_t signals;
 
 static void on_signal(int signal)
@@ -271,8 +324,6 @@ static void a_handler_without_transactions_disturbs_none(void)
 
 /* ---- irrevocable with others at work ---- */
 
-static int others_begin, writer_is_in_place;
-
 /* Has no clone, for getppid has none. */
 static void switch_to_serial(void)
 {
@@ -290,11 +341,6 @@ PURE static void wait_a_while(const int *flag)
 PURE static void nap(void)
 {
     usleep(100);
-}
-
-PURE static void tell(int *flag, int value)
-{
-    __atomic_store_n(flag, value, __ATOMIC_RELEASE);
 }
 
 static void *begin_and_read(void *nothing)
@@ -349,6 +395,8 @@ static const struct claim claims[] = {
     CLAIM(exit_in_a_transaction_runs_handlers_that_have_transactions),
     CLAIM(threads_come_and_go),
     CLAIM(a_transaction_may_join_a_thread_that_had_transactions),
+    CLAIM(a_thread_that_ends_waits_for_no_transaction),
+    CLAIM(membarrier_may_be_refused_after_the_first_transaction),
     CLAIM(a_handler_without_transactions_disturbs_none),
     CLAIM(a_transaction_that_writes_in_place_becomes_irrevocable_while_others_read),
 };

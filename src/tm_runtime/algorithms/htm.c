@@ -31,7 +31,7 @@ static enum tm_cause cause_of(unsigned status)
 static bool software_runs(void)
 {
     return __atomic_load_n(&gate.running, __ATOMIC_RELAXED) != 0 ||
-           (__atomic_load_n(&gate.word, __ATOMIC_RELAXED) & (GATE_CLOSED | GATE_HOURGLASS)) != 0;
+           (__atomic_load_n(&gate.word, __ATOMIC_RELAXED) & GATE_STOPS) != 0;
 }
 
 /* Whether trying again may help; waits for software to end if that was the reason. */
