@@ -58,45 +58,54 @@ static void release(const struct tm_allocation *allocation)
         allocation->release(allocation->block);
 }
 
-/* Frees what is to be freed at commit, or at roll-back, and forgets the rest down to a length. */
-static void release_blocks(struct tm_thread *self, size_t down_to, bool at_commit)
+/* Frees what is to be freed at commit, or at roll-back, of the entries from one on. */
+static void release_blocks(const struct log *allocations, size_t first, bool at_commit)
 {
-    size_t first = down_to / sizeof(struct tm_allocation);
-
-    for (size_t i = first; i < LOG_COUNT(&self->allocations, struct tm_allocation); i++) {
-        const struct tm_allocation *allocation =
-            LOG_AT(&self->allocations, struct tm_allocation, i);
+    for (size_t i = first; i < LOG_COUNT(allocations, struct tm_allocation); i++) {
+        const struct tm_allocation *allocation = LOG_AT(allocations, struct tm_allocation, i);
 
         if (allocation->at_commit == at_commit)
             release(allocation);
     }
-    self->allocations.used = down_to;
 }
 
-/* An action may begin transactions, which note actions of their own: each is read anew. */
+/* Takes the log's entries; the thread's is empty. */
+static struct log take(struct log *log)
+{
+    struct log taken = *log;
+
+    *log = (struct log){.bytes = NULL};
+    return taken;
+}
+
+/* Gives its pages back to the thread, unless it has got others meanwhile. */
+static void give_back(struct log *log, struct log *taken)
+{
+    taken->used = 0;
+    if (log->bytes == NULL)
+        *log = *taken;
+    else
+        log_destroy(taken);
+}
+
+/* A destructor or an action may begin transactions, which have logs of their own. */
 void actions_commit(struct tm_thread *self)
 {
-    struct log actions = self->user_actions;
+    struct log allocations = take(&self->allocations);
+    struct log actions = take(&self->user_actions);
 
     self->has_actions = false;
     self->catches = 0;
     private_blocks_clear(self);
-    release_blocks(self, 0, true);
-    if (actions.used == 0)
-        return;
-    self->user_actions = (struct log){.bytes = NULL};
+    release_blocks(&allocations, 0, true);
+    give_back(&self->allocations, &allocations);
     for (size_t i = 0; i < LOG_COUNT(&actions, struct tm_user_action); i++) {
-        struct tm_user_action action = *LOG_AT(&actions, struct tm_user_action, i);
+        const struct tm_user_action *action = LOG_AT(&actions, struct tm_user_action, i);
 
-        if (action.at_commit)
-            action.function(action.argument);
+        if (action->at_commit)
+            action->function(action->argument);
     }
-    if (self->user_actions.bytes == NULL) {
-        actions.used = 0;
-        self->user_actions = actions;
-    } else {
-        log_destroy(&actions);
-    }
+    give_back(&self->user_actions, &actions);
 }
 
 /* Ends the handlers that were entered since there were so many, and makes the number of exceptions
@@ -124,7 +133,8 @@ static void roll_back_down_to(struct tm_thread *self, size_t allocations, size_t
         if (!action.at_commit)
             action.function(action.argument);
     }
-    release_blocks(self, allocations, false);
+    release_blocks(&self->allocations, allocations / sizeof(struct tm_allocation), false);
+    self->allocations.used = allocations;
 }
 
 void actions_roll_back(struct tm_thread *self)

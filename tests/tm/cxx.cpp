@@ -110,6 +110,52 @@ void the_standard_exceptions_keep_their_text()
     }
 }
 
+int destroyed;
+void *kept;
+
+__attribute__((transaction_pure, noinline)) void count_destroyed()
+{
+    if (++destroyed > 20)
+        abort();
+}
+
+/* Its destructor, which libstdc++ calls, has a transaction that allocates and frees. */
+struct with_transaction {
+    long value[4] = {1, 2, 3, 4};
+    ~with_transaction()
+    {
+        count_destroyed();
+        __transaction_atomic
+        {
+            free(kept);
+            kept = malloc(16);
+        }
+    }
+};
+
+__attribute__((transaction_safe, noinline)) void throw_and_catch()
+{
+    try {
+        throw with_transaction();
+    } catch (...) {
+        total++;
+    }
+}
+
+void an_exception_is_destroyed_once_where_its_destructor_has_transactions()
+{
+    kept = malloc(100);
+    __transaction_atomic
+    {
+        free(kept); /* once, and not again when the first destructor's transaction ends */
+        kept = nullptr;
+        throw_and_catch();
+        throw_and_catch();
+    }
+    EXPECT(destroyed == 2 && total == 2);
+    free(kept);
+}
+
 struct node {
     node *next;
     long value;
@@ -189,6 +235,7 @@ const claim claims[] = {
     CLAIM(an_exception_can_be_thrown_and_caught_inside),
     CLAIM(a_cancelled_transaction_forgets_its_exceptions),
     CLAIM(the_standard_exceptions_keep_their_text),
+    CLAIM(an_exception_is_destroyed_once_where_its_destructor_has_transactions),
     CLAIM(what_new_made_is_deleted_once_or_kept),
     CLAIM(transactions_with_exceptions_start_again_and_come_out_right),
 };
