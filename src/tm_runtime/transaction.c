@@ -175,6 +175,18 @@ static void leave(struct tm_thread *self)
     }
 }
 
+/* Gives back what one huge transaction needed. */
+static void shrink_logs(struct tm_thread *self)
+{
+    struct log *const logs[] = {&self->reads, &self->write_locks, &self->undo, &self->redo,
+                                &self->redo_table};
+
+    for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
+        if (logs[i]->room > LOG_KEPT)
+            log_destroy(logs[i]);
+    }
+}
+
 void transaction_commit(struct tm_thread *self)
 {
     uint64_t time = 0;
@@ -197,6 +209,8 @@ void transaction_commit(struct tm_thread *self)
         contention_after_commit(self);
     }
     statistics_count_commit(self);
+    if (__builtin_expect((self->reads.room | self->undo.room | self->redo.room) > LOG_KEPT, 0))
+        shrink_logs(self);
     if (time > self->quiesced) {
         gate_quiesce(self, time);
         self->quiesced = time;

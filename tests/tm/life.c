@@ -295,6 +295,36 @@ static void membarrier_may_be_refused_after_the_first_transaction(void)
     threads_come_and_go();
 }
 
+static long resident_bytes(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    long all, resident;
+
+    EXPECT(file != NULL && fscanf(file, "%ld %ld", &all, &resident) == 2);
+    fclose(file);
+    return resident * sysconf(_SC_PAGESIZE);
+}
+
+/* Each algorithm's logs for it are 32 MiB and more. */
+static void a_huge_transaction_gives_its_logs_back(void)
+{
+    enum { WORDS = 1 << 21 };
+    static long words[WORDS];
+    long before;
+
+    for (long i = 0; i < WORDS; i++)
+        words[i] = i;
+    before = resident_bytes();
+    __transaction_atomic
+    {
+        for (long i = 0; i < WORDS; i++)
+            words[i]++;
+    }
+    EXPECT(resident_bytes() - before < 12 << 20);
+    for (long i = 0; i < WORDS; i++)
+        EXPECT(words[i] == i + 1);
+}
+
 static volatile sig_atomic_t signals;
 
 static void on_signal(int signal)
@@ -397,6 +427,7 @@ static const struct claim claims[] = {
     CLAIM(a_transaction_may_join_a_thread_that_had_transactions),
     CLAIM(a_thread_that_ends_waits_for_no_transaction),
     CLAIM(membarrier_may_be_refused_after_the_first_transaction),
+    CLAIM(a_huge_transaction_gives_its_logs_back),
     CLAIM(a_handler_without_transactions_disturbs_none),
     CLAIM(a_transaction_that_writes_in_place_becomes_irrevocable_while_others_read),
 };

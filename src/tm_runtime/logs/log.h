@@ -33,6 +33,9 @@ static inline void *log_append(struct log *log, size_t size)
     return entry;
 }
 
+/* What a log of a thread may keep between transactions. Rooms are powers of two. */
+enum { LOG_KEPT = 4 << 20 };
+
 /* Gives the pages back. */
 void log_destroy(struct log *log);
 
