@@ -149,6 +149,134 @@ static void what_a_transaction_does_to_its_new_block_is_no_conflict(void)
     end_other(thread);
 }
 
+/* ---- memory that is taken out of what threads share ---- */
+
+enum { BIG = 1 << 20 }; /* the kernel gets it back when it is freed */
+
+static long *shared, *taken;
+static int ready, take_it, looked, seen;
+
+/* A thread's first transaction waits for those that run: it has one before. */
+static void wait_to_take(void)
+{
+    __transaction_atomic
+    {
+        other++;
+    }
+    __atomic_add_fetch(&ready, 1, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&take_it, __ATOMIC_ACQUIRE))
+        sched_yield();
+}
+
+static void wait_until_ready(int threads)
+{
+    while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE) != threads)
+        sched_yield();
+}
+
+static void *take_and_free(void *nothing)
+{
+    long *mine_now;
+
+    wait_to_take();
+    __transaction_atomic
+    {
+        mine_now = shared;
+        shared = NULL;
+    }
+    if (mine_now != NULL)
+        free(mine_now);
+    return nothing;
+}
+
+/* Has it taken out, and gives it time to be freed if nothing waits for this transaction. */
+PURE static void let_it_be_taken(void)
+{
+    if (__atomic_exchange_n(&take_it, 1, __ATOMIC_ACQ_REL) || _ITM_inTransaction() == 2)
+        return;
+    while (__atomic_load_n(&shared, __ATOMIC_ACQUIRE) != NULL)
+        sched_yield();
+    usleep(20000);
+}
+
+static void memory_is_freed_when_no_transaction_can_read_it(void)
+{
+    pthread_t thread;
+    long got = 0;
+
+    shared = calloc(1, BIG);
+    pthread_create(&thread, NULL, take_and_free, NULL);
+    wait_until_ready(1);
+    mine = 1;
+    __transaction_atomic
+    {
+        long *block = shared;
+
+        let_it_be_taken();
+        got = block == NULL ? mine : block[BIG / 16] + mine;
+    }
+    pthread_join(thread, NULL);
+    EXPECT(got == 1);
+}
+
+static void *take_out(void *nothing)
+{
+    wait_to_take();
+    __transaction_atomic
+    {
+        shared = NULL;
+    }
+    return nothing;
+}
+
+/* Only reads, and so finds out that the block is its own. */
+static void *find_private(void *nothing)
+{
+    long *now;
+
+    wait_to_take();
+    do {
+        __transaction_atomic
+        {
+            now = shared;
+        }
+    } while (now != NULL);
+    seen = (int)*(volatile long *)taken;
+    __atomic_store_n(&looked, 1, __ATOMIC_RELEASE);
+    return nothing;
+}
+
+PURE static void let_it_be_found(void)
+{
+    if (__atomic_exchange_n(&take_it, 1, __ATOMIC_ACQ_REL) || _ITM_inTransaction() == 2)
+        return;
+    for (int look = 0; look < 50 && !__atomic_load_n(&looked, __ATOMIC_ACQUIRE); look++)
+        usleep(1000);
+}
+
+static void what_a_reader_finds_private_is_written_to_by_no_other(void)
+{
+    pthread_t threads[2];
+
+    taken = shared = calloc(1, sizeof *shared);
+    pthread_create(&threads[0], NULL, take_out, NULL);
+    pthread_create(&threads[1], NULL, find_private, NULL);
+    wait_until_ready(2);
+    __transaction_atomic
+    {
+        if (shared != NULL) {
+            *shared = 1;
+            let_it_be_found();
+            *shared = 2;
+        }
+    }
+    __atomic_store_n(&take_it, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    EXPECT(seen == *taken && seen != 1);
+    free(taken);
+}
+
 /* ---- contention managers ---- */
 
 static int others_while_alone;
@@ -199,6 +327,8 @@ static void none_and_backoff_go_on_as_before(void)
 static const struct claim claims[] = {
     CLAIM(what_functions_keep_on_the_stack_is_no_conflict),
     CLAIM(what_a_transaction_does_to_its_new_block_is_no_conflict),
+    CLAIM(memory_is_freed_when_no_transaction_can_read_it),
+    CLAIM(what_a_reader_finds_private_is_written_to_by_no_other),
 };
 
 /* Run with a contention manager set. */

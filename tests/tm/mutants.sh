@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 #
 # Takes one rule after the other out of the algorithms, builds libtm_runtime.so without it, and runs
-# the random transactions until one of them notices. Exit status 1 if a mutant lives.
+# the random transactions, or the test that it is about, until one notices. Exit status 1 if a mutant
+# lives.
 # usage: mutants.sh SOURCE BUILD [MUTANT...]
-# SOURCE: the tree; BUILD: where tm_random and the library of src/base are built.
+# SOURCE: the tree; BUILD: where the programs of tests/tm and the library of src/base are built.
 set -euo pipefail
 
 [[ $# -ge 2 ]] || {
@@ -17,6 +18,8 @@ shift 2
 wanted=("$@")
 seeds=${TM_MUTANT_SEEDS:-1500}
 unset LD_PRELOAD
+random=("$build/tests/tm_random" 1 "$seeds")
+test=("${random[@]}")
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/mplace-mutants.XXXXXXXXXX")
 trap 'rm -rf -- "$scratch"' EXIT
 lived=0
@@ -30,11 +33,11 @@ compile()
         -Wl,--version-script="$scratch/src/tm_runtime/tm_runtime.map" "$build/obj/libmplace_base.a" -ldl
 }
 
-# notices ALGORITHM: whether the random transactions fail, or hang.
+# notices ALGORITHM: whether the test fails, or hangs.
 notices()
 {
-    ! TM_ALGORITHM=$1 MALLOC_PERTURB_=165 LD_PRELOAD="$scratch/libtm_runtime.so" \
-        timeout 120 "$build/tests/tm_random" 1 "$seeds" 2>"$scratch/said"
+    ! TM_ALGORITHM=$1 TM_ALONE=0 MALLOC_PERTURB_=165 LD_PRELOAD="$scratch/libtm_runtime.so" \
+        timeout 120 "${test[@]}" 2>"$scratch/said"
 }
 
 # mutant NAME ALGORITHM FILE FROM TO: FROM, a literal text that is there once, becomes TO.
@@ -98,4 +101,26 @@ mutant norec_unlocks_before_it_writes norec algorithms/norec.c \
     'self->writing_back = true;' "release_sequence_lock(self); self->holds_sequence_lock = true; self->writing_back = true; $pause"
 mutant serial_does_not_stop_others eager gate.c \
     'while (other != self && __atomic_load_n(&other->state, __ATOMIC_ACQUIRE) != TM_INACTIVE)' 'while (0)'
+mutant norec_begins_while_another_writes norec algorithms/norec.c '& ~UINT64_C(1);' ';'
+test=("$build/tests/tm_conflicts" memory_is_freed_when_no_transaction_can_read_it)
+for algorithm in lazy norec; do
+    mutant "${algorithm}_does_not_wait_for_readers" $algorithm transaction.c 'if (time > self->quiesced)' 'if (0)'
+done
+test=("$build/tests/tm_conflicts" what_a_reader_finds_private_is_written_to_by_no_other)
+mutant does_not_wait_after_reads eager algorithms/eager.c '*time = self->snapshot;' '*time = 0;'
+test=("$build/tests/tm_private_memory" what_functions_do_to_a_new_block_is_seen_at_once)
+mutant buffers_its_own_blocks lazy actions.c 'if (self->algorithm->buffers' 'if (0'
+test=("$build/tests/tm_private_memory" a_block_between_new_ones_is_left_alone_until_the_commit)
+mutant takes_a_range_for_its_blocks lazy logs/private_blocks.h 'private_blocks_find(self, address);' '1;'
+test=("$build/tests/tm_conflicts" what_functions_keep_on_the_stack_is_no_conflict)
+mutant compares_dead_frames norec algorithms/norec.c '|| is_private(self, from)' ''
+test=("$build/tests/tm_exceptions" 1 100)
+mutant frees_exceptions_with_their_handlers eager abi/exceptions.c 'if (is_ours)' 'if (0 && is_ours)'
+test=(env TM_CONTENTION=hourglass "$build/tests/tm_conflicts" hourglass_lets_no_other_begin_after_128_aborts_in_a_row)
+mutant hourglass_lets_others_begin eager gate.c \
+    '__atomic_fetch_or(&gate.word, GATE_HOURGLASS, __ATOMIC_SEQ_CST);' ''
+test=(env TM_CONTENTION=serialise "$build/tests/tm_conflicts" serialise_runs_a_transaction_alone_after_100_aborts_in_a_row)
+mutant never_serialises eager contention.c 'self->serial_reason = TM_SERIAL_ABORTS;' ';'
+test=("$build/tests/tm_life" the_child_of_a_fork_sees_no_half_of_a_transaction)
+mutant begins_alone_while_another_forks serial gate.c 'while (forks_stop(' 'while (0 && forks_stop('
 exit "$lived"
