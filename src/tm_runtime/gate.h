@@ -93,8 +93,8 @@ void gate_release_hourglass(struct tm_thread *self);
 void gate_count_threads(int change);
 
 /*
- * A fork begins in this thread: waits for transactions of others, for a second or some 10,000
- * yields at most. New ones wait until gate_end_fork, for half a second at most: the thread
+ * A fork begins in this thread: waits for transactions of others, for some 10,000 yields of the
+ * processor at most. New ones wait until gate_end_fork, for half a second at most: the thread
  * may yet wait for them in a handler of fork that runs after this one. It can have transactions of
  * its own meanwhile.
  */
