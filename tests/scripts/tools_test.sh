@@ -368,13 +368,24 @@ a_folder_of_many_files_has_a_readme_of_at_most_30_lines()
         files=$(find "$folder" -maxdepth 1 -name '*.[ch]' | wc -l)
         [[ $files -gt 5 ]] || continue
         seen=$((seen + 1))
-        # The parts of rtmgrind are described together.
-        [[ $folder == */sim/rtmgrind/* || -f $folder/README.md ]] || fail "$folder has $files files and no README.md"
-        if [[ $folder == */src/* ]]; then
-            [[ $(wc -l <"$folder/README.md") -le 30 ]] || fail "$folder/README.md is too long"
-        fi
+        [[ -f $folder/README.md ]] || fail "$folder has $files files and no README.md"
+        [[ $(wc -l <"$folder/README.md") -le 30 ]] || fail "$folder/README.md is too long"
     done
     expect "folders seen" yes "$([[ $seen -gt 15 ]] && echo yes)"
+}
+
+# A unit is a file of code, a .c with its .h one; CMakeLists.txt, READMEs and data do not count.
+a_folder_has_at_most_20_units()
+{
+    local folder units seen=0
+
+    while IFS= read -r folder; do
+        units=$(find "$folder" -maxdepth 1 -type f -name '*[a-z]*' ! -name 'CMakeLists.txt' ! -name '*.md' ! -name '*.map' \
+            ! -name '*.machine' ! -name '*.part' -printf '%f\n' | sed 's/\.[chS]$//' | sort -u | wc -l)
+        [[ $units -le 20 ]] || fail "$folder has $units units"
+        seen=$((seen + 1))
+    done <<<"$(find "$source_folder"/{src,bench,sim,scripts/report} -type d ! -name __pycache__)"
+    expect "folders seen" yes "$([[ $seen -gt 50 ]] && echo yes)"
 }
 
 # A PATH of its own, with a few programs of the system and whatever the test puts beside them.
