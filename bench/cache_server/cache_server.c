@@ -155,7 +155,7 @@ static void name_runtime(char *to, size_t size, const struct labels *labels)
 {
 #if CACHE_STAGE > STAGE_LOCKS
     (void)labels;
-    tm_counts_runtime(to, size);
+    labels_tm_runtime(to, size);
 #else
     snprintf(to, size, "%s", labels->lock);
 #endif
@@ -232,8 +232,11 @@ static int measure(void)
     if (load->value_size % 8 != 0 || load->old_size % 8 != 0)
         return complain(EXIT_BAD_ARGUMENT, "--value and --old: a multiple of 8 is wanted");
 #if CACHE_STAGE > STAGE_LOCKS
-    /* libitm runs the transactions of a single thread alone: the counts would say nothing. */
+    /* libitm runs the transactions of a single thread alone: the counts would say nothing. Who sets
+       it to nothing wants libitm's own choice. */
     setenv("ITM_DEFAULT_METHOD", "ml_wt", 0);
+    if (*getenv("ITM_DEFAULT_METHOD") == '\0')
+        unsetenv("ITM_DEFAULT_METHOD");
 #endif
     verbose = (unsigned)choices.verbose;
     labels_read(&labels);

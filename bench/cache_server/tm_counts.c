@@ -123,17 +123,6 @@ void __wrap__ITM_commitTransaction(void)
         counts->abort_serial++;
 }
 
-void tm_counts_runtime(char *to, size_t size)
-{
-    Dl_info found;
-    void *begin = dlsym(RTLD_DEFAULT, "_ITM_beginTransaction");
-
-    if (begin != NULL && dladdr(begin, &found) != 0)
-        labels_object_name(to, size, found.dli_fname);
-    else
-        strncpy(to, "itm", size);
-}
-
 static struct thread_counts *first_thread(void)
 {
     return __atomic_load_n(&threads, __ATOMIC_ACQUIRE);

@@ -34,9 +34,6 @@ void tm_counts_read(struct tm_counts *all);
 
 /* The sources of transactions, those with most that ran alone first; returns how many. */
 size_t tm_counts_sites(struct tm_site *sites);
-
-/* The name of the library that serves: itm, tm_runtime. */
-void tm_counts_runtime(char *to, size_t size);
 #else
 static inline void tm_counts_reset(void)
 {

@@ -32,6 +32,17 @@ void labels_object_name(char *to, size_t size, const char *path)
         snprintf(to, size, "%.*s", length, name);
 }
 
+void labels_tm_runtime(char *to, size_t size)
+{
+    Dl_info found;
+    void *begin = dlsym(RTLD_DEFAULT, "_ITM_beginTransaction");
+
+    if (begin != NULL && dladdr(begin, &found) != 0)
+        labels_object_name(to, size, found.dli_fname);
+    else
+        snprintf(to, size, "itm");
+}
+
 /* The definition of a symbol in the object itself, not in what it depends on. */
 static void *own_symbol(const struct dl_phdr_info *object, const char *symbol)
 {

@@ -22,6 +22,9 @@ struct labels {
 /* May allocate (the dynamic linker does): see surroundings.h. */
 void labels_read(struct labels *labels);
 
+/* The library that runs this program's transactions of gcc -fgnu-tm: itm, tm_runtime. */
+void labels_tm_runtime(char *to, size_t size);
+
 /* The allocator's name in a shared object's path: /usr/lib/libjemalloc.so.2 gives jemalloc. */
 void labels_object_name(char *to, size_t size, const char *path);
 

@@ -275,9 +275,9 @@ every_program_tells_its_version_and_knows_no_other_option()
 
     version=$(sed -n 's/^project(mplace VERSION \([0-9.]*\) .*/\1/p' "$source_folder/CMakeLists.txt")
     for name in ring avltree malloc_bench persist_bench lockpair calibrate mplace-probe mplace-check mplace-gather mplace-measure mplace-count \
-        mplace-stats-reader mplace-chip mplace-powercut mplace-trace-dump mplace-trace-writer; do
-        # Those of the simulator are not built without libzstd.
-        [[ $name == mplace-@(chip|powercut|trace-*) && ! -x $build_folder/bin/$name ]] && continue
+        mplace-stats-reader mplace-chip mplace-powercut mplace-trace-dump mplace-trace-writer tm_bench; do
+        # Those of the simulator are not built without libzstd, that of transactions without GCC's -fgnu-tm.
+        [[ $name == @(mplace-@(chip|powercut|trace-*)|tm_bench) && ! -x $build_folder/bin/$name ]] && continue
         run "$build_folder/bin/$name" --version
         expect "exit status of $name" 0 "$status"
         expect "$name" "$name (mplace) $version" "$(cat "$scratch/out")"
