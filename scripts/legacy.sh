@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# The evidence of docs/legacy.md: runs cache_server in each branch, natively, and Debian's memcached under
-# libttstle_lock.so in emulated transactions, under each policy; counts what ran alone and why, and judges what the
-# paper of Ruan, Vyas, Liu and Spear says by the rows. Interrupted, it goes on where it was.
+# The evidence of docs/legacy.md: runs cache_server in each branch, natively, and with each algorithm and contention
+# manager of libtm_runtime.so; and Debian's memcached under libttstle_lock.so in emulated transactions, under each
+# policy. Counts what ran alone and why, and judges what the paper of Ruan, Vyas, Liu and Spear says by the rows.
+# Interrupted, it goes on where it was.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=mplace-common.bash
 source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/mplace-common.bash"
@@ -15,53 +16,79 @@ usage()
     cat <<'END'
 usage: scripts/legacy.sh [OPTION]...
 
-Writes cache.csv, a row for each branch of cache_server and seed; memcached.csv, rows for each policy of
-libttstle_lock.so, number of processors and seed, where valgrind and memcached are installed; and legacy.md, which
-judges them. Rows that are there are kept. The counts of memcached are emulated.
+Writes cache.csv, a row for each branch of cache_server and seed; algorithms.csv, a row for each algorithm with each
+contention manager, number of threads and seed, in rounds; memcached.csv, rows for each policy of libttstle_lock.so,
+number of processors and seed, where valgrind and memcached are installed; and legacy.md, which judges them. Rows that
+are there are kept. The counts of memcached are emulated.
 
   --out FOLDER       where all of it goes (default: out/legacy in the source tree)
   --seeds N          of each branch and policy (default: 3)
   --branches LIST    these only, comma-separated (--list names them); none: '-'
   --runtimes LIST    libraries of transactions for the branches: itm, and tm_runtime where it is built (default: both)
+  --algorithms LIST  these only; none: '-'
+  --rounds N         timed runs of each algorithm (default 11); as many runs as --seeds count aborts
   --policies LIST    these only; none: '-'
   --brief            few operations: shows that all of it works, and means little
-  --list             name the branches and the policies, and end
+  --list             name the branches, the algorithms and the policies, and end
 
 Exit status: 0 all rows are there; 1 some could not be made, which is said; 2 bad arguments, or something is missing.
 END
 }
 
 # The policies, as settings of the library joined by '+'; the processors, and as many workers; the branches.
-policies=(TTSTLE_POLICY=paper TTSTLE_POLICY=adaptive TTSTLE_POLICY=adaptive+TTSTLE_DEFER=1)
+policies=(TTSTLE_POLICY=paper TTSTLE_POLICY=adaptive TTSTLE_POLICY=adaptive+TTSTLE_DEFER=1 TTSTLE_POLICY=backoff
+    TTSTLE_POLICY=hourglass TTSTLE_POLICY=serialise)
 processors=(4 8 12)
 branches=(ip it ip-callable it-callable ip-max it-max ip-lib it-lib ip-oncommit it-oncommit)
+# The runs of the paper's Figures 10 and 11 as NAME BRANCH SETTING...; what is timed and what is counted, and with how
+# many threads: there are two CPUs where these rows come from.
+algorithms=("locks locks" "ip-libitm ip-oncommit ITM_DEFAULT_METHOD=ml_wt" "it-libitm it-oncommit ITM_DEFAULT_METHOD=ml_wt"
+    "ip-rwlock-none ip-oncommit TM_ALGORITHM=eager TM_CONTENTION=none TM_SERIAL_LOCK=rwlock"
+    "it-rwlock-none it-oncommit TM_ALGORITHM=eager TM_CONTENTION=none TM_SERIAL_LOCK=rwlock"
+    "it-eager-none it-oncommit TM_ALGORITHM=eager TM_CONTENTION=none")
+for algorithm in eager lazy norec; do
+    for manager in none backoff hourglass serialise; do
+        algorithms+=("ip-$algorithm-$manager ip-oncommit TM_ALGORITHM=$algorithm TM_CONTENTION=$manager")
+    done
+done
+algorithms+=("ip-serial ip-oncommit TM_ALGORITHM=serial" "ip-htm-serialise ip-oncommit TM_ALGORITHM=htm TM_CONTENTION=serialise")
+timed_threads=(1 2)
+counted_threads=(2 4 8)
 
 source_folder=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
 out=$source_folder/out/legacy
 wanted_branches=
+wanted_algorithms=
 wanted_policies=
+rounds=11
 runtimes=itm,tm_runtime
 seeds=3
 operations=50000
+timed_operations=100000
 memcached_operations=1000
 brief=no
 while [[ $# -gt 0 ]]; do
     case $1 in
-    --out | --seeds | --branches | --runtimes | --policies)
+    --out | --seeds | --branches | --runtimes | --algorithms | --rounds | --policies)
         value=$(value_of "$@") || exit
         case $1 in
         --out) out=$value ;;
         --seeds) seeds=$value ;;
         --branches) wanted_branches=$value ;;
         --runtimes) runtimes=$value ;;
+        --algorithms) wanted_algorithms=$value ;;
+        --rounds) rounds=$value ;;
         --policies) wanted_policies=$value ;;
         esac
         shift 2
         ;;
-    --out=* | --seeds=* | --branches=* | --runtimes=* | --policies=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;;
+    --out=* | --seeds=* | --branches=* | --runtimes=* | --algorithms=* | --rounds=* | --policies=*)
+        set -- "${1%%=*}" "${1#*=}" "${@:2}"
+        ;;
     --brief) brief=yes; shift ;;
     --list)
         echo "${branches[@]}"
+        echo "${algorithms[@]%% *}"
         echo "${policies[@]}"
         exit
         ;;
@@ -70,11 +97,13 @@ while [[ $# -gt 0 ]]; do
     esac
 done
 check_number --seeds "$seeds" 1 1000
+check_number --rounds "$rounds" 1 1000
 [[ $wanted_branches == - ]] || check_names --branches "$wanted_branches" "${branches[@]}"
+[[ $wanted_algorithms == - ]] || check_names --algorithms "$wanted_algorithms" "${algorithms[@]%% *}"
 check_names --runtimes "$runtimes" itm tm_runtime
 [[ $wanted_policies == - ]] || check_names --policies "$wanted_policies" "${policies[@]}"
 if [[ $brief == yes ]]; then
-    operations=2000 memcached_operations=100 processors=(4)
+    operations=2000 timed_operations=2000 memcached_operations=100 processors=(4) counted_threads=(8)
 fi
 
 # is_wanted LIST NAME
@@ -105,6 +134,54 @@ make_branches()
                 note "$branch on $runtime, seed $seed"
                 make_branch "$branch" "$runtime" "$seed" || failed=1
             done
+        done
+    done
+}
+
+# make_algorithm KIND NAME BRANCH THREADS SEED SETTING...: sets alone, as above.
+make_algorithm()
+{
+    local settings=("${@:6}") statistics=()
+
+    [[ ${settings[*]} != *TM_ALGORITHM=* ]] || settings+=("LD_PRELOAD=$mplace_library_folder/libtm_runtime.so")
+    if [[ $1 == counted ]]; then
+        settings+=("TM_STATS=$scratch/statistics.json")
+        statistics=("$scratch/statistics.json")
+    fi
+    rm -f -- "$scratch/statistics.json"
+    env "${settings[@]}" "$program" --branch "$3" --seed "$5" --sets 100 --threads "$4" --operations "$timed_operations" \
+        --csv --header >"$scratch/row" || return
+    report legacy-algorithm-row "$2" "$scratch/row" "${statistics[@]}" >"$scratch/rows" &&
+        cat "$scratch/rows" >>"$out/algorithms.csv"
+}
+
+# make_round KIND THREADS SEED: all of them one after the other. Only our library counts aborts.
+make_round()
+{
+    local algorithm
+
+    for algorithm in "${algorithms[@]}"; do
+        read -ra algorithm <<<"$algorithm"
+        is_wanted "$wanted_algorithms" "${algorithm[0]}" || continue
+        [[ $1 == timed || ${algorithm[*]} == *TM_ALGORITHM=* ]] || continue
+        ! grep -q "^${algorithm[0]},$1,[^,]*,[^,]*,$2,$timed_operations,$3," "$out/algorithms.csv" || continue
+        note "${algorithm[0]}, $1, $2 threads, seed $3"
+        make_algorithm "$1" "${algorithm[@]:0:2}" "$2" "$3" "${algorithm[@]:2}" || failed=1
+    done
+}
+
+make_algorithms()
+{
+    local threads seed
+
+    for ((seed = 1; seed <= rounds; seed++)); do
+        for threads in "${timed_threads[@]}"; do
+            make_round timed "$threads" "$seed"
+        done
+    done
+    for ((seed = 1; seed <= seeds; seed++)); do
+        for threads in "${counted_threads[@]}"; do
+            make_round counted "$threads" "$seed"
         done
     done
 }
@@ -193,6 +270,7 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/mplace-legacy.XXXXXX")
 trap 'stop_server; rm -rf -- "$scratch"' EXIT
 # Rows of other lengths must not be mixed with these.
 open_rows "$out/memcached.csv" "brief $brief" legacy-row
+open_rows "$out/algorithms.csv" "brief $brief" legacy-algorithm-row
 # The header is the program's own.
 [[ -s $out/cache.csv ]] || "$program" --operations 1 --keys 1 --csv --header | head -n 1 >"$out/cache.csv"
 [[ -z $(tail -c 1 "$out/cache.csv") ]] || sed -i '$d' "$out/cache.csv"
@@ -202,8 +280,13 @@ unset "${!TTSTLE_@}" "${!ITM_@}" "${!TM_@}"
 failed=0
 if [[ ! -x $program-ip ]]; then
     note "no branches with transactions: this build has none"
-elif [[ $wanted_branches != - ]]; then
-    make_branches
+else
+    [[ $wanted_branches == - ]] || make_branches
+    if [[ ! -e $mplace_library_folder/libtm_runtime.so ]]; then
+        note "no rows of algorithms: this build has no libtm_runtime.so"
+    elif [[ $wanted_algorithms != - ]]; then
+        make_algorithms
+    fi
 fi
 if [[ $wanted_policies == - ]]; then
     :
@@ -216,6 +299,6 @@ else
     make_policies
 fi
 
-report legacy "$out/cache.csv" "$out/memcached.csv" >"$out/legacy.md"
-note "the rows: $out/cache.csv, $out/memcached.csv; what they say: $out/legacy.md"
+report legacy "$out/cache.csv" "$out/algorithms.csv" "$out/memcached.csv" >"$out/legacy.md"
+note "the rows: $out/cache.csv, $out/algorithms.csv, $out/memcached.csv; what they say: $out/legacy.md"
 exit "$failed"

@@ -25,6 +25,7 @@ REPORTS = {
     "doctor-sections": "sections.main",
     "doctor-sharing": "sharing.main",
     "legacy": "legacy.main",
+    "legacy-algorithm-row": "legacy.algorithm_row",
     "legacy-row": "legacy.row",
     "lines": "lines",
     "persistence": "persistence.main",

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The document of scripts/legacy.sh: CACHE.csv MEMCACHED.csv to Markdown. Either may have no rows."""
+"""The document of scripts/legacy.sh: CACHE.csv ALGORITHMS.csv MEMCACHED.csv to Markdown. Any may have no rows."""
 
 from claims import words
 from evidence import judged
 from evidence import rows as csv_rows
-from legacy import branches, elided
+from legacy import algorithms, branches, elided, figures
 from legacy.statements import STATEMENTS, percent
 
 
@@ -60,13 +60,20 @@ def table_of_locks(rows, most=8):
     return "\n".join(text)
 
 
-def document(cache_rows, memcached_rows):
-    """All of it: a part for each library of transactions, then memcached."""
+def document(cache_rows, memcached_rows, algorithm_rows=()):
+    """All of it: a part for each library of transactions, one for the algorithms, then memcached."""
     parts = []
     for runtime in branches.runtimes(cache_rows):
         evidence = branches.Evidence(cache_rows, runtime)
         head = f"# Branches, on the library {runtime}\n\nMeasured natively; counts, a set each, and their share.\n\n"
         parts.append(judged.document(head, STATEMENTS, evidence, [("Tables 1 to 4", tables_of_branches(evidence))]))
+    if algorithm_rows:
+        evidence = algorithms.Evidence(algorithm_rows)
+        head = (
+            "# Algorithms and contention managers\n\nMeasured natively. A ratio is that of medians, with the interval of"
+            " 95 % that follows from the rounds.\n\n"
+        )
+        parts.append(judged.document(head, figures.STATEMENTS, evidence, [("Runs", figures.table(evidence))]))
     if memcached_rows:
         parts.append(
             "# memcached, elided\n\nAll counts are emulated; those of the first table are means an operation.\n\n"
@@ -76,11 +83,11 @@ def document(cache_rows, memcached_rows):
 
 
 def main(arguments):
-    """Prints the document of two files of rows."""
-    cache_path, memcached_path = arguments
-    cache_rows = csv_rows.read_file(cache_path, "legacy", branches.read)
-    memcached_rows = csv_rows.read_file(memcached_path, "legacy", elided.read)
-    if cache_rows is None or memcached_rows is None:
+    """Prints the document of three files of rows."""
+    readers = (branches.read, algorithms.read, elided.read)
+    rows = [csv_rows.read_file(path, "legacy", read) for path, read in zip(arguments, readers)]
+    if None in rows:
         return 2
-    print(document(cache_rows, memcached_rows), end="")
+    cache_rows, algorithm_rows, memcached_rows = rows
+    print(document(cache_rows, memcached_rows, algorithm_rows), end="")
     return 0

@@ -5,7 +5,7 @@ import io
 import unittest
 
 from evidence.rows import BadRow
-from legacy import branches, elided, main, statements
+from legacy import algorithms, branches, elided, figures, main, statements
 
 SETS = 1000
 # Transactions a set, and of them: switched in flight, alone from the start, alone after aborts.
@@ -63,6 +63,51 @@ def run_of(locks):
     return elided.read(io.StringIO("\n".join(",".join(map(str, cells)) for cells in [elided.COLUMNS, *lines])))
 
 
+# Times over that of locks with 1 and 2 threads, and aborts a commit with 8.
+FIGURES_AS_THE_PAPER = {
+    "locks": (1, 1, None),
+    "ip-rwlock-none": (1.6, 2, 12.6),
+    "it-rwlock-none": (1.8, 2.2, 5),
+    "ip-eager-none": (1.2, 1.25, 12.6),
+    "it-eager-none": (1.3, 1.4, 5),
+    "ip-eager-backoff": (1.4, 1.6, 3),
+    "ip-eager-hourglass": (1.2, 1.26, 10),
+    "ip-lazy-none": (1.5, 1.8, 14),
+    "ip-norec-none": (1.4, 2.4, 0.2),
+}
+
+
+def runs_of(table, rounds=9):
+    """Rows as cache_server gives them: rounds that differ, all runs of one alike."""
+    lines = [",".join(algorithms.COLUMNS)]
+    for name, (one, two, aborts) in table.items():
+        for seed in range(1, rounds + 1):
+            for threads, time in ((1, one), (2, two)):
+                rate = 1e6 * (1 + seed % 3 / 100) / time
+                fields = {"branch": "b", "runtime": "r", "threads": threads, "operations": 9, "seed": seed}
+                fields |= {"rate": f"{rate:.1f}", "transactions": 9, "abort_serial": 0}
+                cells = algorithms.line_of(name, fields | {"host": "h", "cpu": "c", "date": "d"}, None)
+                lines.append(",".join(map(str, cells)))
+        if aborts is not None:
+            report = {"totals": {"committed": 1000, "aborts": {"read_locked": int(1000 * aborts), "cancelled": 7}}}
+            fields |= {"threads": 8, "host": "h", "cpu": "c", "date": "d"}
+            lines.append(",".join(map(str, algorithms.line_of(name, fields, report))))
+    return algorithms.read(io.StringIO("\n".join(lines)))
+
+
+def verdicts_of_figures(rounds=9, without=(), **changes):
+    """The verdict of each statement on the figures, where some runs are not as in the paper."""
+    table = FIGURES_AS_THE_PAPER | {name.replace("_", "-"): run for name, run in changes.items()}
+    table = {name: run for name, run in table.items() if name not in without}
+    evidence = algorithms.Evidence(runs_of(table, rounds))
+    return [statement.judge(evidence).verdict for statement in figures.STATEMENTS]
+
+
+def numbers_of(verdict, verdicts):
+    """The numbers of the statements with this verdict."""
+    return [number for number, found in enumerate(verdicts, 1) if found == verdict]
+
+
 class Tests(unittest.TestCase):
     """A method for each entry of legacy.cmake."""
 
@@ -114,6 +159,38 @@ class Tests(unittest.TestCase):
                 "array 0x5000008": (1, 5),
             },
         )
+
+    def test_figures_as_the_paper_has_them_hold_everywhere(self):
+        self.assertEqual(set(verdicts_of_figures()), {"holds"})
+
+    def test_a_figure_that_is_not_the_papers_differs_where_it_says_so(self):
+        def differing(**changes):
+            return numbers_of("differs", verdicts_of_figures(**changes))
+
+        self.assertEqual(differing(it_rwlock_none=(1.2, 1.3, 5)), [1])
+        self.assertEqual(differing(ip_rwlock_none=(1.3, 1.4, 9)), [2])
+        self.assertEqual(differing(ip_eager_hourglass=(1.2, 2.5, 10)), [5])
+        self.assertEqual(differing(ip_eager_backoff=(1.2, 1.1, 3)), [6])
+        self.assertEqual(differing(ip_lazy_none=(1.1, 1.1, 14)), [7, 8])
+        self.assertEqual(differing(ip_norec_none=(1.4, 2.4, 20)), [9, 10])
+        self.assertEqual(differing(ip_eager_none=(1.2, 1.25, 0.5)), [11])
+
+    def test_what_the_rounds_cannot_tell_is_not_decided(self):
+        self.assertEqual(numbers_of("cannot tell", verdicts_of_figures(it_eager_none=(1.2, 1.25, 5))), [4])
+        # Of four rounds no interval follows; aborts are added up.
+        self.assertEqual(numbers_of("holds", verdicts_of_figures(rounds=4)), [9, 10, 11])
+
+    def test_a_statement_on_a_figure_without_rows_is_not_judged(self):
+        verdicts = verdicts_of_figures(without=["ip-lazy-none"])
+        self.assertEqual(numbers_of("not measured", verdicts), [7, 8, 9, 10, 11])
+
+    def test_cancelled_transactions_are_no_aborts(self):
+        (row,) = (row for row in runs_of({"ip-eager-none": (1, 1, 0.5)}) if row.kind == "counted")
+        self.assertEqual((row.committed, row.aborts, row.rate), (1000, 500, None))
+
+    def test_algorithms_are_told_with_their_intervals(self):
+        text = main.document([], [], runs_of(FIGURES_AS_THE_PAPER))
+        self.assertRegex(text, r"\| ip-lazy-none \| \d+(\.\d+)? \| 1\.50 \[1\.\d\d, 1\.\d\d\] \|.*\| 14 \|")
 
     def test_memcacheds_counts_are_told_as_emulated(self):
         text = main.document([], run_of([lock(0x155880, 3, 1)]))
