@@ -17,6 +17,7 @@ FOLDER has the test programs, *.c and *.C, in folders of their own; libitm.h is 
   --algorithms LIST  (default eager,lazy,norec,serial,htm,emulated; the last is htm under the emulator)
   --managers LIST    (default none,backoff,hourglass,serialise)
   --only PATTERN     programs whose name this shell pattern matches
+  --timeout SECONDS  of each run (default 120); the emulator is slow
 
 The marks dg-do, dg-options, dg-additional-options, dg-skip-if and dg-xfail-run-if that hold for every target and
 dg-set-target-env-var are followed. Each program runs with TM_ALONE=0 and TM_ALONE=1. A table of outcomes, and then
@@ -36,9 +37,10 @@ flags=
 algorithms=eager,lazy,norec,serial,htm,emulated
 managers=none,backoff,hourglass,serialise
 only='*'
+timeout=120
 while [[ $# -gt 0 ]]; do
     case $1 in
-    --build | --flags | --algorithms | --managers | --only)
+    --build | --flags | --algorithms | --managers | --only | --timeout)
         [[ $# -ge 2 ]] || die "option $1 needs a value"
         declare "${1#--}=$2"
         shift 2
@@ -52,6 +54,7 @@ done
 folder=$(readlink -f -- "$1")
 [[ -d $folder ]] || die "no folder $1"
 library=$(readlink -f -- "$build/lib/libtm_runtime.so") || die "no $build/lib/libtm_runtime.so"
+[[ $timeout =~ ^[1-9][0-9]{0,5}$ ]] || die "--timeout $timeout is not a number of seconds"
 IFS=, read -ra compared <<<"$algorithms"
 for algorithm in "${compared[@]}"; do
     [[ $algorithm =~ ^(eager|lazy|norec|serial|htm|emulated)$ ]] || die "unknown algorithm '$algorithm' (--help)"
@@ -100,7 +103,7 @@ variables_of()
     sed -nE 's/.*\{ *dg-set-target-env-var +([A-Z_]+) +"([^"]*)" *\}.*/\1=\2/p' "$1"
 }
 
-# outcome_of FILE SETTING...: PASS, FAIL, XFAIL, XPASS.
+# outcome_of FILE SETTING...: PASS, FAIL, XFAIL, XPASS, or LATE if it did not end in time.
 outcome_of()
 {
     local file=$1 status=0 expected='' command=("$scratch/${1##*/}") variables
@@ -110,9 +113,11 @@ outcome_of()
     [[ $* != *TM_ALGORITHM=emulated* ]] ||
         command=(env "VALGRIND_LIB=$build/lib/mplace/valgrind" TM_ALGORITHM=htm valgrind -q --tool=rtmgrind "${command[@]}")
     mapfile -t variables < <(variables_of "$file")
-    timeout 120 env "${variables[@]}" "$@" "${command[@]}" >"$scratch/said" 2>&1 </dev/null || status=$?
+    timeout "$timeout" env "${variables[@]}" "$@" "${command[@]}" >"$scratch/said" 2>&1 </dev/null || status=$?
     if [[ $status -eq 0 ]]; then
         echo "${expected}PASS"
+    elif [[ $status -eq 124 ]]; then
+        echo LATE
     else
         echo "${expected}FAIL"
     fi
@@ -167,11 +172,11 @@ for algorithm in "${compared[@]}"; do
     done
 done
 
-echo '| library | pass | fail | fails as marked | passes though marked | skipped |'
-echo '|---|---|---|---|---|---|'
+echo '| library | pass | fail | fails as marked | passes though marked | skipped | too slow |'
+echo '|---|---|---|---|---|---|---|'
 for row in "${rows[@]}"; do
     printf '| %s |' "$row"
-    for outcome in PASS FAIL XFAIL XPASS SKIP; do
+    for outcome in PASS FAIL XFAIL XPASS SKIP LATE; do
         printf ' %d |' "$(tr ' ' '\n' <<<"${outcomes[$row]}" | grep -cx $outcome)" || true
     done
     echo
