@@ -10,6 +10,7 @@ set(sections_claims
     a_signal_to_a_waiter_is_a_wake_up_and_its_wait_is_named
     the_first_touch_of_a_page_is_named_with_its_line_and_memory
     a_set_that_overflows_is_told_with_its_blocks
+    without_a_cause_the_sections_that_it_stopped_commit
     a_shared_counter_is_a_conflict_of_both_lines
     a_held_lock_inside_is_told_with_its_holder
     a_timed_lock_inside_is_named_with_its_line

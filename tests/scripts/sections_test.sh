@@ -91,6 +91,18 @@ a_set_that_overflows_is_told_with_its_blocks()
     holds "top['committed'] == top['entered'] == 50"
 }
 
+without_a_cause_the_sections_that_it_stopped_commit()
+{
+    # Of the entries of a section all commit, or all but those that something else stops.
+    sections --without page -- "$program" touch
+    holds "(top['entered'], top['committed']) == (50, 50) and not top['stops']"
+    sections --without capacity -- "$program" overflow
+    holds "top['committed'] == top['entered'] == 50"
+    sections --without wake-up -- "$program" signal
+    holds "not any(stop['kind'] == 'wake' for section in d['sections'] for stop in section['stops'])"
+    says "(without the cause wake-up)"
+}
+
 a_shared_counter_is_a_conflict_of_both_lines()
 {
     sections -- "$program" counter
@@ -194,6 +206,8 @@ bad_options_of_sections_are_one_line_and_exit_2()
     run "$mplace" doctor --sections --children -- /bin/true; expect_refusal "--children"
     run "$mplace" doctor --sections --callers 3 -- /bin/true; expect_refusal "--callers"
     run "$mplace" doctor --sections --machine quad -- /bin/true; expect_refusal "go with --sharing"
+    run "$mplace" doctor --sections --without conflict -- /bin/true; expect_refusal "--without 'conflict'"
+    run "$mplace" doctor --without page -- /bin/true; expect_refusal "--without goes with --sections"
     echo 'int main(void) { return 0; }' >static.c
     cc -static -o static static.c || skip "no static C library"
     run "$mplace" doctor --sections -- ./static; expect_refusal "static"
