@@ -33,14 +33,14 @@ def table_of_policies(rows):
     """A line for each policy and number of processors."""
     lines = []
     for (policy, cpus), runs in sorted(elided.totals(rows).items(), key=lambda run: (run[0][1], run[0][0])):
-        acquired = mean(runs, "acquisitions")
+        acquired, physical = mean(runs, "acquisitions"), mean(runs, "slow_path")
         lines.append(
-            [policy, cpus, len(runs), f"{acquired:.2f}"]
-            + [percent(1 - mean(runs, "slow_path") / acquired), f"{mean(runs, 'tx_started'):.2f}"]
+            [policy, cpus, len(runs), f"{acquired:.2f}", f"{acquired - physical:.2f} ({percent(1 - physical / acquired)})"]
+            + [f"{physical:.3f} ({percent(physical / acquired)})", f"{mean(runs, 'tx_started'):.2f}"]
             + [percent(mean(runs, "tx_committed") / (mean(runs, "tx_started") or 1))]
             + [f"{mean(runs, cause):.3f}" for cause in elided.CAUSES if cause != "debug"]
         )
-    head = ["policy", "processors", "runs", "locks taken", "elided", "transactions", "committed"]
+    head = ["policy", "processors", "runs", "acquisitions", "elided", "physical", "transactions", "committed"]
     return words.table(head + [c for c in elided.CAUSES if c != "debug"], lines) if lines else ""
 
 

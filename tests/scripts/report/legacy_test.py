@@ -195,7 +195,7 @@ class Tests(unittest.TestCase):
     def test_memcacheds_counts_are_told_as_emulated(self):
         text = main.document([], run_of([lock(0x155880, 3, 1)]))
         self.assertIn("All counts are emulated", text)
-        self.assertRegex(text, r"\| paper \| 4 \| 1 \| 0\.25 \|")
+        self.assertRegex(text, r"\| paper \| 4 \| 1 \| 0\.25 \| 0\.25 \(100 %\) \| 0\.000 \(0 %\) \|")
         self.assertRegex(text, r"\| variable 0x155880 \| 3 \|")
 
 
