@@ -149,7 +149,8 @@ make_algorithm()
         statistics=("$scratch/statistics.json")
     fi
     rm -f -- "$scratch/statistics.json"
-    env "${settings[@]}" "$program" --branch "$3" --seed "$5" --sets 100 --threads "$4" --operations "$timed_operations" \
+    # The first call through the dynamic linker ends a hardware transaction.
+    env LD_BIND_NOW=1 "${settings[@]}" "$program" --branch "$3" --seed "$5" --sets 100 --threads "$4" --operations "$timed_operations" \
         --csv --header >"$scratch/row" || return
     report legacy-algorithm-row "$2" "$scratch/row" "${statistics[@]}" >"$scratch/rows" &&
         cat "$scratch/rows" >>"$out/algorithms.csv"

@@ -23,8 +23,8 @@ alone has barriers, too; with -alone behind it, TM_ALONE=1, the library's defaul
 
 WORKLOAD: counter, list, tree (of tm_bench); cache (cache_server --branch it-oncommit). Default: all.
 
-Medians and quartiles of the rate, of the time over that of ml_wt's run of the same round, and of the processor time
-over its, which is what other load on the machine changes least. Exit status: 0 measured, 1 a run failed, 2 bad
+Medians of the rate; medians and quartiles of the time over that of ml_wt's run of the same round, and of the
+processor time over its, which is what other load on the machine changes least. Exit status: 0 measured, 1 a run failed, 2 bad
 arguments.
 END
 }
@@ -75,8 +75,10 @@ done
 
 work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
-# Settings that the caller has are not those of the comparison.
+# Settings that the caller has are not those of the comparison. A function's first call through the dynamic linker
+# ends a hardware transaction, and its binding with it, so that each further call does, too.
 unset "${!ITM_@}" "${!TM_@}"
+export LD_BIND_NOW=1
 
 # settings_of LIBRARY: what env takes. cache_server chooses ml_wt unless the variable is there.
 settings_of()
@@ -135,17 +137,41 @@ for workload in "${workloads[@]}"; do
 done
 [[ -z $out ]] || cp -- "$work/runs" "$out"
 
-echo '| workload | threads | library | thousand operations/s | time / ml_wt | processor time / ml_wt |'
-echo '|---|---|---|---|---|---|'
+# table TITLE FIELD: the medians of that field's ratios to ml_wt's run of the same round, and their quartiles.
+table()
+{
+    printf '\n%s\n\n| workload | threads |' "$1"
+    printf ' %s |' "${compared[@]}"
+    printf '\n|---|---|'
+    printf -- '---|%.0s' "${compared[@]}"
+    awk -F'\t' -v OFS='\t' -v field="$2" '
+        { line[NR] = $0; if (!(($1, $2) in place)) place[$1, $2] = ++places }
+        $3 == "ml_wt" { base[$1, $2, $4] = $field }
+        END {
+            for (i = 1; i <= NR; i++) {
+                split(line[i], f, FS)
+                print place[f[1], f[2]], f[1], f[2], f[3], f[field] / base[f[1], f[2], f[4]]
+            }
+        }' "$work/runs" |
+        datamash --sort --group 1,2,3,4 median 5 q1 5 q3 5 | sort -s -n -k 1,1 |
+        awk -F'\t' -v libraries="${compared[*]}" '
+            { at[$1] = "| " $2 " | " $3 " |"; cell[$1, $4] = sprintf(" %.2f [%.2f, %.2f] |", $5, $6, $7); last = $1 }
+            END {
+                count = split(libraries, library, " ")
+                for (row = 1; row <= last; row++) {
+                    printf "\n%s", at[row]
+                    for (i = 1; i <= count; i++)
+                        printf "%s", cell[row, library[i]]
+                }
+                print ""
+            }'
+}
+
+echo '| workload | threads | library | thousand operations/s |'
+echo '|---|---|---|---|'
 awk -F'\t' -v OFS='\t' '
-    { line[NR] = $0; key[NR] = $1 FS $2 FS $4; if (!(($1, $2, $3) in place)) place[$1, $2, $3] = ++places }
-    $3 == "ml_wt" { time[$1 FS $2 FS $4] = $5; cpu[$1 FS $2 FS $4] = $6 }
-    END {
-        for (i = 1; i <= NR; i++) {
-            split(line[i], f, FS)
-            print place[f[1], f[2], f[3]], f[1], f[2], f[3], f[7] / f[5] / 1000, f[5] / time[key[i]], f[6] / cpu[key[i]]
-        }
-    }' "$work/runs" |
-    datamash --sort --group 1,2,3,4 median 5 median 6 q1 6 q3 6 median 7 q1 7 q3 7 | sort -n -k 1,1 |
-    awk -F'\t' '{ printf "| %s | %s | %s | %.4g | %.2f [%.2f, %.2f] | %.2f [%.2f, %.2f] |\n",
-                      $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 }'
+    { if (!(($1, $2, $3) in place)) place[$1, $2, $3] = ++places; print place[$1, $2, $3], $1, $2, $3, $7 / $5 / 1000 }
+' "$work/runs" | datamash --sort --group 1,2,3,4 median 5 | sort -n -k 1,1 |
+    awk -F'\t' '{ printf "| %s | %s | %s | %.4g |\n", $2, $3, $4, $5 }'
+table "Time over that of ml_wt:" 5
+table "Processor time over that of ml_wt:" 6

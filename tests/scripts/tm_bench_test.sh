@@ -63,6 +63,9 @@ compare_has_a_line_for_each_workload_library_and_number_of_threads()
     expect "exit status" 0 "$status"
     for workload in counter list tree cache; do
         for threads in 1 2; do
+            # Of the two tables of ratios; those of ml_wt to itself are 1.
+            expect "lines of $workload, $threads threads" 2 \
+                "$(grep -cE "^\| $workload \| $threads \| 1\.00 \[1\.00, 1\.00\]( \| [0-9.]+ \[[0-9.]+, [0-9.]+\]){2} \|$" "$scratch/out")"
             for library in ml_wt eager eager-alone; do
                 expect "lines of $workload, $threads threads, $library" 1 \
                     "$(grep -c "^| $workload | $threads | $library | [0-9]" "$scratch/out")"
