@@ -93,6 +93,10 @@ class Evidence:
         mine, others = ([of[seed] for seed in seeds] for of in series)
         return Bootstrap(len(seeds), 1).ratio(others, mine)
 
+    def aborts_by_seed(self, configuration, threads):
+        """Aborts a commit of each run."""
+        return {row.seed: row.aborts / row.committed for row in self._series(configuration, threads, COUNTED)}
+
     def aborts(self, configuration, threads):
         """Aborts a commit, of all runs with these threads together, or None."""
         rows = self._series(configuration, threads, COUNTED)

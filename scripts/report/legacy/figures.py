@@ -129,15 +129,23 @@ def eager_scales_best(evidence):
 
 
 def of_aborts(judge):
-    """A decorator of judges of the aborts of eager, lazy and norec with the most threads there are rows for."""
+    """A decorator of judges of the aborts of eager, lazy and norec with the most threads there are rows for.
+
+    Each seed is judged by itself: seeds that do not agree cannot tell.
+    """
 
     def judged(evidence):
         names = ("eager", "lazy", "norec")
         for threads in MANY:
             aborts = {name: evidence.aborts(f"ip-{name}-none", threads) for name in names}
-            if None not in aborts.values():
-                seen = ", ".join(f"{name} {count:.3g}" for name, count in aborts.items())
-                return decided(judge(aborts), f"Aborts a commit, {threads} threads: {seen}.")
+            if None in aborts.values():
+                continue
+            runs = {name: evidence.aborts_by_seed(f"ip-{name}-none", threads) for name in names}
+            seeds = sorted(set.intersection(*(set(run) for run in runs.values())))
+            votes = [judge({name: runs[name][seed] for name in names}) for seed in seeds]
+            told_aborts = ", ".join(f"{name} {count:.3g}" for name, count in aborts.items())
+            seen = f"Aborts a commit, {threads} threads: {told_aborts}; so in {sum(votes)} of {len(votes)} runs."
+            return decided(votes[0], seen) if len(set(votes)) == 1 else cannot_tell(seen)
         return Finding("not measured", "There are no counted rows of each of eager, lazy and norec.")
 
     return judged

@@ -10,6 +10,7 @@ mplace_report_tests(legacy
     figures_as_the_paper_has_them_hold_everywhere
     a_figure_that_is_not_the_papers_differs_where_it_says_so
     what_the_rounds_cannot_tell_is_not_decided
+    of_aborts_every_seed_must_tell_the_same
     a_statement_on_a_figure_without_rows_is_not_judged
     cancelled_transactions_are_no_aborts
     algorithms_are_told_with_their_intervals

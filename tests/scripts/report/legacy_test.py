@@ -180,6 +180,18 @@ class Tests(unittest.TestCase):
         # Of four rounds no interval follows; aborts are added up.
         self.assertEqual(numbers_of("holds", verdicts_of_figures(rounds=4)), [9, 10, 11])
 
+    def test_of_aborts_every_seed_must_tell_the_same(self):
+        lines = []
+        for seed, norec in ((1, 1), (2, 100)):
+            for name, aborts in (("ip-eager-none", 50), ("ip-lazy-none", 60), ("ip-norec-none", norec)):
+                report = {"totals": {"committed": 1000, "aborts": {"read_locked": aborts}}}
+                fields = dict.fromkeys(algorithms.COLUMNS, "0") | {"threads": 8, "seed": seed}
+                lines.append(",".join(map(str, algorithms.line_of(name, fields, report))))
+        rows = algorithms.read(io.StringIO("\n".join([",".join(algorithms.COLUMNS), *lines])))
+        finding = figures.norec_aborts_least(algorithms.Evidence(rows))
+        self.assertEqual(finding.verdict, "cannot tell")
+        self.assertIn("in 1 of 2 runs", finding.seen)
+
     def test_a_statement_on_a_figure_without_rows_is_not_judged(self):
         verdicts = verdicts_of_figures(without=["ip-lazy-none"])
         self.assertEqual(numbers_of("not measured", verdicts), [7, 8, 9, 10, 11])
