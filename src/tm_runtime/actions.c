@@ -7,7 +7,6 @@
 
 #include "tm_runtime/algorithms/algorithm.h"
 #include "tm_runtime/logs/private_blocks.h"
-#include "tm_runtime/transaction.h"
 
 /* libsupc++: with its last argument ends that many handlers, without destroying exceptions. */
 __attribute__((weak)) void __cxa_tm_cleanup(void *unthrown, void *on_its_way, unsigned handlers);
@@ -25,12 +24,11 @@ void actions_note_allocation(struct tm_thread *self, const struct tm_allocation 
     *(struct tm_allocation *)append(self, &self->allocations, sizeof *allocation) = *allocation;
 }
 
-void actions_note_block(struct tm_thread *self, void *block, size_t size, void (*release)(void *))
+bool actions_note_block(struct tm_thread *self, void *block, size_t size, void (*release)(void *))
 {
     actions_note_allocation(self, &(struct tm_allocation){.block = block, .release = release});
-    if (self->algorithm->buffers && !self->holds_sequence_lock &&
-        !private_blocks_add(self, block, size))
-        transaction_restart(self, TM_NO_MEMORY);
+    return !self->algorithm->buffers || self->holds_sequence_lock ||
+           private_blocks_add(self, block, size);
 }
 
 bool actions_have_block(const struct tm_thread *self, const void *block)

@@ -25,8 +25,9 @@ struct tm_allocation {
 
 void actions_note_allocation(struct tm_thread *self, const struct tm_allocation *allocation);
 
-/* A block that the transaction has allocated, and that no other thread knows until it commits. */
-void actions_note_block(struct tm_thread *self, void *block, size_t size, void (*release)(void *));
+/* A block that the transaction has allocated, and that no other thread knows until it commits.
+ * False: no memory; the transaction must start again, which frees the block. */
+bool actions_note_block(struct tm_thread *self, void *block, size_t size, void (*release)(void *));
 
 /* Whether the transaction has allocated it, or a nested one that has committed. */
 bool actions_have_block(const struct tm_thread *self, const void *block);

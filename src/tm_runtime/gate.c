@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/spin.h"
-#include "tm_runtime/registry.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -28,6 +27,7 @@ static bool has_membarrier;
 
 /* The process in which this thread has begun a fork; 0: it has not. */
 static __thread int fork_parent __attribute__((tls_model("initial-exec")));
+static __thread void (*put_child_right)(void) __attribute__((tls_model("initial-exec")));
 
 /* gate.forks when this thread had waited for a fork long enough: it waits once for each. */
 static __thread uint32_t passed_fork __attribute__((tls_model("initial-exec")));
@@ -113,7 +113,7 @@ static bool is_child_of_fork(void)
 static void finish_fork(void)
 {
     if (is_child_of_fork())
-        registry_after_fork_in_child();
+        put_child_right();
 }
 
 /* Sleeps until the gate may be open for this thread. */
@@ -316,12 +316,13 @@ void gate_release_hourglass(struct tm_thread *self)
 
 /* ---- threads and forks ---- */
 
-void gate_begin_fork(const struct tm_thread *self)
+void gate_begin_fork(const struct tm_thread *self, void (*in_child)(void))
 {
     uint32_t before = __atomic_fetch_add(&gate.word, GATE_FORK, __ATOMIC_SEQ_CST);
     unsigned looks = 0;
 
     fork_parent = process();
+    put_child_right = in_child;
     if (!(before & GATE_FENCE))
         fence_all();
     while (__atomic_load_n(&gate.word, __ATOMIC_ACQUIRE) & GATE_CLOSED && looks < FORK_SPIN_LIMIT)

@@ -96,9 +96,10 @@ void gate_count_threads(int change);
  * A fork begins in this thread: waits for transactions of others, for some 10,000 yields of the
  * processor at most. New ones wait until gate_end_fork, for half a second at most: the thread
  * may yet wait for them in a handler of fork that runs after this one. It can have transactions of
- * its own meanwhile.
+ * its own meanwhile; in the child, the first one calls in_child, which calls
+ * gate_after_fork_in_child.
  */
-void gate_begin_fork(const struct tm_thread *self);
+void gate_begin_fork(const struct tm_thread *self, void (*in_child)(void));
 void gate_end_fork(void);
 
 /* In the child of a fork: self, or nobody, is the one thread there. */

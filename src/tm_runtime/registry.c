@@ -143,7 +143,7 @@ void registry_before_fork(void)
 
     child_is_right = false;
     if (self == NULL || (self->nesting == 0 && self->hardware_depth == 0))
-        gate_begin_fork(self);
+        gate_begin_fork(self, registry_after_fork_in_child);
 }
 
 void registry_after_fork_in_parent(void)

@@ -109,7 +109,7 @@ done
 test=("$build/tests/tm_conflicts" what_a_reader_finds_private_is_written_to_by_no_other)
 mutant does_not_wait_after_reads eager algorithms/eager.c '*time = self->snapshot;' '*time = 0;'
 test=("$build/tests/tm_private_memory" what_functions_do_to_a_new_block_is_seen_at_once)
-mutant buffers_its_own_blocks lazy actions.c 'if (self->algorithm->buffers' 'if (0'
+mutant buffers_its_own_blocks lazy actions.c 'return !self->algorithm->buffers ||' 'return 1 ||'
 test=("$build/tests/tm_private_memory" a_block_between_new_ones_is_left_alone_until_the_commit)
 mutant takes_a_range_for_its_blocks lazy logs/private_blocks.h 'private_blocks_find(self, address);' '1;'
 test=("$build/tests/tm_conflicts" what_functions_keep_on_the_stack_is_no_conflict)

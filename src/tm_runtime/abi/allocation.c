@@ -38,8 +38,8 @@ ITM_EXPORT void _ZGTtdlPvmRKSt9nothrow_t(void *block, size_t size, const void *n
 
 static void *allocated(void *block, size_t size, void (*release)(void *))
 {
-    if (block != NULL)
-        actions_note_block(tm_self, block, size, release);
+    if (block != NULL && !actions_note_block(tm_self, block, size, release))
+        transaction_restart(tm_self, TM_NO_MEMORY);
     return block;
 }
 

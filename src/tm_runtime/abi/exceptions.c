@@ -12,7 +12,7 @@
  */
 #include "tm_runtime/abi/itm.h"
 #include "tm_runtime/actions.h"
-#include "tm_runtime/thread.h"
+#include "tm_runtime/transaction.h"
 
 #define WEAK __attribute__((weak))
 
@@ -43,7 +43,8 @@ void *_ITM_cxa_allocate_exception(size_t size)
 {
     void *exception = __cxa_allocate_exception(size);
 
-    actions_note_block(tm_self, exception, size, __cxa_free_exception);
+    if (!actions_note_block(tm_self, exception, size, __cxa_free_exception))
+        transaction_restart(tm_self, TM_NO_MEMORY);
     return exception;
 }
 
