@@ -27,7 +27,7 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 # What the programs are linked with; the scripts need nothing beyond Debian's essential packages to run
 # a program, and what a sweep and its figures need comes with it unless it is declined.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(mplace_recommends "parallel, datamash, gnuplot-nox | gnuplot, fonts-dejavu-core")
+set(mplace_recommends "python3 (>= 3.11), parallel, datamash, gnuplot-nox | gnuplot, fonts-dejavu-core")
 # The emulator has a core of the Valgrind that it was built with inside, and works with no other.
 if(TARGET rtmgrind)
     execute_process(COMMAND dpkg-query --show --showformat "\${source:Upstream-Version}|\${Version}" valgrind

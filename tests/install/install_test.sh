@@ -227,7 +227,7 @@ the_package_has_the_installed_files_and_says_what_it_needs()
     expect "files with debug information" "" "$(find "$scratch/unpacked" -name '*.so' -type f \
         -exec sh -c 'readelf -S "$1" | grep -q "\.debug_info" && echo "$1"' sh {} \;)"
     for field in 'Package: mplace$' 'Depends: .*libc6 ' 'Depends: .*libhwloc15' 'Recommends: .*parallel' \
-        'Recommends: .*gnuplot' 'Version: [0-9]' 'Maintainer: .*@'; do
+        'Recommends: .*python3.*gnuplot' 'Version: [0-9]' 'Maintainer: .*@'; do
         dpkg-deb -f "$package" | grep -qE "^$field" || fail "the package does not say '$field'"
     done
     if emulator_is_built; then
