@@ -56,6 +56,16 @@ expect_failure()
     [[ ! -s $scratch/err ]] || fail "more is said"
 }
 
+on_a_processor_a_ring_gets_more_than_one_try()
+{
+    good_machine
+    export SMOKE_BREAK='ring cia 512'
+    echo "if [ -e '$scratch/tried' ]; then row 3 1 1 0 1; else touch '$scratch/tried'; row 30 1 1 0 28; fi" >"$scratch/broken"
+    run "$mplace" smoke
+    expect "exit status" 0 "$status"
+    expect "runs at this size" 2 "$(grep -c '^ring cia .*--size 512 ' "$scratch/called")"
+}
+
 all_checks_passing_is_a_line_each_and_exit_0()
 {
     good_machine
