@@ -60,7 +60,7 @@ on_a_processor_a_ring_gets_more_than_one_try()
 {
     good_machine
     export SMOKE_BREAK='ring cia 512'
-    echo "if [ -e '$scratch/tried' ]; then row 3 1 1 0 1; else touch '$scratch/tried'; row 30 1 1 0 28; fi" >"$scratch/broken"
+    echo "if [ -e '$scratch/tried' ]; then row 3 1 1 0 1; else touch '$scratch/tried'; row 30 1 1 0 28; fi; exit" >"$scratch/broken"
     run "$mplace" smoke
     expect "exit status" 0 "$status"
     expect "runs at this size" 2 "$(grep -c '^ring cia .*--size 512 ' "$scratch/called")"
