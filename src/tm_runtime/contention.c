@@ -18,7 +18,7 @@ enum {
     LOCK_LOOKS = 100,
 };
 
-enum contention_manager contention_manager = CONTENTION_SERIALISE;
+enum contention_manager contention_manager = CONTENTION_BACKOFF;
 
 static void back_off(struct tm_thread *self)
 {
@@ -52,6 +52,12 @@ static void wait_for_lock(struct tm_thread *self)
     (void)system_call(SYS_sched_yield, 0, NULL, 0);
 }
 
+static void run_alone_after(struct tm_thread *self, uint32_t aborts)
+{
+    if (self->aborts_in_row >= aborts && self->serial_reason == TM_NOT_SERIAL)
+        self->serial_reason = TM_SERIAL_ABORTS;
+}
+
 void contention_after_abort(struct tm_thread *self, enum tm_cause cause)
 {
     self->aborts_in_row++;
@@ -63,15 +69,14 @@ void contention_after_abort(struct tm_thread *self, enum tm_cause cause)
         break;
     case CONTENTION_BACKOFF:
         back_off(self);
+        run_alone_after(self, CONTENTION_BACKOFF_ABORTS);
         break;
     case CONTENTION_HOURGLASS:
         if (self->aborts_in_row >= CONTENTION_HOURGLASS_ABORTS && !self->holds_hourglass)
             (void)gate_take_hourglass(self);
         break;
     case CONTENTION_SERIALISE:
-        if (self->aborts_in_row >= CONTENTION_SERIALISE_ABORTS &&
-            self->serial_reason == TM_NOT_SERIAL)
-            self->serial_reason = TM_SERIAL_ABORTS;
+        run_alone_after(self, CONTENTION_SERIALISE_ABORTS);
         break;
     }
 }

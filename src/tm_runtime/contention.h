@@ -11,12 +11,16 @@
 
 enum contention_manager {
     CONTENTION_NONE,      /* tries again when the lock in the way is free, or soon */
-    CONTENTION_BACKOFF,   /* waits for a random time that doubles */
+    CONTENTION_BACKOFF,   /* waits for a random time that doubles; after 500 aborts as the last */
     CONTENTION_HOURGLASS, /* after 128 aborts in a row nobody else begins until it commits */
     CONTENTION_SERIALISE, /* after 100 it runs in serial mode */
 };
 
-enum { CONTENTION_HOURGLASS_ABORTS = 128, CONTENTION_SERIALISE_ABORTS = 100 };
+enum {
+    CONTENTION_BACKOFF_ABORTS = 500, /* so that every transaction ends */
+    CONTENTION_HOURGLASS_ABORTS = 128,
+    CONTENTION_SERIALISE_ABORTS = 100,
+};
 
 extern enum contention_manager contention_manager;
 

@@ -44,7 +44,7 @@ static void start(void)
     chosen = setting_choice("TM_ALGORITHM", algorithm_names, ALGORITHMS, EAGER);
     contention_manager = (enum contention_manager)setting_choice(
         "TM_CONTENTION", contention_names, sizeof contention_names / sizeof *contention_names,
-        CONTENTION_SERIALISE);
+        CONTENTION_BACKOFF);
     bool counts = setting_choice("TM_SERIAL_LOCK", serial_locks, 2, 0) == 1;
     bool alone = setting_switch("TM_ALONE", 1) == 1;
     exit_report_plan(&plan, "TM_STATS");

@@ -318,10 +318,16 @@ static void hourglass_lets_no_other_begin_after_128_aborts_in_a_row(void)
     EXPECT(attempts == 129 && !others_while_alone);
 }
 
-static void none_and_backoff_go_on_as_before(void)
+static void none_goes_on_as_before(void)
 {
-    abort_until(150, 0);
-    EXPECT(attempts == 151);
+    abort_until(600, 0);
+    EXPECT(attempts == 601);
+}
+
+static void backoff_runs_a_transaction_alone_after_500_aborts_in_a_row(void)
+{
+    abort_until(600, 0);
+    EXPECT(attempts == 501);
 }
 
 static const struct claim claims[] = {
@@ -337,7 +343,9 @@ static const struct claim manager_claims[] = {
      serialise_runs_a_transaction_alone_after_100_aborts_in_a_row},
     {"hourglass_lets_no_other_begin_after_128_aborts_in_a_row",
      hourglass_lets_no_other_begin_after_128_aborts_in_a_row},
-    {"none_and_backoff_go_on_as_before", none_and_backoff_go_on_as_before},
+    {"none_goes_on_as_before", none_goes_on_as_before},
+    {"backoff_runs_a_transaction_alone_after_500_aborts_in_a_row",
+     backoff_runs_a_transaction_alone_after_500_aborts_in_a_row},
 };
 
 int main(int argc, char **argv)

@@ -78,7 +78,7 @@ a_bad_setting_is_one_line_that_says_what_is_allowed()
     }
     told '' TM_ALGORITHM=norec
     told 'mplace: TM_ALGORITHM=tl2 is not allowed (eager|lazy|norec|serial|htm); using eager' TM_ALGORITHM=tl2
-    told 'mplace: TM_CONTENTION=1 is not allowed (none|backoff|hourglass|serialise); using serialise' TM_CONTENTION=1
+    told 'mplace: TM_CONTENTION=1 is not allowed (none|backoff|hourglass|serialise); using backoff' TM_CONTENTION=1
     told 'mplace: TM_SERIAL_LOCK=x is not allowed (membarrier|rwlock); using membarrier' TM_SERIAL_LOCK=x
     told 'mplace: TM_ALONE=2 is not allowed (0|1); using 1' TM_ALONE=2
     told 'mplace: TM_ALGORITM=lazy has no effect: it is no setting; did you mean TM_ALGORITHM?' TM_ALGORITM=lazy

@@ -99,8 +99,11 @@ mutant does_not_see_its_own_writes lazy algorithms/lazy.c \
 mutant norec_does_not_compare norec algorithms/norec.c 'if (!reads_are_unchanged(self))' 'if (0)'
 mutant norec_unlocks_before_it_writes norec algorithms/norec.c \
     'self->writing_back = true;' "release_sequence_lock(self); self->holds_sequence_lock = true; self->writing_back = true; $pause"
+# More of them run alone.
+test=(env TM_CONTENTION=serialise "${random[@]}")
 mutant serial_does_not_stop_others eager gate.c \
     'while (other != self && __atomic_load_n(&other->state, __ATOMIC_ACQUIRE) != TM_INACTIVE)' 'while (0)'
+test=("${random[@]}")
 mutant norec_begins_while_another_writes norec algorithms/norec.c '& ~UINT64_C(1);' ';'
 test=("$build/tests/tm_conflicts" memory_is_freed_when_no_transaction_can_read_it)
 for algorithm in lazy norec; do
