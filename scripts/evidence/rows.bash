@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # What the scripts that make a document's evidence share: lists of names, jobs side by side, and a file of rows that
-# an interrupted run may have left. For mplace-common.bash's callers.
+# an interrupted run may have left. Sourced after common/mplace.bash.
 # shellcheck shell=bash
 
 # check_names OPTION LIST KNOWN...: each name of the list, comma-separated, is known.

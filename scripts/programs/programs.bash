@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # The programs of "mplace compare --programs": their packages, inputs and commands. Sourced by
-# mplace-compare after mplace-common.bash. README.md has the reasons.
+# mplace-compare after common/mplace.bash. README.md has the reasons.
 # shellcheck disable=SC2034,SC2154 # mplace-compare reads what is set here, and sets measure
 
 program_names='gcc python3 sqlite3 perl xz git redis bash clang node'

@@ -10,7 +10,7 @@ import re
 import sys
 from dataclasses import dataclass
 
-# The columns of a result; csv_header of mplace-common.bash is the same.
+# The columns of a result; csv_header of common/mplace.bash is the same.
 HEADER = (
     "bench,malloc,lock,htm,size,nodes,threads,seed,rate,unit,sets_used,max_per_set,"
     "acquisitions,slow_path,tx_started,tx_committed,abort_conflict,abort_capacity,"

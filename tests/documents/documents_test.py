@@ -197,7 +197,7 @@ def completion_offers_every_subcommand_and_option(place):
         at = len(words) - 1 if at is None else at
         program = ('source "$1"; shift; COMP_CWORD=$1; shift; COMP_WORDS=("$@"); compopt() { :; }; _mplace; '
                    'printf "%s\\n" "${COMPREPLY[@]}"')
-        return set(place.output("bash", "-c", program, "bash", place.source / "scripts/mplace.completion",
+        return set(place.output("bash", "-c", program, "bash", place.source / "scripts/completion/mplace.bash",
                                 str(at), place.source / "scripts/mplace", *words).split())
 
     names = subcommands(place)
@@ -205,10 +205,10 @@ def completion_offers_every_subcommand_and_option(place):
     for name in names:
         same(f"options of mplace {name}", "--help", options_of_help(place.mplace(name, "--help")) | COMMON,
              "the completion", offered(name, "-", at=2))
-    common = (place.source / "scripts/mplace-common.bash").read_text()
+    common = (place.source / "scripts/common/mplace.bash").read_text()
     for option, variable in (("--malloc", "mplace_malloc_names"), ("--lock", "mplace_lock_names")):
         wanted = re.search(rf"^{variable}='(.*)'", common, re.M)[1].split()
-        same(f"values of {option}", "mplace-common.bash", wanted, "the completion", offered("run", option, "", at=3))
+        same(f"values of {option}", "common/mplace.bash", wanted, "the completion", offered("run", option, "", at=3))
     same("what follows a comma", "what fits", {"glibc,cia"}, "the completion", offered("sweep", "--malloc", "glibc,ci", at=3))
     same("what follows --htm of smoke", "its help", {"auto", "native", "emulated"}, "the completion",
          offered("smoke", "--htm", "", at=3))

@@ -12,7 +12,7 @@ install_tree()
 {
     DESTDIR=$root cmake --install "$build_folder" --prefix /usr >"$scratch/out" 2>"$scratch/err" ||
         fail "cmake --install failed"
-    parts=$(dirname -- "$(find "$root" -name mplace-common.bash)")
+    parts=$(dirname -- "$(dirname -- "$(find "$root" -path '*/common/mplace.bash')")")
     libraries=$(dirname -- "$parts")
     mplace=$root/usr/bin/mplace
 }

@@ -44,8 +44,8 @@ the_installed_files_are_the_expected_ones_and_no_others()
     # Left out where the compiler has no OpenMP.
     [[ ! -x $build_folder/bin/bank_bench ]] || wanted+=" ./LIB/mplace/bank_bench"
     # Each subcommand of the source tree, and each part that one of them sources.
-    for name in "$source_folder"/scripts/mplace-*; do
-        wanted+=" ./LIB/mplace/${name##*/}"
+    for name in "$source_folder"/scripts/{mplace-*,common/*,completion/complete}; do
+        wanted+=" ./LIB/mplace/${name#"$source_folder/scripts/"}"
     done
     for name in "$source_folder"/scripts/programs/*.{bash,py,pl,js}; do
         wanted+=" ./LIB/mplace/programs/${name##*/}"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What scripts/banks.sh promises. Its judgements are tested in report/banks_test.py.
+# What scripts/evidence/banks.sh promises. Its judgements are tested in report/banks_test.py.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=scripts_common.bash
 source "$(dirname -- "$0")/scripts_common.bash"
 
-banks=$source_folder/scripts/banks.sh
+banks=$source_folder/scripts/evidence/banks.sh
 
 need_parts()
 {

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What scripts/coherence.sh promises. Its judgements are tested in report/coherence_test.py.
+# What scripts/evidence/coherence.sh promises. Its judgements are tested in report/coherence_test.py.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=scripts_common.bash
 source "$(dirname -- "$0")/scripts_common.bash"
 
-coherence=$source_folder/scripts/coherence.sh
+coherence=$source_folder/scripts/evidence/coherence.sh
 
 # Three rows of a small kernel.
 make_rows()

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What scripts/legacy.sh promises. Its judgements are tested in report/legacy_test.py.
+# What scripts/evidence/legacy.sh promises. Its judgements are tested in report/legacy_test.py.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=scripts_common.bash
 source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/scripts_common.bash"
 
-legacy=$source_folder/scripts/legacy.sh
+legacy=$source_folder/scripts/evidence/legacy.sh
 
 # make_rows OPTION...
 make_rows()

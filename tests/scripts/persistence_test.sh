@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What scripts/persistence.sh promises. Its judgements are tested in report/persistence_test.py.
+# What scripts/evidence/persistence.sh promises. Its judgements are tested in report/persistence_test.py.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=scripts_common.bash
 source "$(dirname -- "$0")/scripts_common.bash"
 
-persistence=$source_folder/scripts/persistence.sh
+persistence=$source_folder/scripts/evidence/persistence.sh
 
 # Three rows of one workload, and three of a node size.
 make_rows()

@@ -502,10 +502,10 @@ a_full_disk_leaves_no_half_row()
     # the result is to meet it, hence the one function that writes the result, by itself.
     # shellcheck disable=SC2094 # the result is read when the subshell has ended
     (
-        # shellcheck source-path=SCRIPTDIR/../../scripts source=mplace-common.bash
-        source "$source_folder/scripts/mplace-common.bash"
-        # shellcheck source-path=SCRIPTDIR/../../scripts source=mplace-sweep-plan.bash
-        source "$source_folder/scripts/mplace-sweep-plan.bash"
+        # shellcheck source-path=SCRIPTDIR/../../scripts source=common/mplace.bash
+        source "$source_folder/scripts/common/mplace.bash"
+        # shellcheck source-path=SCRIPTDIR/../../scripts source=common/sweep-plan.bash
+        source "$source_folder/scripts/common/sweep-plan.bash"
         # What ends the sweep after a failed write.
         stop()
         {

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""The statements of Chandru and Mueller's paper on banks and controllers, judged by rows of scripts/banks.sh."""
+"""The statements of Chandru and Mueller's paper on banks and controllers, judged by rows of scripts/evidence/banks.sh."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What Chandru and Mueller say of banks and controllers, judged by the rows of scripts/banks.sh: FILE.csv to Markdown."""
+"""What Chandru and Mueller say of banks and controllers, judged by the rows of scripts/evidence/banks.sh: FILE.csv to Markdown."""
 
 from banks import table
 from banks.statements import LOCAL, STATEMENTS, deviation

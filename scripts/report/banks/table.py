@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The rows of scripts/banks.sh: a simulation of a workload under a policy, with a seed, each."""
+"""The rows of scripts/evidence/banks.sh: a simulation of a workload under a policy, with a seed, each."""
 
 import json
 import statistics

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""The statements of FLASK's paper on coherence, judged by rows of scripts/coherence.sh."""
+"""The statements of FLASK's paper on coherence, judged by rows of scripts/evidence/coherence.sh."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What FLASK's paper says, judged by the rows of scripts/coherence.sh: FILE.csv to Markdown."""
+"""What FLASK's paper says, judged by the rows of scripts/evidence/coherence.sh: FILE.csv to Markdown."""
 
 from claims import words
 from coherence import table

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The rows of scripts/coherence.sh: a simulation of a workload in a configuration each."""
+"""The rows of scripts/evidence/coherence.sh: a simulation of a workload in a configuration each."""
 
 import json
 import math

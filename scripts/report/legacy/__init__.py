@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""memcached's locks as transactions: the rows of scripts/legacy.sh, and the paper's tables and figures judged."""
+"""memcached's locks as transactions: the rows of scripts/evidence/legacy.sh, and the paper's tables and figures judged."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The rows of cache_server that scripts/legacy.sh makes: a run of a branch with a seed each."""
+"""The rows of cache_server that scripts/evidence/legacy.sh makes: a run of a branch with a seed each."""
 
 import statistics
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The document of scripts/legacy.sh: CACHE.csv ALGORITHMS.csv MEMCACHED.csv to Markdown. Any may have no rows."""
+"""The document of scripts/evidence/legacy.sh: CACHE.csv ALGORITHMS.csv MEMCACHED.csv to Markdown. Any may have no rows."""
 
 from claims import words
 from evidence import judged

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the paper on loose-ordering consistency says, judged by the rows of scripts/persistence.sh: FILE.csv to Markdown."""
+"""What the paper on loose-ordering consistency says, judged by the rows of scripts/evidence/persistence.sh: FILE.csv to Markdown."""
 
 from claims import words
 from evidence import judged

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The rows of scripts/persistence.sh: a simulation of a workload in a configuration each.
+"""The rows of scripts/evidence/persistence.sh: a simulation of a workload in a configuration each.
 
 A configuration is a protocol of persistence.protocol, with "-N" for a speculation degree and "@N" for a latency of
 memory that are not the paper's 16 and 168, and "/WORD" for another reading of the paper: keep and evict are

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import rows
 
-COMMON = Path(rows.__file__).parent.parent / "mplace-common.bash"
+COMMON = Path(rows.__file__).parent.parent / "common/mplace.bash"
 GOOD = {
     "bench": "ring", "malloc": "glibc", "lock": "tts", "htm": "none", "size": "64", "nodes": "128",
     "threads": "1", "seed": "7", "rate": "12.5", "unit": "traversals/s", "sets_used": "64",

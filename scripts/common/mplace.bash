@@ -8,7 +8,7 @@
 
 mplace_program=$(basename -- "$0")
 mplace_program=${mplace_program/mplace-/mplace }
-mplace_parts=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")
+mplace_parts=$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")
 
 # One clear line, exit 2: the caller asked for something that cannot be.
 die()

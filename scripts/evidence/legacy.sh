@@ -6,15 +6,15 @@
 # policy. Counts what ran alone and why, and judges what the paper of Ruan, Vyas, Liu and Spear says by the rows.
 # Interrupted, it goes on where it was.
 set -euo pipefail
-# shellcheck source-path=SCRIPTDIR source=mplace-common.bash
-source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/mplace-common.bash"
-# shellcheck source-path=SCRIPTDIR source=evidence/rows.bash
-source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/evidence/rows.bash"
+# shellcheck source-path=SCRIPTDIR source=../common/mplace.bash
+source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../common/mplace.bash"
+# shellcheck source-path=SCRIPTDIR source=rows.bash
+source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/rows.bash"
 
 usage()
 {
     cat <<'END'
-usage: scripts/legacy.sh [OPTION]...
+usage: scripts/evidence/legacy.sh [OPTION]...
 
 Writes cache.csv, a row for each branch of cache_server and seed; algorithms.csv, a row for each algorithm with each
 contention manager, number of threads and seed, in rounds; memcached.csv, rows for each policy of libttstle_lock.so,
@@ -55,7 +55,7 @@ algorithms+=("ip-serial ip-oncommit TM_ALGORITHM=serial" "ip-htm-serialise ip-on
 timed_threads=(1 2)
 counted_threads=(2 4 8)
 
-source_folder=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
+source_folder=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../.." && pwd)
 out=$source_folder/out/legacy
 wanted_branches=
 wanted_algorithms=

@@ -5,15 +5,15 @@
 # machine under the protocols of persistence.protocol, and judges what the paper on loose-ordering consistency says by
 # the rows. An interrupted run is continued by the next. With --cuts it cuts the power instead.
 set -euo pipefail
-# shellcheck source-path=SCRIPTDIR source=mplace-common.bash
-source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/mplace-common.bash"
-# shellcheck source-path=SCRIPTDIR source=evidence/rows.bash
-source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/evidence/rows.bash"
+# shellcheck source-path=SCRIPTDIR source=../common/mplace.bash
+source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../common/mplace.bash"
+# shellcheck source-path=SCRIPTDIR source=rows.bash
+source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/rows.bash"
 
 usage()
 {
     cat <<'END'
-usage: scripts/persistence.sh [OPTION]...
+usage: scripts/evidence/persistence.sh [OPTION]...
 
 Writes persistence.csv, a row for each workload and configuration, persistence.md, which judges them, and the figures.
 Rows and traces that are there are kept. All figures are simulated.
@@ -31,7 +31,7 @@ Exit status: 0 all rows are there, or no power cut has a finding; 1 otherwise, w
 END
 }
 
-source_folder=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
+source_folder=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../.." && pwd)
 out=$source_folder/out/persistence
 wanted=
 wanted_configurations=

@@ -6,15 +6,15 @@
 # Interrupted, it goes on where it was.
 # shellcheck disable=SC2317 # the table of workloads names the functions
 set -euo pipefail
-# shellcheck source-path=SCRIPTDIR source=mplace-common.bash
-source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/mplace-common.bash"
-# shellcheck source-path=SCRIPTDIR source=evidence/rows.bash
-source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/evidence/rows.bash"
+# shellcheck source-path=SCRIPTDIR source=../common/mplace.bash
+source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../common/mplace.bash"
+# shellcheck source-path=SCRIPTDIR source=rows.bash
+source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/rows.bash"
 
 usage()
 {
     cat <<'END'
-usage: scripts/coherence.sh [OPTION]...
+usage: scripts/evidence/coherence.sh [OPTION]...
 
 Writes coherence.csv, a row for each workload and configuration, coherence.md, which judges them, and the figures.
 Rows and traces that are there are kept. All figures are simulated.
@@ -31,7 +31,7 @@ Exit status: 0 all rows are there; 1 some could not be made, which is said; 2 ba
 END
 }
 
-source_folder=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
+source_folder=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../.." && pwd)
 out=$source_folder/out/coherence
 wanted=
 wanted_configurations=

@@ -5,15 +5,15 @@
 # and Mueller, replays each trace on the simulated TILEPro64, and judges what the paper says by the rows. Interrupted, it
 # goes on where it was.
 set -euo pipefail
-# shellcheck source-path=SCRIPTDIR source=mplace-common.bash
-source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/mplace-common.bash"
-# shellcheck source-path=SCRIPTDIR source=evidence/rows.bash
-source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/evidence/rows.bash"
+# shellcheck source-path=SCRIPTDIR source=../common/mplace.bash
+source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../common/mplace.bash"
+# shellcheck source-path=SCRIPTDIR source=rows.bash
+source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/rows.bash"
 
 usage()
 {
     cat <<'END'
-usage: scripts/banks.sh [OPTION]...
+usage: scripts/evidence/banks.sh [OPTION]...
 
 Writes banks.csv, a row for each workload, policy, variant of the machine and seed, banks.md, which judges them, and
 the figure. Rows that are there are kept. All figures are simulated.
@@ -30,7 +30,7 @@ Exit status: 0 all rows are there; 1 some could not be made, which is said; 2 ba
 END
 }
 
-source_folder=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
+source_folder=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../.." && pwd)
 out=$source_folder/out/banks
 wanted_workloads=
 wanted_policies=

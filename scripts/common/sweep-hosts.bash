@@ -64,9 +64,10 @@ make_kit()
 {
     local kit=$1 library
 
-    mkdir -p -- "$kit/bin" "$kit/lib/mplace" "$kit/scripts"
+    mkdir -p -- "$kit/bin" "$kit/lib/mplace" "$kit/scripts/common"
     cp -- "$program" "$(own_program mplace-probe)" "$kit/bin/"
-    cp -- "$mplace_parts/mplace-cpu" "$mplace_parts/mplace-common.bash" "$kit/scripts/"
+    cp -- "$mplace_parts/mplace-cpu" "$kit/scripts/"
+    cp -- "$mplace_parts/common/mplace.bash" "$kit/scripts/common/"
     [[ $htm != emulated ]] || cp -RL -- "$mplace_valgrind_folder" "$kit/lib/mplace/valgrind"
     while IFS= read -r library; do
         [[ ! -e $kit/lib/${library##*/} ]] || die "--hosts: two libraries are named ${library##*/}"
