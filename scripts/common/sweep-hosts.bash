@@ -8,7 +8,7 @@
 
 # A host that is gone must not hold up the sweep: a connection that says nothing for 15 s ends, and
 # what ran over it is run elsewhere. No question is asked that nobody would answer.
-patience=(-o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=3)
+ssh_options=(-o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=3)
 
 # Reads the --sshloginfile, sets hosts to one of ours with those that answer, and host_names.
 choose_hosts()
@@ -17,7 +17,7 @@ choose_hosts()
 
     command -v ssh >/dev/null || die "ssh is not installed; on Debian: apt-get install openssh-client"
     command -v rsync >/dev/null || die "rsync is not installed; on Debian: apt-get install rsync"
-    export PARALLEL_SSH="${PARALLEL_SSH:-ssh ${patience[*]}}"
+    export PARALLEL_SSH="${PARALLEL_SSH:-ssh ${ssh_options[*]}}"
     while IFS= read -r line; do
         line=${line%%#*}
         # A group and a number of jobs may stand before the host.
@@ -25,7 +25,7 @@ choose_hosts()
             continue
         login=${BASH_REMATCH[4]}
         # A line may bring its own ssh command.
-        [[ $login != 'ssh '* ]] || login="ssh ${patience[*]} ${login#ssh }"
+        [[ $login != 'ssh '* ]] || login="ssh ${ssh_options[*]} ${login#ssh }"
         lines+=("${BASH_REMATCH[1]}$login")
         logins+=("$login")
     done <"$hosts"
@@ -56,7 +56,7 @@ choose_hosts()
 # As a person names it: without the options that were put in.
 short_host()
 {
-    printf '%s' "${1/#ssh "${patience[*]}" /ssh }"
+    printf '%s' "${1/#ssh "${ssh_options[*]}" /ssh }"
 }
 
 # A folder with all that a run needs, in the layout of a build folder.

@@ -115,7 +115,7 @@ enum run_status run_once(const struct run *run,
         enum run_status cuts = RUN_DONE;
 
         if (run->sharing != NULL)
-            cores_note_sharing(cores);
+            cores_record_sharing(cores);
         if (run->power_cuts > 0)
             persistence_record(cores->persistence);
         say_turns(run, sources.count);

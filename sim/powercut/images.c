@@ -56,7 +56,7 @@ static bool fail(struct state *state, const char *what)
     return false;
 }
 
-static void note_lost(void *context, const struct power_cut_word *word)
+static void record_lost(void *context, const struct power_cut_word *word)
 {
     struct state *state = context;
 
@@ -134,7 +134,7 @@ static bool cut_power(struct state *state, const struct trace_event *event)
     int status;
 
     state->lost_count = 0;
-    power_cut_image(&state->cut, state->image, &state->random, note_lost, state);
+    power_cut_image(&state->cut, state->image, &state->random, record_lost, state);
     if (!write_file(state->file, state->image, state->bytes))
         return fail(state, "an image cannot be written");
     status = check(state);

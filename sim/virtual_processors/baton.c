@@ -178,11 +178,11 @@ ULong baton_arrivals(void)
 
 void baton_await(ULong expected, Bool certain)
 {
-    enum { PATIENCE = 2000, LONG_PATIENCE = 100000, NANOSECONDS = 100000 };
+    enum { YIELDS = 2000, SLEEPS = 100000, NANOSECONDS = 100000 };
     struct vki_timespec short_time = {.tv_nsec = NANOSECONDS};
 
-    for (UInt tries = 0; tries < PATIENCE && baton_arrivals() < expected; tries++)
+    for (UInt tries = 0; tries < YIELDS && baton_arrivals() < expected; tries++)
         (void)VG_(do_syscall)(__NR_sched_yield, 0, 0, 0, 0, 0, 0, 0, 0);
-    for (UInt tries = 0; certain && tries < LONG_PATIENCE && baton_arrivals() < expected; tries++)
+    for (UInt tries = 0; certain && tries < SLEEPS && baton_arrivals() < expected; tries++)
         (void)VG_(do_syscall)(__NR_nanosleep, (UWord)&short_time, 0, 0, 0, 0, 0, 0, 0);
 }

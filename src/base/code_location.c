@@ -42,8 +42,8 @@ static enum code_location_kind find_mapping(uint64_t address, struct process_map
 
 /* ---- the file ---- */
 
-static void look_into_file(const struct process_mapping *mapping, uint64_t file_offset,
-                           struct code_location *location)
+static void search_file(const struct process_mapping *mapping, uint64_t file_offset,
+                        struct code_location *location)
 {
     struct elf_file file;
     struct elf_place place;
@@ -76,7 +76,7 @@ void code_location_of_call(const void *return_address, struct code_location *loc
 
         memcpy(location->file, mapping.path + skip, length - skip + 1);
         location->offset = address - mapping.start + mapping.file_offset;
-        look_into_file(&mapping, location->offset, location);
+        search_file(&mapping, location->offset, location);
     }
     errno = saved_errno;
 }

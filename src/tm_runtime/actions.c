@@ -19,14 +19,14 @@ static void *append(struct tm_thread *self, struct log *log, size_t size)
     return log_append(log, size);
 }
 
-void actions_note_allocation(struct tm_thread *self, const struct tm_allocation *allocation)
+void actions_record_allocation(struct tm_thread *self, const struct tm_allocation *allocation)
 {
     *(struct tm_allocation *)append(self, &self->allocations, sizeof *allocation) = *allocation;
 }
 
-bool actions_note_block(struct tm_thread *self, void *block, size_t size, void (*release)(void *))
+bool actions_record_block(struct tm_thread *self, void *block, size_t size, void (*release)(void *))
 {
-    actions_note_allocation(self, &(struct tm_allocation){.block = block, .release = release});
+    actions_record_allocation(self, &(struct tm_allocation){.block = block, .release = release});
     return !self->algorithm->buffers || self->holds_sequence_lock ||
            private_blocks_add(self, block, size);
 }
@@ -43,7 +43,7 @@ bool actions_have_block(const struct tm_thread *self, const void *block)
     return false;
 }
 
-void actions_note_user_action(struct tm_thread *self, const struct tm_user_action *action)
+void actions_record_user_action(struct tm_thread *self, const struct tm_user_action *action)
 {
     *(struct tm_user_action *)append(self, &self->user_actions, sizeof *action) = *action;
 }

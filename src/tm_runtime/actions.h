@@ -23,11 +23,12 @@ struct tm_allocation {
     bool at_commit; /* otherwise at roll-back */
 };
 
-void actions_note_allocation(struct tm_thread *self, const struct tm_allocation *allocation);
+void actions_record_allocation(struct tm_thread *self, const struct tm_allocation *allocation);
 
 /* A block that the transaction has allocated, and that no other thread knows until it commits.
  * False: no memory; the transaction must start again, which frees the block. */
-bool actions_note_block(struct tm_thread *self, void *block, size_t size, void (*release)(void *));
+bool actions_record_block(struct tm_thread *self, void *block, size_t size,
+                          void (*release)(void *));
 
 /* Whether the transaction has allocated it, or a nested one that has committed. */
 bool actions_have_block(const struct tm_thread *self, const void *block);
@@ -38,7 +39,7 @@ struct tm_user_action {
     bool at_commit; /* otherwise at roll-back */
 };
 
-void actions_note_user_action(struct tm_thread *self, const struct tm_user_action *action);
+void actions_record_user_action(struct tm_thread *self, const struct tm_user_action *action);
 
 /* Commit: user actions in the order of their coming, after memory was freed. The thread is outside
  * of any transaction, and may begin new ones. */

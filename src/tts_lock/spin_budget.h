@@ -11,16 +11,16 @@
  * in glibc's __spins, a rwlock in the padding of glibc's:
  *
  *   bits 0 to 3    level: a wait looks for SPIN_BUDGET_FULL >> level PAUSEs
- *   bits 4 to 15   waits in vain since the last one that was not
+ *   bits 4 to 15   failed waits since the last one that was not
  *
- * A wait in vain costs one level, one that was not gives two back: looking is worth while as long
+ * A failed wait costs one level, a successful one gives two back: spinning is worth while as long
  * as it spares one sleep in three. On the shallow levels only a lock held for very short shows that
- * it has become quick again, so every SPIN_BUDGET_PROBE waits in vain one looks for the full
- * length; if that helps, all is forgiven. Without this a lock whose waiters were all asleep once,
- * because its holder had lost its CPU, might never get out of sleeping and waking again.
+ * it has become quick again, so after SPIN_BUDGET_PROBE failed waits one spins for the full
+ * length; if that succeeds, the level is reset. Without this a lock whose waiters were all asleep
+ * once, because its holder had lost its CPU, might never get out of sleeping and waking again.
  *
- * A fresh mutex has 0 there, which is full patience. All of it is a hint, written without order by
- * waiters: any value is a valid one and a lost update costs one wait too long or too short.
+ * A fresh mutex has 0 there, which is the full budget. All of it is a hint, written without order
+ * by waiters: any value is a valid one and a lost update costs one wait too long or too short.
  */
 #ifndef MPLACE_TTS_SPIN_BUDGET_H
 #define MPLACE_TTS_SPIN_BUDGET_H
@@ -44,14 +44,14 @@ static inline unsigned spin_budget_level(uint16_t memory)
                                           : SPIN_BUDGET_LEVEL_MOST; /* also of foreign bits */
 }
 
-static inline unsigned spin_budget_in_vain(uint16_t memory)
+static inline unsigned spin_budget_failed_waits(uint16_t memory)
 {
     return memory >> SPIN_BUDGET_LEVEL_BITS;
 }
 
 static inline bool spin_budget_probes(uint16_t memory)
 {
-    return spin_budget_in_vain(memory) >= SPIN_BUDGET_PROBE;
+    return spin_budget_failed_waits(memory) >= SPIN_BUDGET_PROBE;
 }
 
 static inline unsigned spin_budget_pauses(uint16_t memory)
@@ -69,12 +69,13 @@ static inline uint16_t spin_budget_after_success(uint16_t memory)
 
 static inline uint16_t spin_budget_after_failure(uint16_t memory)
 {
-    unsigned level = spin_budget_level(memory), in_vain = spin_budget_in_vain(memory);
+    unsigned level = spin_budget_level(memory);
+    unsigned failed = spin_budget_failed_waits(memory);
 
     if (level < SPIN_BUDGET_LEVEL_MOST)
         level++;
-    in_vain = spin_budget_probes(memory) ? 0 : in_vain + 1;
-    return (uint16_t)(in_vain << SPIN_BUDGET_LEVEL_BITS | level);
+    failed = spin_budget_probes(memory) ? 0 : failed + 1;
+    return (uint16_t)(failed << SPIN_BUDGET_LEVEL_BITS | level);
 }
 
 #endif

@@ -27,10 +27,10 @@ enum {
      * Eight PAUSEs are 0.1 us on Zen and 0.4 us on Intel since Skylake: so much later than free may
      * a waiter see the lock.
      */
-    PAUSES_BETWEEN_LOOKS = 8,
+    PAUSES_BETWEEN_READS = 8,
     /*
      * Looks before a thread that would rather elide gives up and sleeps: sleeping costs it, and
-     * those queued behind it, the elision of this section, so it is worth more patience.
+     * those queued behind it, the elision of this section, so it is worth a longer spin.
      */
     SPINS_FOR_ELISION = 400,
     /* Looks between two readings of the clock, about 20 ns each. */
@@ -73,7 +73,7 @@ static bool spin_for(pthread_mutex_t *mutex, unsigned pauses)
         if (try_if_free(mutex))
             return true;
         pauses -= between;
-        if (between < PAUSES_BETWEEN_LOOKS)
+        if (between < PAUSES_BETWEEN_READS)
             between *= 2;
     }
     return false;

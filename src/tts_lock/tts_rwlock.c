@@ -12,7 +12,7 @@
 
 enum {
     /* The most PAUSEs between two looks, as of the mutexes' waiters. */
-    PAUSES_BETWEEN_LOOKS = 8,
+    PAUSES_BETWEEN_READS = 8,
     /* Looks for a free lock before it is taken, as of the mutexes' waiters... */
     LOOKS_FOR_ELISION = 400,
     /* ...and what one look costs a reader that could join those who are in. */
@@ -72,7 +72,7 @@ static bool spin_for(pthread_rwlock_t *rwlock, enum rwlock_side side, unsigned p
         if (try_side(rwlock, side))
             return true;
         pauses -= between;
-        if (between < PAUSES_BETWEEN_LOOKS)
+        if (between < PAUSES_BETWEEN_READS)
             between *= 2;
     }
     return false;
@@ -91,9 +91,9 @@ bool tts_rwlock_spin(pthread_rwlock_t *rwlock, enum rwlock_side side)
     return taken;
 }
 
-bool tts_rwlock_wait_until_free(pthread_rwlock_t *rwlock, enum rwlock_side side, bool patient)
+bool tts_rwlock_wait_until_free(pthread_rwlock_t *rwlock, enum rwlock_side side, bool full_budget)
 {
-    bool may_join = side == RWLOCK_READ && !patient;
+    bool may_join = side == RWLOCK_READ && !full_budget;
 
     for (int looks = 0; looks < LOOKS_FOR_ELISION;) {
         unsigned state = rwlock_state(rwlock);

@@ -98,9 +98,9 @@ bool tts_rwlock_spin(pthread_rwlock_t *rwlock, enum rwlock_side side);
 
 /*
  * Waits for a while, never for good, until the lock was seen free, without taking it. A thread may
- * read twice, so a reader that waited for all readers to go might wait for itself. Unless it is
- * patient it waits least where it need only join them.
+ * read twice, so a reader that waited for all readers to go might wait for itself. With
+ * full_budget false it waits least where it need only join them.
  */
-bool tts_rwlock_wait_until_free(pthread_rwlock_t *rwlock, enum rwlock_side side, bool patient);
+bool tts_rwlock_wait_until_free(pthread_rwlock_t *rwlock, enum rwlock_side side, bool full_budget);
 
 #endif

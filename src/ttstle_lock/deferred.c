@@ -202,7 +202,7 @@ static void wait_a_little(unsigned waits)
 }
 
 /* Emptied once since the look: then that entry was carried out, and what is there came later. */
-static void settle(const struct list *list, const void *object)
+static void wait_for_list(const struct list *list, const void *object)
 {
     uint32_t drains = __atomic_load_n(&list->drains, __ATOMIC_ACQUIRE);
 
@@ -214,11 +214,11 @@ static void settle(const struct list *list, const void *object)
     }
 }
 
-void deferred_settle(const void *object, unsigned own)
+void deferred_wait(const void *object, unsigned own)
 {
     for (unsigned at = 0, count = used(); at < count; at++) {
         if (at + 1 != own)
-            settle(&lists[at], object);
+            wait_for_list(&lists[at], object);
     }
 }
 

@@ -50,7 +50,7 @@ bool deferred_is_pending(const void *object);
  * Waits until what other threads have committed for this object is carried out; NULL: for all
  * objects. own: the calling thread's list, which is not waited for. Outside transactions.
  */
-void deferred_settle(const void *object, unsigned own);
+void deferred_wait(const void *object, unsigned own);
 
 /* In the child of fork: the other lists' threads are not there. own as above. */
 void deferred_after_fork(unsigned own);

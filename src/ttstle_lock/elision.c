@@ -168,7 +168,7 @@ static inline void give_up_hourglass(void)
 
 /* After the lock was waited for and did not come free: readers that never all go at once keep a
  * reader from eliding for good, and each wait for that costs it what joining them would not. */
-static SUBJECT_INLINE void remember_wait_in_vain(const struct subject *lock, uint16_t memory)
+static SUBJECT_INLINE void record_failed_wait(const struct subject *lock, uint16_t memory)
 {
     if (lock->kind == LOCK_RWLOCK && lock->side == RWLOCK_READ &&
         retry_policy_remembers(elision_policy))
@@ -199,7 +199,7 @@ static SUBJECT_INLINE bool wait_to_begin(const struct subject *lock, enum elisio
         }
         give_up_hourglass();
         if (!wait_until_free(lock, memory)) {
-            remember_wait_in_vain(lock, memory);
+            record_failed_wait(lock, memory);
             return false;
         }
     }

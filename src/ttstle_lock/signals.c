@@ -107,7 +107,7 @@ static inline bool may_defer(void)
 }
 
 /* Returns when no signal or post that was made before is still to reach the object. */
-static __attribute__((noinline)) void settle(const void *object)
+static __attribute__((noinline)) void wait_for_deferred(const void *object)
 {
     if (htm_active()) {
         if (deferred_is_pending(object))
@@ -117,13 +117,13 @@ static __attribute__((noinline)) void settle(const void *object)
     unsigned own = elision_list_of_thread();
     if (own != 0)
         deferred_drain(own); /* this may be a signal handler that came in between */
-    deferred_settle(object, own);
+    deferred_wait(object, own);
 }
 
-static inline void settle_if_deferring(const void *object)
+static inline void wait_for_deferred_if_any(const void *object)
 {
     if (__builtin_expect(deferred_on, 0))
-        settle(object);
+        wait_for_deferred(object);
 }
 
 /* ---- condition variables ---- */
@@ -156,7 +156,7 @@ EXPORT int pthread_cond_broadcast(pthread_cond_t *condition)
 
 EXPORT int pthread_cond_destroy(pthread_cond_t *condition)
 {
-    settle_if_deferring(condition);
+    wait_for_deferred_if_any(condition);
     return call_with_condition(DESTROY, condition);
 }
 
@@ -175,7 +175,7 @@ EXPORT int cnd_broadcast(cnd_t *condition)
 
 EXPORT void cnd_destroy(cnd_t *condition)
 {
-    settle_if_deferring(condition);
+    wait_for_deferred_if_any(condition);
     (void)call_with_condition(DESTROY, (pthread_cond_t *)condition);
 }
 
@@ -205,19 +205,19 @@ EXPORT int sem_post(sem_t *semaphore)
 
 EXPORT int sem_destroy(sem_t *semaphore)
 {
-    settle_if_deferring(semaphore);
+    wait_for_deferred_if_any(semaphore);
     return call_with_semaphore(SEM_DESTROY, semaphore);
 }
 
 EXPORT int sem_trywait(sem_t *semaphore)
 {
-    settle_if_deferring(semaphore);
+    wait_for_deferred_if_any(semaphore);
     return call_with_semaphore(SEM_TRYWAIT, semaphore);
 }
 
 EXPORT int sem_getvalue(sem_t *restrict semaphore, int *restrict value)
 {
-    settle_if_deferring(semaphore);
+    wait_for_deferred_if_any(semaphore);
     int (*call)(sem_t *, int *) = (int (*)(sem_t *, int *))next(SEM_GETVALUE);
     return call != NULL ? call(semaphore, value) : fail(ENOSYS);
 }
@@ -225,7 +225,7 @@ EXPORT int sem_getvalue(sem_t *restrict semaphore, int *restrict value)
 /* With a deadline that has passed these two are trywait. sem_wait waits for the post in libc. */
 EXPORT int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict deadline)
 {
-    settle_if_deferring(semaphore);
+    wait_for_deferred_if_any(semaphore);
     int (*call)(sem_t *, const struct timespec *) =
         (int (*)(sem_t *, const struct timespec *))next(SEM_TIMEDWAIT);
     return call != NULL ? call(semaphore, deadline) : fail(ENOSYS);
@@ -234,7 +234,7 @@ EXPORT int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restr
 EXPORT int sem_clockwait(sem_t *restrict semaphore, clockid_t clock,
                          const struct timespec *restrict deadline)
 {
-    settle_if_deferring(semaphore);
+    wait_for_deferred_if_any(semaphore);
     int (*call)(sem_t *, clockid_t, const struct timespec *) =
         (int (*)(sem_t *, clockid_t, const struct timespec *))next(SEM_CLOCKWAIT);
     return call != NULL ? call(semaphore, clock, deadline) : fail(ENOSYS);
@@ -267,7 +267,7 @@ void signals_start(bool usable)
 void signals_before_fork(void)
 {
     if (deferred_on)
-        deferred_settle(NULL, elision_list_of_thread());
+        deferred_wait(NULL, elision_list_of_thread());
 }
 
 void signals_after_fork_in_child(void)

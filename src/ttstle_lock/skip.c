@@ -109,8 +109,8 @@ static void add_range(struct object *object, const Elf64_Sym *symbol)
         ranges[range_count++] = (struct range){.start = start, .end = start + symbol->st_size};
 }
 
-static void look_through(struct object *object, const Elf64_Sym *symbols, uint64_t count,
-                         const char *names, uint64_t names_bytes)
+static void search_symbols(struct object *object, const Elf64_Sym *symbols, uint64_t count,
+                           const char *names, uint64_t names_bytes)
 {
     for (uint64_t i = 0; i < count; i++) {
         const Elf64_Sym *symbol = &symbols[i];
@@ -124,8 +124,7 @@ static void look_through(struct object *object, const Elf64_Sym *symbols, uint64
     }
 }
 
-static void look_into_table(struct object *object, const Elf64_Shdr *table,
-                            const Elf64_Shdr *strings)
+static void search_table(struct object *object, const Elf64_Shdr *table, const Elf64_Shdr *strings)
 {
     if (table->sh_size > TABLE_BYTES_MOST || strings->sh_size > TABLE_BYTES_MOST ||
         strings->sh_size == 0)
@@ -138,14 +137,14 @@ static void look_into_table(struct object *object, const Elf64_Shdr *table,
     if (names != NULL && symbols != NULL &&
         read_at(object, names, strings->sh_size, strings->sh_offset) &&
         read_at(object, symbols, table->sh_size, table->sh_offset))
-        look_through(object, symbols, table->sh_size / sizeof *symbols, names, strings->sh_size);
+        search_symbols(object, symbols, table->sh_size / sizeof *symbols, names, strings->sh_size);
     if (names != NULL)
         pages_unmap(names, strings->sh_size + 1);
     if (symbols != NULL)
         pages_unmap(symbols, table->sh_size + 1);
 }
 
-static void look_into_file(struct object *object)
+static void search_file(struct object *object)
 {
     Elf64_Ehdr header;
     Elf64_Shdr table, strings;
@@ -161,7 +160,7 @@ static void look_into_file(struct object *object)
             table.sh_entsize == sizeof(Elf64_Sym) && table.sh_link < header.e_shnum &&
             read_at(object, &strings, sizeof strings,
                     header.e_shoff + table.sh_link * sizeof strings))
-            look_into_table(object, &table, &strings);
+            search_table(object, &table, &strings);
     }
 }
 
@@ -197,7 +196,7 @@ static int look_at(struct dl_phdr_info *loaded, size_t size, void *entry)
         return 0;
     if (fstat(object.fd, &status) == 0 && S_ISREG(status.st_mode)) {
         object.size = (uint64_t)status.st_size;
-        look_into_file(&object);
+        search_file(&object);
     }
     (void)close(object.fd);
     return 0;

@@ -91,7 +91,7 @@ inline deferred_drain(found)
 }
 
 /* Another thread's wait until nothing is pending; a look is an access like any other. */
-inline deferred_settle(location)
+inline deferred_wait(location)
 {
     d_step {
         if
@@ -146,16 +146,16 @@ section:
     } unless { aborted_at(A); retry_policy_after_abort(); goto section };
 #ifdef DESTROYS
 #ifndef DESTROYED_AT_ONCE
-    deferred_settle(CONDITION_ENTRY);
+    deferred_wait(CONDITION_ENTRY);
 #endif
     condition_gone = true;
 #endif
 #ifndef TRIED_AT_ONCE
-    deferred_settle(SEMAPHORE_ENTRY);
+    deferred_wait(SEMAPHORE_ENTRY);
 #endif
     d_step { claim(SEMAPHORE, true); assert(memory[SEMAPHORE] > 0); memory[SEMAPHORE]-- };
 #ifdef DESTROYS
-    deferred_settle(SEMAPHORE_ENTRY);
+    deferred_wait(SEMAPHORE_ENTRY);
     semaphore_gone = true;
 #else
     take = true;

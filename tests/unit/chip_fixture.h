@@ -84,7 +84,7 @@ static inline void chip_replay(struct chip_script *script, const struct machine 
     }
     ck_assert(cores_init(cores, machine, script->sources, script->threads, true));
     if (script->sharing) {
-        cores_note_sharing(cores);
+        cores_record_sharing(cores);
         cores->sharing->mutant = script->without;
     }
     while (cores_run(cores, 1u << 30))

@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { MANY = LOCK_NOTES + 5 };
+enum { MANY = NESTED_SECTIONS + 5 };
 
 static pthread_mutex_t a, b, c, many[MANY];
 static struct lock_ranking ranking;
@@ -134,16 +134,16 @@ START_TEST(more_locks_than_notes_are_in_the_totals_and_said_to_be_without_their_
     ck_assert_uint_eq(counts.acquisitions, 1 + MANY + 3);
     check_row(&a, 0, 1, 0, 0);
     check_row(&many[0], 0, 0, 4, 0);
-    check_row(&many[LOCK_NOTES - 1], 0, 0, 1, 0);
-    check_row(&many[LOCK_NOTES], 0, 0, 0, 0);
-    ck_assert_uint_eq(ranking.unattributed, MANY - LOCK_NOTES);
+    check_row(&many[NESTED_SECTIONS - 1], 0, 0, 1, 0);
+    check_row(&many[NESTED_SECTIONS], 0, 0, 0, 0);
+    ck_assert_uint_eq(ranking.unattributed, MANY - NESTED_SECTIONS);
     /* The next transaction has all notes again. */
     lock(&a);
-    lock(&many[LOCK_NOTES]);
-    unlock(&many[LOCK_NOTES]);
+    lock(&many[NESTED_SECTIONS]);
+    unlock(&many[NESTED_SECTIONS]);
     unlock(&a);
-    check_row(&many[LOCK_NOTES], 0, 0, 1, 0);
-    ck_assert_uint_eq(ranking.unattributed, MANY - LOCK_NOTES);
+    check_row(&many[NESTED_SECTIONS], 0, 0, 1, 0);
+    ck_assert_uint_eq(ranking.unattributed, MANY - NESTED_SECTIONS);
 }
 END_TEST
 

@@ -373,7 +373,7 @@ START_TEST(any_bits_are_a_memory_that_heals)
         ck_assert_uint_ge(spin_budget_pauses(memory), SPIN_BUDGET_FULL >> SPIN_BUDGET_LEVEL_MOST);
         ck_assert_uint_le(spin_budget_pauses(memory), SPIN_BUDGET_FULL);
         memory = spin_budget_after_failure(memory);
-        ck_assert_uint_le(spin_budget_in_vain(memory), SPIN_BUDGET_PROBE);
+        ck_assert_uint_le(spin_budget_failed_waits(memory), SPIN_BUDGET_PROBE);
         for (int successes = 0; successes < 3; successes++)
             memory = spin_budget_after_success(memory);
         ck_assert_uint_eq(memory, 0);

@@ -142,7 +142,7 @@ void token_at_core(struct fabric *fabric, unsigned core, struct message *message
         return;
     }
     if (message->type == MESSAGE_ACTIVATE || message->type == MESSAGE_DEACTIVATE)
-        token_note(fabric, core, message);
+        token_record(fabric, core, message);
     if (message->type == MESSAGE_DEACTIVATE || message->requester == core)
         return;
     fabric_count(fabric, message->requester, COUNT_SNOOPS, 1);
@@ -165,7 +165,7 @@ static void activate(struct fabric *fabric, struct home *home, const struct toke
     struct line *line = array_find(&home->llc, one->block);
 
     message->report = one->write;
-    token_note(fabric, home->agent, message);
+    token_record(fabric, home->agent, message);
     if (type == MESSAGE_ACTIVATE && line != NULL) {
         token_surrender(fabric, home->agent, message, line, time);
         if (line->tokens == 0)
@@ -323,7 +323,7 @@ void token_at_memory(struct fabric *fabric, unsigned controller, struct message 
         line.owner |= message->owner;
     }
     if (message->type == MESSAGE_ACTIVATE || message->type == MESSAGE_DEACTIVATE)
-        token_note(fabric, table, message);
+        token_record(fabric, table, message);
     active = token_active(fabric, table, block, &core, &write);
     if (fabric->check != NULL)
         line.version = check_memory(fabric->check, block);

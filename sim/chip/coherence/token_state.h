@@ -38,7 +38,8 @@ static inline bool token_active(const struct fabric *fabric, unsigned agent, uin
 }
 
 /* Takes an ACTIVATE or DEACTIVATE into the agent's table. */
-static inline void token_note(struct fabric *fabric, unsigned agent, const struct message *message)
+static inline void token_record(struct fabric *fabric, unsigned agent,
+                                const struct message *message)
 {
     struct block_map *active = &fabric->token->active[agent];
 

@@ -113,7 +113,7 @@ void cores_destroy(struct cores *cores)
     protocols_destroy(&cores->fabric);
 }
 
-void cores_note_sharing(struct cores *cores)
+void cores_record_sharing(struct cores *cores)
 {
     const struct machine *machine = cores->fabric.machine;
 
@@ -248,8 +248,8 @@ static void wait_for_data(struct core *core, struct mshr *mshr)
         core->oldest = core->instructions;
 }
 
-static void note_sharing(const struct cores *cores, unsigned number, const struct thread *thread,
-                         enum requester_result result, const struct mshr *mshr, bool write)
+static void record_sharing(const struct cores *cores, unsigned number, const struct thread *thread,
+                           enum requester_result result, const struct mshr *mshr, bool write)
 {
     const struct trace_event *event = &thread->event;
     struct sharing_access access = {
@@ -297,7 +297,7 @@ static bool access_block(struct cores *cores, unsigned number, struct thread *th
         return false;
     result = requester_access(fabric, number, block, write, core->time, &mshr);
     if (cores->sharing != NULL && result != REQUESTER_RETRY)
-        note_sharing(cores, number, thread, result, mshr, write);
+        record_sharing(cores, number, thread, result, mshr, write);
     switch (result) {
     case REQUESTER_RETRY:
         return stall(core);
@@ -378,7 +378,8 @@ static void region_mark(struct cores *cores, const struct core *core, enum trace
 }
 
 /* What is where: heap blocks and locks. */
-static void note_objects(struct sharing *sharing, const struct trace_event *event, uint32_t program)
+static void record_objects(struct sharing *sharing, const struct trace_event *event,
+                           uint32_t program)
 {
     uint64_t address = HEAP_ADDRESS(program, event->address);
 
@@ -463,7 +464,7 @@ static bool replay(struct cores *cores, unsigned number, struct thread *thread)
     if (thread->software)
         return replay_software(cores, core, thread);
     if (cores->sharing != NULL)
-        note_objects(cores->sharing, event, program);
+        record_objects(cores->sharing, event, program);
     switch (event->kind) {
     case TRACE_FENCE:
         core->fence = true;

@@ -82,7 +82,7 @@ bool cores_init(struct cores *cores, const struct machine *machine, const struct
 void cores_destroy(struct cores *cores);
 
 /* Notes from now on which lines move between cores, and why. */
-void cores_note_sharing(struct cores *cores);
+void cores_record_sharing(struct cores *cores);
 
 /*
  * Replays up to about `accesses` more accesses. Where all threads wait for one another, one of them

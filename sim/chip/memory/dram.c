@@ -114,7 +114,7 @@ static void offer_request(const struct dram *dram, struct choice *choice, uint32
     struct dram_command command = {
         .row = request->row, .rank = request->rank, .bank = request->bank};
     uint64_t due = dram->interval == 0 ? UINT64_MAX : dram->refresh[request->rank];
-    uint64_t patience = dram->queue[0].queued + dram->wait_most;
+    uint64_t deadline = dram->queue[0].queued + dram->wait_most;
     enum priority priority;
 
     if (is_hit(dram, request)) {
@@ -131,8 +131,8 @@ static void offer_request(const struct dram *dram, struct choice *choice, uint32
         command.clock = timing_precharge(&dram->timing, request->rank, request->bank);
         if (wanted && (place > 0 || DRAM_MUTANT(&dram->timing, HITS_FOREVER)))
             return;
-        if (wanted && command.clock < patience)
-            command.clock = patience;
+        if (wanted && command.clock < deadline)
+            command.clock = deadline;
     }
     if (priority != PRIORITY_COLUMN && !first)
         return;
@@ -140,7 +140,7 @@ static void offer_request(const struct dram *dram, struct choice *choice, uint32
         command.clock = dram->clock;
     if (command.clock >= due)
         return;
-    if (place > 0 && command.clock >= patience && !DRAM_MUTANT(&dram->timing, HITS_FOREVER))
+    if (place > 0 && command.clock >= deadline && !DRAM_MUTANT(&dram->timing, HITS_FOREVER))
         return;
     if (request->after != 0 && !DRAM_MUTANT(&dram->timing, OVERTAKEN))
         return;

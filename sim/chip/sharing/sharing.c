@@ -125,8 +125,8 @@ static struct sharing_site *site_of(struct sharing_line *line, uint32_t site)
     return &line->sites[line->site_count++];
 }
 
-static void note_site(struct sharing_line *line, unsigned core, uint32_t number, uint64_t read,
-                      uint64_t written)
+static void record_site(struct sharing_line *line, unsigned core, uint32_t number, uint64_t read,
+                        uint64_t written)
 {
     struct sharing_site *site = site_of(line, number);
 
@@ -316,7 +316,7 @@ void sharing_hit(struct sharing *sharing, unsigned core, const struct sharing_ac
     if (line == NULL || sharing->stopped)
         return;
     bytes = bytes_of(sharing, access);
-    note_site(line, core, access->site, access->reads ? bytes : 0, access->writes ? bytes : 0);
+    record_site(line, core, access->site, access->reads ? bytes : 0, access->writes ? bytes : 0);
     done(sharing, line, core, access->reads ? bytes : 0, access->writes ? bytes : 0);
 }
 
@@ -333,7 +333,7 @@ static void wait_in(struct sharing *sharing, unsigned core, struct sharing_part 
     part->read |= read;
     part->written |= written;
     if (line != NULL && !sharing->stopped)
-        note_site(line, core, access->site, read, written);
+        record_site(line, core, access->site, read, written);
 }
 
 void sharing_missed(struct sharing *sharing, unsigned core, unsigned mshr,
@@ -358,7 +358,7 @@ static void count_move(struct sharing *sharing, struct sharing_line *line, unsig
 
     add_move(&line->all, end->cycles);
     add_move(&begin_stay(sharing, line, core, end->write)->began, end->cycles);
-    note_site(line, core, part->site, part->first_read, part->first_written);
+    record_site(line, core, part->site, part->first_read, part->first_written);
     site = site_of(line, part->site);
     if (site != NULL)
         add_move(&site->started, end->cycles);

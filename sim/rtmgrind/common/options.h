@@ -39,7 +39,7 @@ Bool options_parse(const HChar *argument);
 void options_usage(void);
 void options_debug_usage(void);
 
-/* All options are read: settles what depends on several of them. */
+/* All options are read: derives what depends on several of them. */
 void options_complete(void);
 
 /* Will somebody read a report? */

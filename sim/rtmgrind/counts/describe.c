@@ -117,7 +117,7 @@ static Bool is_in_one_of(DiEpoch epoch, Addr instruction, const HChar *const *na
     return False;
 }
 
-static void look_at_caller(UInt number, DiEpoch epoch, Addr instruction, void *argument)
+static void read_caller(UInt number, DiEpoch epoch, Addr instruction, void *argument)
 {
     if (number == 1)
         *(Bool *)argument = is_in_one_of(epoch, instruction, c_library);
@@ -127,7 +127,7 @@ Bool describe_is_called_by_c_library(ExeContext *calls)
 {
     Bool it_is = False;
 
-    VG_(apply_ExeContext)(look_at_caller, &it_is, calls);
+    VG_(apply_ExeContext)(read_caller, &it_is, calls);
     return it_is;
 }
 

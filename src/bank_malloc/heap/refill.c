@@ -95,8 +95,8 @@ static struct pool_block gather_own(const struct wanted *wanted)
  * others, and of some never: the machine may have no such memory, or none left.
  */
 static struct {
-    uint32_t before;  /* chunks of the colour that the pool had before it grew last */
-    uint64_t in_vain; /* chunks that were new since the colour was wanted, all of other colours */
+    uint32_t before; /* chunks of the colour that the pool had before it grew last */
+    uint64_t missed; /* chunks that were new since the colour was wanted, all of other colours */
 } yield[POOL_COLOURS_MOST];
 
 /* More memory, by half of what there is, so that asking costs little; returns how many chunks. */
@@ -117,7 +117,7 @@ static uint32_t grow(uint64_t wanted)
         chunks = arena_grow((uint32_t)wanted);
     for (uint32_t colour = 0; colour < all_colours(); colour++) {
         if (arena.pool.bank[colour].owned != yield[colour].before)
-            yield[colour].in_vain = 0;
+            yield[colour].missed = 0;
     }
     return chunks;
 }
@@ -136,7 +136,7 @@ static bool is_absent(struct colour_set set)
     uint64_t most = (uint64_t)8 * all_colours() * (HUGE_PAGE_BYTES >> arena.shift);
 
     for (uint32_t i = 0; i < set.count; i++) {
-        if (yield[set.colour[i]].in_vain < most)
+        if (yield[set.colour[i]].missed < most)
             return false;
     }
     return true;
@@ -151,7 +151,7 @@ static void report_absent(uint32_t colour)
     is_said = true;
     report_line("mplace: libbank_malloc.so: %luM of new memory had nothing of controller %u, bank "
                 "%u: the machine may have no such memory; BANK_MODE says what its threads get",
-                yield[colour].in_vain << arena.shift >> 20, colour / arena.frames.banks,
+                yield[colour].missed << arena.shift >> 20, colour / arena.frames.banks,
                 colour % arena.frames.banks);
 }
 
@@ -167,7 +167,7 @@ static bool grow_own(const struct wanted *wanted)
         uint32_t colour = wanted->set.colour[i];
 
         if (arena.pool.bank[colour].owned == yield[colour].before)
-            yield[colour].in_vain += chunks;
+            yield[colour].missed += chunks;
     }
     if (!is_absent(wanted->set))
         return true;

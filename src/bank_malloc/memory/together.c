@@ -197,23 +197,23 @@ static void drop_pages(uint32_t unit)
         mapping_empty(together_address(unit), bytes); /* the addresses are lost */
 }
 
-/* The pages of the first of n units, whose chunks follow each other too, go home, as many at once
+/* The pages of the first of n units, whose chunks follow each other too, go back, as many at once
    as the kernel moves, and the units are free. Returns how many. */
-static uint32_t move_home(uint32_t unit, uint32_t n)
+static uint32_t move_back(uint32_t unit, uint32_t n)
 {
     uint32_t chunk = together_unit(unit)->chunk;
-    bool are_home = return_pages(unit, chunk, n);
+    bool are_back = return_pages(unit, chunk, n);
 
-    for (; !are_home && n > 1; are_home = return_pages(unit, chunk, n))
+    for (; !are_back && n > 1; are_back = return_pages(unit, chunk, n))
         n /= 2;
     for (uint32_t i = 0; i < n; i++) {
         struct chunk *record = arena_chunk(chunk + i);
 
         together.pieces -= record->begins_piece;
         record->begins_piece = false;
-        record->is_hole = !are_home;
+        record->is_hole = !are_back;
     }
-    if (!are_home) {
+    if (!are_back) {
         drop_pages(unit);
         return n;
     }
@@ -238,7 +238,7 @@ static uint32_t piece_of(uint32_t unit, uint32_t end)
 static void undo(uint32_t unit, uint32_t end)
 {
     while (unit < end)
-        unit += move_home(unit, piece_of(unit, end));
+        unit += move_back(unit, piece_of(unit, end));
 }
 
 /* Fresh memory goes back to the kernel. */

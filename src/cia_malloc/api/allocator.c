@@ -215,7 +215,7 @@ static void *reallocate_hardened(void *block, size_t bytes)
 }
 
 /* For a thread that may have slept since its last call: a program may have no other slow paths. */
-static inline void look_at_the_clock(void)
+static inline void check_clock(void)
 {
     /* Not the child of a vfork, whose work would be half done if it were killed. */
     if (magazines_use_sequences() && !magazine_has_announced(magazine_areas.all) &&
@@ -230,7 +230,7 @@ static void *allocate_slow(size_t bytes)
     void *block;
 
     PROBE1(malloc_slow_path, bytes);
-    look_at_the_clock();
+    check_clock();
     if (bytes <= MAGAZINE_LARGEST && !magazines_use_sequences()) {
         uintptr_t popped = refill_pop_locked(size_class_for(bytes));
 
@@ -428,7 +428,7 @@ void cia_free_slow(void *address)
         hardened_free(address);
         return;
     }
-    look_at_the_clock();
+    check_clock();
     if (__builtin_expect(info != NULL && block_begins(info, address), 1)) {
         if (!magazines_use_sequences()) {
             if (overflow_push_locked(info, address))

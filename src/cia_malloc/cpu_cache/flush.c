@@ -50,16 +50,16 @@ void flush_block_here(const struct block *block)
 
 /* One more. Those of one span that follow each other go together. */
 static void add_remote(struct subheap *locked, struct remote_batch *batch, struct chunk *chunk,
-                       const struct block_home *home)
+                       const struct block_slot *slot)
 {
-    if (chunk != batch->chunk || home->span != batch->span) {
+    if (chunk != batch->chunk || slot->span != batch->span) {
         return_remote(locked, batch);
-        *batch = (struct remote_batch){.chunk = chunk, .span = home->span};
+        *batch = (struct remote_batch){.chunk = chunk, .span = slot->span};
     }
-    if (__builtin_expect((batch->bits & home->bit) != 0, 0))
-        subheap_double_free(&chunk->spans[home->span], home->bit);
-    batch->bits |= home->bit;
-    batch->bytes += home->bytes;
+    if (__builtin_expect((batch->bits & slot->bit) != 0, 0))
+        subheap_double_free(&chunk->spans[slot->span], slot->bit);
+    batch->bits |= slot->bit;
+    batch->bytes += slot->bytes;
 }
 
 /* A block of a span of the locked sub-heap. */
@@ -103,13 +103,13 @@ void flush_blocks(struct subheap *locked, char *const *blocks, uint32_t count)
             page = (uintptr_t)address >> PAGE_SHIFT;
             chunk = page_source_owner(address);
         }
-        struct block_home home = block_home(chunk, address);
+        struct block_slot slot = block_slot(chunk, address);
         if (__builtin_expect(chunk->owner != locked, 0)) {
-            add_remote(locked, &remote, chunk, &home);
+            add_remote(locked, &remote, chunk, &slot);
             continue;
         }
-        local[local_count++] = (struct local_block){&chunk->spans[home.span], home.bit};
-        __builtin_prefetch(&chunk->spans[home.span], 1);
+        local[local_count++] = (struct local_block){&chunk->spans[slot.span], slot.bit};
+        __builtin_prefetch(&chunk->spans[slot.span], 1);
         if (local_count == AT_ONCE) {
             return_local(locked, local, AT_ONCE);
             local_count = 0;

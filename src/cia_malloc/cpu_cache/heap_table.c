@@ -129,7 +129,7 @@ static struct subheap *try_number(uint32_t number, uint32_t node)
 static _Atomic uint64_t refused_at;
 static atomic_bool has_any; /* relaxed: likewise */
 
-static void note_whether_made(bool made)
+static void record_if_made(bool made)
 {
     if (made)
         atomic_store_explicit(&has_any, true, memory_order_relaxed);
@@ -142,7 +142,7 @@ static void make_if_missing(uint32_t number, uint8_t node)
 {
     if (atomic_load_explicit(&heap_table[number], memory_order_acquire) == NULL &&
         !decay_is_recent(atomic_load_explicit(&refused_at, memory_order_relaxed)))
-        note_whether_made(heap_make(number, node) != NULL);
+        record_if_made(heap_make(number, node) != NULL);
 }
 
 /*
@@ -217,7 +217,7 @@ static struct subheap *acquire_any(uint8_t node, bool *exists)
     return heap;
 }
 
-static void look_whether_forked(void);
+static void check_forked(void);
 
 struct subheap *heap_acquire_slow(void)
 {
@@ -252,7 +252,7 @@ struct subheap *heap_acquire_slow(void)
             sched_yield(); /* all others are taken, by threads that go on */
         else if (subheap_lock_soon(wanted))
             return wanted;
-        look_whether_forked();
+        check_forked();
     }
 }
 
@@ -294,7 +294,7 @@ uint64_t heap_cached_blocks(unsigned size_class)
 }
 
 /* Tries to lock it for some 20 ms. */
-static bool lock_patiently(struct subheap *heap)
+static bool lock_within_deadline(struct subheap *heap)
 {
     enum { TRIES = 20 };
 
@@ -314,7 +314,7 @@ struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_o
             continue;
         /* One that this thread holds below us will not be had by waiting. */
         if (atomic_load_explicit(&heap->lock, memory_order_relaxed) != subheap_self() &&
-            lock_patiently(heap))
+            lock_within_deadline(heap))
             return heap;
         ++*passed_over;
     }
@@ -427,7 +427,7 @@ static void put_in_order(bool alone)
  * their child sub-heaps may be held by threads that it does not have. One that the child's own
  * threads hold by now may leave the table as well: it is whole, and not used again.
  */
-static void look_whether_forked(void)
+static void check_forked(void)
 {
     int32_t process = this_process();
     int32_t known = atomic_load_explicit(&table_process, memory_order_relaxed);

@@ -105,8 +105,8 @@ struct magazine {
     /* floor: where in the stack the loaded magazine begins. ceiling: how many blocks the stack may
        hold; 0 if the class is not in heavy use here yet, and all is empty. It rises with a load,
        that is when mallocs found the magazine empty, if blocks were flushed for want of room
-       before: a CPU that frees what others allocate, or a program that only allocates, hoards
-       little. full: how many there are. */
+       before: a CPU that frees what others allocate, or a program that only allocates, caches
+       few. full: how many there are. */
     union {
         _Atomic uint64_t bounds;
         struct {

@@ -117,7 +117,7 @@ uintptr_t refill_block(unsigned size_class)
 
 /* Under locks a thread that slept cannot be told from one that did not: the clock is looked at once
    in so many mallocs; more where that is a system call, which aborts a transaction. */
-enum { USES_BEFORE_A_LOOK = 32, USES_BEFORE_A_CALL = 4096 };
+enum { USES_PER_CLOCK_CHECK = 32, USES_PER_CLOCK_CALL = 4096 };
 
 /* Here and in overflow_push_locked, what is constant is read before the exchange, which the loads
    after it wait for. */
@@ -131,8 +131,8 @@ uintptr_t refill_pop_locked(unsigned size_class)
     if (__builtin_expect(!subheap_try_lock(heap), 0))
         return 0;
     uintptr_t block = magazine_pop_exclusive(magazine);
-    bool look = ++heap->uses % USES_BEFORE_A_LOOK == 0 &&
-                (clock_is_quick() || heap->uses % USES_BEFORE_A_CALL == 0);
+    bool look = ++heap->uses % USES_PER_CLOCK_CHECK == 0 &&
+                (clock_is_quick() || heap->uses % USES_PER_CLOCK_CALL == 0);
     subheap_unlock(heap);
     if (__builtin_expect(look, 0))
         flush_housekeeping();

@@ -41,10 +41,10 @@ void cia_summary_add_subheap(struct cia_summary *summary, const struct subheap *
 void cia_summary_add_untouched(struct cia_summary *summary, const struct magazine *own);
 
 /* Large blocks that are not the program's any more though a sub-heap counts them as live: so many
- * less. Those of classes are counted as waiting. */
+ * less. Those of classes are counted as cached. */
 void cia_summary_take_large(struct cia_summary *summary, uint64_t blocks, uint64_t bytes);
 
-/* What waits in the quarantine of a sub-heap. */
+/* What is in the quarantine of a sub-heap. */
 struct quarantine;
 void cia_summary_add_quarantine(struct cia_summary *summary, const struct quarantine *quarantine);
 

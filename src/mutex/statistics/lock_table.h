@@ -96,13 +96,13 @@ enum {
     LOCK_TABLE_BUCKETS = 2048,
     LOCK_TABLE_BUCKET_BITS = 11,
     LOCK_ADMISSIONS = 16,
-    LOCK_NOTES = 8,
+    NESTED_SECTIONS = 8,
 };
 static_assert(1 << LOCK_TABLE_BUCKET_BITS == LOCK_TABLE_BUCKETS, "a power of two");
 static_assert(LOCK_TABLE_ROWS <= UINT16_MAX, "row numbers fit in next");
 
 /* Acquisitions of one lock inside the transaction that is running. */
-struct lock_note {
+struct nested_section {
     const void *lock;
     const void *caller;
     uint32_t elided;
@@ -114,14 +114,14 @@ struct lock_note {
  * takes that back. The outermost section is noted before its transaction begins, so the commonest
  * transaction has no line of ours in its write set.
  */
-struct lock_notes {
+struct nested_sections {
     const void *outermost; /* NULL: counting began inside this transaction */
     const void *outermost_caller;
     uint64_t outermost_wait_ns; /* until the attempt that is running began */
     uint32_t count;
     uint32_t beyond_elided; /* nested sections that found no room in list */
     uint32_t beyond_physical;
-    struct lock_note list[LOCK_NOTES];
+    struct nested_section list[NESTED_SECTIONS];
 } __attribute__((aligned(64)));
 
 struct lock_table {
@@ -143,11 +143,11 @@ struct lock_table {
     const void *wait_lock;
     uint64_t wait_since;
 
-    struct lock_notes notes;
+    struct nested_sections notes;
     uint16_t buckets[LOCK_TABLE_BUCKETS];
     struct lock_row rows[LOCK_TABLE_ROWS];
 };
-static_assert(offsetof(struct lock_table, notes) + sizeof(struct lock_notes) <= 4096,
+static_assert(offsetof(struct lock_table, notes) + sizeof(struct nested_sections) <= 4096,
               "writing the outermost note makes the page of all notes resident: a page fault "
               "inside the transaction would abort it");
 

@@ -121,52 +121,53 @@ void statistics_gave_up(const void *lock, const void *caller)
 
 /* ---- notes, written inside a transaction ---- */
 
-static struct lock_note *find_note(struct lock_notes *notes, const void *lock, const void *caller)
+static struct nested_section *find_nested(struct nested_sections *notes, const void *lock,
+                                          const void *caller)
 {
     for (uint32_t i = 0; i < notes->count; i++) {
         if (notes->list[i].lock == lock)
             return &notes->list[i];
     }
-    if (notes->count == LOCK_NOTES)
+    if (notes->count == NESTED_SECTIONS)
         return NULL;
 
-    struct lock_note *note = &notes->list[notes->count++];
-    *note = (struct lock_note){.lock = lock, .caller = caller};
+    struct nested_section *note = &notes->list[notes->count++];
+    *note = (struct nested_section){.lock = lock, .caller = caller};
     return note;
 }
 
 /* A thread without a table began to count inside this transaction: nothing can be mapped here, and
  * it begins with the commit instead. */
-static void note_elided(const void *lock, const void *caller)
+static void record_elided(const void *lock, const void *caller)
 {
     if (thread_table == NULL)
         return;
-    struct lock_note *note = find_note(&thread_table->notes, lock, caller);
+    struct nested_section *note = find_nested(&thread_table->notes, lock, caller);
     if (note != NULL)
         note->elided++;
     else
         thread_table->notes.beyond_elided++;
 }
 
-static __attribute__((noinline)) void note_physical(const void *lock, const void *caller)
+static __attribute__((noinline)) void record_physical(const void *lock, const void *caller)
 {
     if (thread_table == NULL)
         return;
-    struct lock_note *note = find_note(&thread_table->notes, lock, caller);
+    struct nested_section *note = find_nested(&thread_table->notes, lock, caller);
     if (note != NULL)
         note->physical++;
     else
         thread_table->notes.beyond_physical++;
 }
 
-static __attribute__((noinline)) void count_notes(struct lock_table *table)
+static __attribute__((noinline)) void count_nested(struct lock_table *table)
 {
-    struct lock_notes *notes = &table->notes;
+    struct nested_sections *notes = &table->notes;
     uint32_t count = notes->count;
 
     notes->count = 0; /* first: a signal handler that commits too must not count them again */
     for (uint32_t i = 0; i < count; i++) {
-        const struct lock_note *note = &notes->list[i];
+        const struct nested_section *note = &notes->list[i];
         struct lock_row *row = lock_table_row(table, note->lock, note->caller);
         lock_row_add(row, COUNT_NESTED, note->elided);
         lock_row_add(row, COUNT_PHYSICAL, note->physical);
@@ -203,7 +204,7 @@ void statistics_acquired(const void *lock, const void *caller, bool in_transacti
     struct lock_table *table = thread_table;
 
     if (__builtin_expect(in_transaction, 0)) {
-        note_physical(lock, caller);
+        record_physical(lock, caller);
     } else if (__builtin_expect(!is_current(table), 0)) {
         claim_and_count_acquired(lock, caller);
     } else {
@@ -230,7 +231,7 @@ void statistics_attempt(const void *lock, const void *caller)
 
 void statistics_elided_nested(const void *lock, const void *caller)
 {
-    note_elided(lock, caller);
+    record_elided(lock, caller);
 }
 
 void statistics_committed(void)
@@ -239,7 +240,7 @@ void statistics_committed(void)
 
     if (table == NULL)
         return;
-    struct lock_notes *notes = &table->notes;
+    struct nested_sections *notes = &table->notes;
     const void *lock = notes->outermost;
     struct lock_row *row =
         lock != NULL ? lock_table_row(table, lock, notes->outermost_caller) : &table->rows[0];
@@ -250,7 +251,7 @@ void statistics_committed(void)
         lock_row_add_wait(row, notes->outermost_wait_ns);
     }
     if (notes->count != 0)
-        count_notes(table);
+        count_nested(table);
 }
 
 void statistics_aborted(const void *lock, const void *caller, enum statistics_abort cause)

@@ -38,7 +38,7 @@ ITM_EXPORT void _ZGTtdlPvmRKSt9nothrow_t(void *block, size_t size, const void *n
 
 static void *allocated(void *block, size_t size, void (*release)(void *))
 {
-    if (block != NULL && !actions_note_block(tm_self, block, size, release))
+    if (block != NULL && !actions_record_block(tm_self, block, size, release))
         transaction_restart(tm_self, TM_NO_MEMORY);
     return block;
 }
@@ -46,7 +46,7 @@ static void *allocated(void *block, size_t size, void (*release)(void *))
 static void freed(void *block, void (*release)(void *))
 {
     if (block != NULL)
-        actions_note_allocation(
+        actions_record_allocation(
             tm_self,
             &(struct tm_allocation){.block = block, .release = release, .at_commit = true});
 }
@@ -112,10 +112,10 @@ void _ZGTtdaPvRKSt9nothrow_t(void *block, const void *nothrow)
 void _ZGTtdlPvm(void *block, size_t size)
 {
     if (block != NULL)
-        actions_note_allocation(tm_self, &(struct tm_allocation){.block = block,
-                                                                 .release_sized = _ZdlPvm,
-                                                                 .size = size,
-                                                                 .at_commit = true});
+        actions_record_allocation(tm_self, &(struct tm_allocation){.block = block,
+                                                                   .release_sized = _ZdlPvm,
+                                                                   .size = size,
+                                                                   .at_commit = true});
 }
 
 void _ZGTtdlPvmRKSt9nothrow_t(void *block, size_t size, const void *nothrow)

@@ -93,7 +93,7 @@ void _ITM_addUserCommitAction(void (*function)(void *), uint64_t id, void *argum
     if (id != ITM_NO_TRANSACTION_ID)
         tm_fatal("_ITM_addUserCommitAction: actions at the commit of an inner transaction are not "
                  "supported");
-    actions_note_user_action(
+    actions_record_user_action(
         tm_self,
         &(struct tm_user_action){.function = function, .argument = argument, .at_commit = true});
 }
@@ -101,8 +101,8 @@ void _ITM_addUserCommitAction(void (*function)(void *), uint64_t id, void *argum
 void _ITM_addUserUndoAction(void (*function)(void *), void *argument)
 {
     htm_leave_for_software(tm_self);
-    actions_note_user_action(tm_self,
-                             &(struct tm_user_action){.function = function, .argument = argument});
+    actions_record_user_action(
+        tm_self, &(struct tm_user_action){.function = function, .argument = argument});
 }
 
 /* A promise that the transaction will not care what becomes of the bytes. Nothing to gain here. */

@@ -43,7 +43,7 @@ void *_ITM_cxa_allocate_exception(size_t size)
 {
     void *exception = __cxa_allocate_exception(size);
 
-    if (!actions_note_block(tm_self, exception, size, __cxa_free_exception))
+    if (!actions_record_block(tm_self, exception, size, __cxa_free_exception))
         transaction_restart(tm_self, TM_NO_MEMORY);
     return exception;
 }
@@ -51,9 +51,9 @@ void *_ITM_cxa_allocate_exception(size_t size)
 /* The exception's constructor has thrown: it is of no use, whatever becomes of the transaction. */
 void _ITM_cxa_free_exception(void *exception)
 {
-    actions_note_allocation(tm_self, &(struct tm_allocation){.block = exception,
-                                                             .release = __cxa_free_exception,
-                                                             .at_commit = true});
+    actions_record_allocation(tm_self, &(struct tm_allocation){.block = exception,
+                                                               .release = __cxa_free_exception,
+                                                               .at_commit = true});
 }
 
 void _ITM_cxa_throw(void *object, void *type, void (*destroy)(void *))
@@ -81,9 +81,9 @@ void *_ITM_cxa_begin_catch(void *exception)
     if (is_ours)
         _ZSt17current_exceptionv(&reference);
     if (reference != NULL)
-        actions_note_allocation(tm_self, &(struct tm_allocation){.block = reference,
-                                                                 .release = release_reference,
-                                                                 .at_commit = true});
+        actions_record_allocation(tm_self, &(struct tm_allocation){.block = reference,
+                                                                   .release = release_reference,
+                                                                   .at_commit = true});
     return object;
 }
 

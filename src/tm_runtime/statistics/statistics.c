@@ -100,7 +100,7 @@ static void find_frames(const void *frames[STATISTICS_FRAMES])
     }
 }
 
-void statistics_note_switch(struct tm_thread *self)
+void statistics_record_switch(struct tm_thread *self)
 {
     struct statistics_table *table = self->statistics;
     struct statistics_switch found = {.begin = self->row->begin, .function = self->unsafe_function};

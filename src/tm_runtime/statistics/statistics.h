@@ -56,7 +56,7 @@ void statistics_after_fork_in_child(void);
 /* ---- counting; all do nothing where nobody counts ---- */
 
 void statistics_row_of(struct tm_thread *self, const void *begin);
-void statistics_note_switch(struct tm_thread *self);
+void statistics_record_switch(struct tm_thread *self);
 
 static inline void statistics_add(uint64_t *counter)
 {
@@ -113,7 +113,7 @@ static inline void statistics_count_switch(struct tm_thread *self)
 {
     if (statistics_counts(self)) {
         statistics_add(&self->row->switches);
-        statistics_note_switch(self);
+        statistics_record_switch(self);
     }
 }
 
