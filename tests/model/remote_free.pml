@@ -152,8 +152,8 @@ proctype last()
     assert(home[0] == BOTH && home[1] == BOTH);
     assert(word[0] == 0 && word[1] == 0 && inbox == NONE);
     if
-    :: again > 0 -> REACHED("all blocks came home, one of them twice")
-    :: else -> REACHED("all blocks came home")
+    :: again > 0 -> REACHED("all blocks were returned, one of them twice")
+    :: else -> REACHED("all blocks were returned")
     fi
 }
 
