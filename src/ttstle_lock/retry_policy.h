@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * What happens after an abort, and when a lock is not worth eliding for a while. Pure functions of
- * their arguments: no memory of their own, so the tests can walk through all of it.
+ * What happens after an abort, and when a lock is not worth eliding for a while; the loop that
+ * retries is in elision.c. Pure functions of their arguments: no memory of their own, so the tests
+ * can walk through all of it.
  */
 #ifndef MPLACE_RETRY_POLICY_H
 #define MPLACE_RETRY_POLICY_H

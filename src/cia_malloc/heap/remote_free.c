@@ -7,7 +7,7 @@
 
 void remote_free_blocks(struct chunk *chunk, uint32_t span_index, uint64_t bits)
 {
-    uint64_t twice = remote_list_push(&chunk->owner->inbox, chunk, span_index, bits);
+    uint64_t twice = inbox_push(&chunk->owner->inbox, chunk, span_index, bits);
 
     if (__builtin_expect(twice != 0, 0))
         subheap_double_free(&chunk->spans[span_index], twice);
@@ -15,7 +15,7 @@ void remote_free_blocks(struct chunk *chunk, uint32_t span_index, uint64_t bits)
 
 void remote_free_count(struct subheap *heap, size_t bytes, struct subheap *locked)
 {
-    if (!remote_list_fills(&heap->inbox, bytes))
+    if (!inbox_fills(&heap->inbox, bytes))
         return;
     if (locked != NULL)
         locked->full_inbox = heap;

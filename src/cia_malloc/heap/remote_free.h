@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * Remote frees: blocks freed by threads that do not hold the lock of the sub-heap that owns them.
- * They go to the owner's inbox (remote_list.h), which the holder of the lock drains: in malloc's
+ * They go to the owner's inbox (inbox.h), which the holder of the lock drains: in malloc's
  * slow path, in housekeeping, and, when the inbox is full, in the thread that filled it, for the
  * owner may never come back to its CPU.
  */

@@ -209,11 +209,11 @@ void subheap_drain(struct subheap *heap)
     struct span_remote *remote;
     uint64_t bits;
 
-    remote = remote_list_take_all(&heap->inbox);
+    remote = inbox_take_all(&heap->inbox);
     while (remote != NULL) {
         struct span *span = span_of_remote(remote);
 
-        remote = remote_list_open(remote, &bits);
+        remote = inbox_open(remote, &bits);
         PROBE3(remote_free_drain, heap->number, span, bits);
         subheap_free_local(heap, span, bits);
     }

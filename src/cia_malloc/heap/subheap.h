@@ -18,7 +18,7 @@
 
 #include "cia_malloc/heap/cached_block.h"
 #include "cia_malloc/heap/class_heap.h"
-#include "cia_malloc/heap/remote_list.h"
+#include "cia_malloc/heap/inbox.h"
 #include "cia_malloc/pages/page_heap.h"
 #include "cia_malloc/pages/page_work.h"
 
@@ -49,7 +49,7 @@ struct subheap {
     uint64_t large_allocations;
     uint64_t large_pages_live;
 
-    struct remote_list inbox;
+    struct inbox inbox;
 
     _Alignas(LINE_BYTES) uint8_t large_colour[LARGE_CURSORS];
     struct class_heap classes[SIZE_CLASS_COUNT];

@@ -3,7 +3,8 @@
  *
  * Which unused pages go back to the kernel, and when: those whose decay time is over
  * (decay_policy.h), those above the bound of what may stay, or all. All of it under the lock: what
- * is chosen goes when the lock is given up (page_work.h).
+ * is chosen goes when the lock is given up (page_work.h), by page_source_purge and
+ * page_source_unmap.
  */
 #ifndef MPLACE_CIA_PURGE_H
 #define MPLACE_CIA_PURGE_H
