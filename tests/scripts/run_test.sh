@@ -413,6 +413,10 @@ settings_reach_the_program()
     expect "settings" "64x12 none" \
         "$("$mplace" run --l1d 64x12 --lock ttstle --htm none -- sh -c 'echo "$MPLACE_L1D $TTSTLE_HTM"')"
     # shellcheck disable=SC2016
+    expect "binding, which a hardware transaction cannot wait for" "htm 1, eager " \
+        "$("$mplace" run --tm htm -- sh -c 'echo -n "$TM_ALGORITHM ${LD_BIND_NOW-}, "'
+        "$mplace" run --tm eager -- sh -c 'echo "$TM_ALGORITHM ${LD_BIND_NOW-}"')"
+    # shellcheck disable=SC2016
     expect "the policy, which run never sets" "" "$("$mplace" run --lock ttstle -- sh -c 'echo "${TTSTLE_POLICY-}"')"
 }
 
