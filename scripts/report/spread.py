@@ -16,12 +16,20 @@ CONFIDENCE = 0.95
 LEAST_ROUNDS = 5
 
 
+def quartiles(series):
+    """The first and the third quartile; of a single measurement, that one twice."""
+    if len(series) < 2:
+        return series[0], series[0]
+    first, _, third = statistics.quantiles(series, n=4, method="inclusive")
+    return first, third
+
+
 def spread(series):
     """Half the distance between the quartiles, as a part of the median; None for a single measurement."""
     middle = statistics.median(series)
     if len(series) < 2 or middle == 0:
         return None
-    first, _, third = statistics.quantiles(series, n=4, method="inclusive")
+    first, third = quartiles(series)
     return float((third - first) / 2 / middle)
 
 

@@ -8,15 +8,15 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from plot.groups import groups_of, key_of
+from spread import quartiles
 
 
 @dataclass(frozen=True)
 class ElisionPoint:
     """An allocator at a size, over all its runs, so that each transaction weighs the same.
 
-    elided is in percent of the acquisitions, least and greatest are that of the runs with least and most
-    elided; the others are in percent of the transactions started:
-    to six digits, so that what looks equal is.
+    elided is in percent of the acquisitions, low and high are the quartiles of the runs' own; the others are in
+    percent of the transactions started: to six digits, so that what looks equal is.
     """
 
     size: int
@@ -26,8 +26,8 @@ class ElisionPoint:
     explicit: float
     other: float
     runs: int
-    least: float
-    greatest: float
+    low: float
+    high: float
 
     @property
     def is_full(self):
@@ -63,6 +63,7 @@ def _point(size, rows):
         return _six_digits(100 * total(f"abort_{cause}") / total("tx_started"))
 
     shares = [elided(int(row.slow_path or 0), int(row.acquisitions)) for row in rows]
+    low, high = quartiles(shares)
     return ElisionPoint(
         size=size,
         elided=elided(total("slow_path"), total("acquisitions")),
@@ -71,8 +72,8 @@ def _point(size, rows):
         explicit=aborted("explicit"),
         other=aborted("other"),
         runs=len(rows),
-        least=min(shares),
-        greatest=max(shares),
+        low=low,
+        high=high,
     )
 
 

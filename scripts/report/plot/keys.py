@@ -27,7 +27,7 @@ def rates(group):
     marks = ("small circle", "circle", "disc")[-len(locks) :]
     yield from ((mark, f"median under {lock}") for mark, lock in zip(marks, locks))
     if has_ranges(group):
-        yield "range", "slowest to fastest run"
+        yield "range", "quartiles of the runs"
     lock, _ = fastest_of_all(group)
     yield "reference", f"the fastest allocator under {lock} at each size"
 
@@ -36,4 +36,4 @@ def elided(group):
     """The key of the elided share."""
     yield "disc", "elided share of all runs"
     if has_ranges(group):
-        yield "range", "run with least to run with most"
+        yield "range", "quartiles of the runs"

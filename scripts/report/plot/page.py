@@ -25,8 +25,8 @@ CLAIMS_LINK = (
 )
 RATE_CAPTION = (
     "Each point is the median rate of one allocator on one lock at one node size; the line through"
-    " it reaches from the slowest run to the fastest. Where the lines of two points overlap the runs"
-    " may not tell them apart."
+    " it reaches from the first quartile of its runs to the third. Where the lines of two points overlap the"
+    " runs may not tell them apart."
 )
 RING_CAPTION = (
     "A good allocator is a flat line at the top: points that drop out of it are sizes whose nodes"

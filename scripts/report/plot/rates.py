@@ -6,21 +6,22 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from plot.groups import groups_of, key_of
+from spread import quartiles
 
 
 @dataclass(frozen=True)
 class RatePoint:
     """The median rate of an allocator under a lock at a size.
 
-    least, greatest: the rates of its slowest and its fastest run.
+    low, high: the quartiles of its runs.
     best: the greatest median that any allocator of the group has under the same lock at that size.
     sets_used, max_per_set: of the first run, as text, empty where they were not counted.
     """
 
     size: int
     rate: float
-    least: float
-    greatest: float
+    low: float
+    high: float
     best: float
     runs: int
     sets_used: str
@@ -63,7 +64,7 @@ def rate_groups(rows):
         first = measured[0]
         points[key][malloc, lock, htm].append(
             RatePoint(
-                size, medians[at], min(rates[at]), max(rates[at]), best[key, lock, htm, size],
+                size, medians[at], *quartiles(rates[at]), best[key, lock, htm, size],
                 len(measured), first.sets_used, first.max_per_set,
             )
         )

@@ -36,10 +36,10 @@ def _rate(rate):
 
 
 def _rate_and_range(point):
-    """The median rate, and from two runs on the least and the greatest."""
+    """The median rate, and from two runs on the quartiles."""
     if point.runs == 1:
         return _rate(point.rate)
-    return f"{_rate(point.rate)} ({point.least / 1e6:.2f} to {point.greatest / 1e6:.2f})"
+    return f"{_rate(point.rate)} ({point.low / 1e6:.2f} to {point.high / 1e6:.2f})"
 
 
 def _as_text(point):

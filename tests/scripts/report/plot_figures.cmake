@@ -7,7 +7,7 @@ mplace_report_tests(plot_figures
     the_last_lock_is_filled_the_one_before_open_the_first_of_three_small
     long_names_make_a_legend_of_three_columns
     the_values_of_a_point_come_up_under_its_series
-    a_line_below_the_points_reaches_from_the_slowest_run_to_the_fastest
+    a_line_below_the_points_reaches_from_quartile_to_quartile
     a_figure_with_ranges_says_what_they_are
     sets_are_drawn_once_an_allocator_each_smaller_than_the_one_below
     sets_that_were_not_counted_are_missing_values

@@ -107,14 +107,14 @@ class Tests(unittest.TestCase):
         )
         self.assertIn("sprintf('cia, tts: %d B, %.4g', $1, $2)", sets_used_of(ring()).commands)
 
-    def test_a_line_below_the_points_reaches_from_the_slowest_run_to_the_fastest(self):
+    def test_a_line_below_the_points_reaches_from_quartile_to_quartile(self):
         figure = rates_of(*(ring(rate=rate) for rate in (4e6, 1e6, 2e6)))
-        self.assertEqual(figure.blocks["series1"], ["64 2.0 1.0 4.0"])
+        self.assertEqual(figure.blocks["series1"], ["64 2.0 1.5 3.0"])
         line, point = (figure.commands.index(what) for what in ("1:3:(0):($4-$3)", "1:2 with"))
         self.assertLess(line, point)
 
     def test_a_figure_with_ranges_says_what_they_are(self):
-        note = "from its slowest run to its fastest"
+        note = "from quartile to quartile of its runs"
         self.assertIn(note, rates_of(ring(), ring(seed=2)).commands)
         self.assertNotIn(note, rates_of(ring()).commands)
 

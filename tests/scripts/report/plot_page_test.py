@@ -112,7 +112,7 @@ class Tests(unittest.TestCase):
         self.assertEqual(len(marks), page.count("<figure"))
         self.assertEqual(
             marks["figure1-rate"],
-            "| median under pthread| median under tts| slowest to fastest run"
+            "| median under pthread| median under tts| quartiles of the runs"
             "| the fastest allocator under tts at each size",
         )
         self.assertEqual(marks["figure2-elided"], "| elided share of all runs")

@@ -1,6 +1,6 @@
 mplace_report_tests(plot_rates
     a_point_is_the_median_of_its_runs
-    a_point_has_its_slowest_and_its_fastest_run
+    a_point_has_the_quartiles_of_its_runs
     the_median_of_an_even_number_lies_between_the_two_in_the_middle
     the_points_of_a_series_are_in_the_order_of_their_sizes
     the_sets_are_those_of_the_first_run

@@ -17,9 +17,9 @@ class Tests(unittest.TestCase):
         rows = [ring(rate=rate) for rate in (1, 9, 2)]
         self.assertEqual([(p.rate, p.runs) for p in points(rows)], [(2, 3)])
 
-    def test_a_point_has_its_slowest_and_its_fastest_run(self):
-        (point,) = points([ring(rate=rate) for rate in (2, 9, 1)])
-        self.assertEqual((point.least, point.greatest), (1, 9))
+    def test_a_point_has_the_quartiles_of_its_runs(self):
+        (point,) = points([ring(rate=rate) for rate in (2, 9, 1, 5, 4)])
+        self.assertEqual((point.low, point.high), (2, 5))
 
     def test_the_median_of_an_even_number_lies_between_the_two_in_the_middle(self):
         self.assertEqual(points([ring(rate=rate) for rate in (8, 1, 2, 3)])[0].rate, 2.5)

@@ -2,7 +2,7 @@ mplace_report_tests(plot_tables
     the_summary_has_median_and_lowest_rate_and_the_bad_sizes
     tables_have_the_legend_from_below
     the_five_worst_sizes_are_told_the_worst_first
-    the_rate_of_several_runs_has_the_slowest_and_the_fastest
+    the_rate_of_several_runs_has_their_quartiles
     the_worst_sizes_have_their_sets
     sets_that_were_not_counted_are_blank
     each_series_has_a_body_of_its_own_among_the_worst

@@ -18,7 +18,7 @@ def elided_curves(group):
         gnuplot.Curve(
             block=f"series{number}",
             rows=tuple(
-                (p.size, p.elided, p.conflict, p.capacity, p.explicit, p.other, p.least, p.greatest)
+                (p.size, p.elided, p.conflict, p.capacity, p.explicit, p.other, p.low, p.high)
                 for p in series.points
             ),
             look=series.look,
@@ -86,7 +86,7 @@ def elided_rows(group, name, width):
 def lowest_axis(group):
     """Where the axis of the elided share begins. All near 100 % is common: then it begins higher, in
     few fixed steps, and its ticks say so."""
-    least = min(point.least for series in group.series for point in series.points)
+    least = min(point.low for series in group.series for point in series.points)
     return 98 if least >= 99 else 88 if least >= 90 else 50 if least >= 55 else 0
 
 

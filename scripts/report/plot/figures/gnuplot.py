@@ -117,13 +117,13 @@ def points(curves, column, under=()):
 
 
 def points_with_ranges(curves, under=(), columns=(2, 3, 4)):
-    """The command that draws points with their ranges: columns of the value, the least and the greatest.
+    """The command that draws points with their ranges: columns of the value and of both ends.
 
     The lines lie below all points, and above the plots under them.
     """
-    value, least, greatest = columns
+    value, low, high = columns
     ranges = [
-        f"${curve.block} using 1:{least}:(0):(${greatest}-${least}) with vectors nohead linewidth 1.5"
+        f"${curve.block} using 1:{low}:(0):(${high}-${low}) with vectors nohead linewidth 1.5"
         f" linecolor rgb '#90{curve.look.colour.removeprefix('#')}' notitle"
         for curve in curves
     ]
@@ -163,8 +163,8 @@ def _values(curve, column):
     return _label(curve, column, f"sprintf({quoted(curve.label + ': %d B, %.4g')}, $1, ${column})")
 
 
-def _values_and_range(curve, value, least, greatest):
-    numbers = f"$1, ${value}, ${least}, ${greatest}"
+def _values_and_range(curve, value, low, high):
+    numbers = f"$1, ${value}, ${low}, ${high}"
     text = f"sprintf({quoted(curve.label + ': %d B, %.4g (%.4g to %.4g)')}, {numbers})"
     return _label(curve, value, text)
 

@@ -4,7 +4,7 @@
 from plot.figures import gnuplot
 from plot.words import bench_text, machine_text, why_no_ttstle
 
-RANGE_NOTE = "The line through a point reaches from its slowest run to its fastest."
+RANGE_NOTE = "The line through a point reaches from quartile to quartile of its runs."
 LONGEST_NAME_IN_FOUR_COLUMNS = 13  # of allocator and lock together
 
 
@@ -26,7 +26,7 @@ def rate_curves(group):
         gnuplot.Curve(
             block=f"series{number}",
             rows=tuple(
-                (point.size, point.rate / 1e6, point.least / 1e6, point.greatest / 1e6)
+                (point.size, point.rate / 1e6, point.low / 1e6, point.high / 1e6)
                 for point in series.points
             ),
             look=series.look,
