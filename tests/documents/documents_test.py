@@ -126,6 +126,31 @@ def each_library_has_the_settings_of_its_manual_page(place):
         same(f"settings of {library}", "the library", inside, page, settings_of_a_page(place.page(page)))
 
 
+def defaults_of_the_document(place):
+    """Of each setting, those that its rows give: a number or a word in backquotes; libraries may differ."""
+    text = (place.source / "docs/settings.md").read_text()
+    defaults = {}
+    for names, default in re.findall(r"^\|((?: `[A-Z][A-Z0-9_]*`,?)+) \|[^|]*\| ([^|]*) \|", text, re.M):
+        for name in re.findall(r"`([A-Z0-9_]+)`", names):
+            defaults.setdefault(name, set()).add(default.strip("`"))
+    return defaults
+
+
+def defaults_in_the_manual_pages_are_those_of_settings_md(place):
+    documented = defaults_of_the_document(place)
+    seen = 0
+    for page in PAGES.values():
+        for name, text in re.findall(r"^\.It Ev ([A-Z0-9_]+)\n(.*?)(?=^\.It Ev |^\.Sh )", place.page(page), re.M | re.S):
+            default = re.search(r"^\.Cm ([a-z0-9]+)\n\(the default\)|^Default: (\d+)\.$", text, re.M)
+            words = documented.get(name, set())
+            if default is None or any(word.startswith("unset") or word.startswith("as ") for word in words):
+                continue
+            seen += 1
+            same(f"default of {name}", page, {default[1] or default[2]}, "docs/settings.md", words)
+    if seen < 15:
+        raise Failure(f"only {seen} defaults found: has the pages' form changed?")
+
+
 # --- figures of the allocator ---
 
 def every_figure_of_the_allocator_is_in_statistics_md_and_its_manual_page_and_the_reverse(place):
