@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * When the chips behind a controller may be given a command. All times are in memory clocks; what
- * they may be is checked when the machine is read (machine/machine.c).
+ * they may be is checked when the machine is read (machine/check.c).
  *
  * Each rule of the standards (JESD79-2F, -3F, -4, -5) says how long after one command another one
  * may follow. A command sets, where it is issued, the earliest clock of those that it delays: of
