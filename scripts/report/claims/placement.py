@@ -7,6 +7,7 @@ from claims import aborts, named_sizes, rates, words
 from claims.markdown import (
     NEEDS_COUNTERS,
     NOT_MEASURED,
+    RUNS_DISAGREE,
     Claim,
     Finding,
     verdict,
@@ -111,10 +112,13 @@ def judge_order(setting):
             continue
         first = rates.compared(setting, lock, "cia", "rand")
         second = rates.compared(setting, lock, "rand", "glibc")
-        if first.ratios and second.ratios:
-            decided = verdict(first.holds() and second.holds())
-        else:
+        parts = (first.holds(), second.holds())
+        if not (first.ratios and second.ratios):
             decided = NOT_MEASURED
+        elif None in parts and False not in parts:
+            decided = RUNS_DISAGREE
+        else:
+            decided = verdict(all(parts))
         seen = f"{words.bench(setting)} under {lock}. {first.text()} {second.text()}"
         yield Finding(setting, decided, seen, series=used)
 
@@ -137,7 +141,8 @@ def clean_rate(setting, lock):
     seen = f"{words.bench(setting)} under {lock}. {found.text()}"
     if found.sizes:
         seen += f" Degraded at {words.shortened(found.sizes)} B."
-    return Finding(setting, verdict(not found.sizes), seen, series=used)
+    decided = RUNS_DISAGREE if found.doubtful and not found.sizes else verdict(not found.sizes)
+    return Finding(setting, decided, seen, series=used)
 
 
 def clean_capacity(setting):

@@ -103,10 +103,14 @@ class Comparison:
     other: str
     ratios: dict[int, float]  # by size
     losing: list[int]  # sizes at which the one is below the other
+    doubtful: list[int]  # the median is below, and a run is not
 
     def holds(self):
-        """Whether the one is not below the other in general."""
-        return len(self.ratios) - len(self.losing) >= IN_GENERAL * len(self.ratios)
+        """Whether the one is not below the other in general; None where the runs disagree."""
+        least = IN_GENERAL * len(self.ratios)
+        if len(self.ratios) - len(self.losing) - len(self.doubtful) >= least:
+            return True
+        return False if len(self.ratios) - len(self.losing) < least else None
 
     def text(self):
         """What was seen, as sentences."""
@@ -117,18 +121,20 @@ class Comparison:
             f" of {len(self.ratios)} sizes; the ratio of their rates is"
             f" {median(self.ratios.values()):.2f} in the median"
         )
-        if not self.losing:
-            return f"{text}."
-        least = min(self.losing, key=self.ratios.get)
-        return (
-            f"{text}, {self.ratios[least]:.2f} at {least} B, its least."
-            f" Below at {words.shortened(self.losing)} B."
-        )
+        if self.losing:
+            least = min(self.losing, key=self.ratios.get)
+            text += (
+                f", {self.ratios[least]:.2f} at {least} B, its least."
+                f" Below at {words.shortened(self.losing)} B"
+            )
+        if self.doubtful:
+            text += f". At {len(self.doubtful)} the median is below, and a run is not: the runs disagree"
+        return f"{text}."
 
 
 def compared(setting, lock, one, other):
     """One allocator compared with another under a lock."""
-    found = Comparison(one, other, {}, [])
+    found = Comparison(one, other, {}, [], [])
     for size in setting.sizes(one, lock):
         rate = setting.rate(other, lock, size)
         if not rate:
@@ -136,6 +142,8 @@ def compared(setting, lock, one, other):
         found.ratios[size] = setting.rate(one, lock, size) / rate
         if is_below(setting, one, lock, size, BELOW * rate):
             found.losing.append(size)
+        elif found.ratios[size] < BELOW:
+            found.doubtful.append(size)
     return found
 
 

@@ -22,4 +22,6 @@ mplace_report_tests(claims_placement
     cia_without_a_degraded_size_holds
     cia_with_a_degraded_size_differs
     cias_capacity_aborts_from_one_per_cent_on_differ
-    cia_without_any_capacity_abort_is_told)
+    cia_without_any_capacity_abort_is_told
+    an_order_of_medians_that_not_every_run_confirms_is_not_decided
+    cia_with_a_size_that_some_runs_find_degraded_is_not_decided)

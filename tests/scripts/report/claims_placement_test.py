@@ -146,6 +146,10 @@ class Tests(unittest.TestCase):
         self.assertEqual(["differs"], verdicts(placement.ORDER, *every(80, 100, 60)))
         self.assertEqual(["differs"], verdicts(placement.ORDER, *every(100, 80, 100)))
 
+    def test_an_order_of_medians_that_not_every_run_confirms_is_not_decided(self):
+        lines = [*every(90, 100, 60), row(rate=90, seed=2), row(rate=96, seed=3)]
+        self.assertEqual(["not decided: runs disagree"], verdicts(placement.ORDER, *lines))
+
     def test_the_order_is_judged_under_each_lock_apart(self):
         lines = every(100, 80, 60) + every(80, 100, 60, "ttstle", "native")
         self.assertEqual(["holds", "differs"], verdicts(placement.ORDER, *lines))
@@ -159,6 +163,11 @@ class Tests(unittest.TestCase):
 
     def test_cia_without_a_degraded_size_holds(self):
         self.assertEqual(["holds"], verdicts(placement.CLEAN, *ring(40)))
+
+    def test_cia_with_a_size_that_some_runs_find_degraded_is_not_decided(self):
+        lines = [*ring(40), *(row(size=128, rate=rate, seed=seed) for seed, rate in enumerate((60, 60, 80))),
+                 row("glibc", size=128, rate=100)]
+        self.assertEqual(["not decided: runs disagree"], verdicts(placement.CLEAN, *lines))
 
     def test_cia_with_a_degraded_size_differs(self):
         lines = [*ring(40), row(size=128, rate=60), row("glibc", size=128, rate=100)]

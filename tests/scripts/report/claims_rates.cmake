@@ -16,4 +16,5 @@ mplace_report_tests(claims_rates
     a_dip_that_ends_is_no_knee
     small_sizes_are_the_level_and_no_knee
     sizes_up_to_1_kib_are_small
-    without_small_sizes_there_is_no_level)
+    without_small_sizes_there_is_no_level
+    two_medians_of_ten_that_not_every_run_confirms_decide_nothing)

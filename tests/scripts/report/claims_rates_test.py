@@ -84,6 +84,14 @@ class Tests(unittest.TestCase):
         one = setting(*at(64, cia=90, rand=100), row(rate=95, seed=2))
         self.assertEqual([], rates.compared(one, "tts", "cia", "rand").losing)
 
+    def test_two_medians_of_ten_that_not_every_run_confirms_decide_nothing(self):
+        lines = [line for size in range(64, 72) for line in at(size, cia=100, rand=100)]
+        for size in (500, 501):
+            lines += [*at(size, cia=90, rand=100), row(size=size, rate=90, seed=2), row(size=size, rate=96, seed=3)]
+        found = rates.compared(setting(*lines), "tts", "cia", "rand")
+        self.assertIsNone(found.holds())
+        self.assertIn("At 2 the median is below, and a run is not: the runs disagree.", found.text())
+
     def test_no_size_in_common_is_said(self):
         found = rates.compared(setting(*at(64, cia=9), *at(65, rand=9)), "tts", "cia", "rand")
         self.assertEqual("cia and rand have no size in common.", found.text())
