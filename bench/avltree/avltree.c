@@ -227,43 +227,26 @@ int main(int argc, char **argv)
     int status;
 
     setvbuf(stdout, output, _IOFBF, sizeof output);
-    switch (options_parse(options, OPTION_COUNT, argc, argv, complaint, sizeof complaint)) {
-    case OPTIONS_HELP:
-        options_help(stdout, "avltree", summary, options, OPTION_COUNT);
-        status = EXIT_SUCCESS;
-        break;
-    case OPTIONS_VERSION:
-        options_version(stdout, "avltree");
-        status = EXIT_SUCCESS;
-        break;
-    case OPTIONS_RUN:
-        if (choices.header && !choices.csv)
-            return complain(EXIT_BAD_ARGUMENT, "--header needs --csv");
-        if (choices.seconds_given && choices.operations_given)
-            return complain(EXIT_BAD_ARGUMENT, "--seconds and --operations exclude each other");
-        plan = (struct workload_plan){
-            .size = choices.size,
-            .keys = choices.keys,
-            .seed = choices.seed,
-            .threads = choices.threads,
-            .seconds = choices.operations_given ? 0 : choices.seconds,
-            .operations = choices.operations,
-        };
-        if (!parse_mix(choices.mix, &plan.insert_percent, &plan.remove_percent)) {
-            snprintf(complaint, sizeof complaint,
-                     "--mix %.40s is not allowed: INSERTIONS/DELETIONS/LOOK-UPS, three whole "
-                     "numbers that make 100, are needed",
-                     choices.mix);
-            return complain(EXIT_BAD_ARGUMENT, complaint);
-        }
-        status = measure(&plan);
-        break;
-    default:
+    if (!options_read("avltree", summary, options, OPTION_COUNT, argc, argv, &status))
+        return status;
+    if (choices.header && !choices.csv)
+        return complain(EXIT_BAD_ARGUMENT, "--header needs --csv");
+    if (choices.seconds_given && choices.operations_given)
+        return complain(EXIT_BAD_ARGUMENT, "--seconds and --operations exclude each other");
+    plan = (struct workload_plan){
+        .size = choices.size,
+        .keys = choices.keys,
+        .seed = choices.seed,
+        .threads = choices.threads,
+        .seconds = choices.operations_given ? 0 : choices.seconds,
+        .operations = choices.operations,
+    };
+    if (!parse_mix(choices.mix, &plan.insert_percent, &plan.remove_percent)) {
+        snprintf(complaint, sizeof complaint,
+                 "--mix %.40s is not allowed: INSERTIONS/DELETIONS/LOOK-UPS, three whole numbers "
+                 "that make 100, are needed",
+                 choices.mix);
         return complain(EXIT_BAD_ARGUMENT, complaint);
     }
-    if (fflush(stdout) != 0) {
-        snprintf(complaint, sizeof complaint, "cannot write the result: %s", strerror(errno));
-        return complain(EXIT_BAD_ARGUMENT, complaint);
-    }
-    return status;
+    return options_end("avltree", measure(&plan));
 }

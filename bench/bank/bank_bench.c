@@ -11,7 +11,6 @@
 #include "harness/surroundings.h"
 #include "mplace_trace.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -252,19 +251,10 @@ int main(int argc, char **argv)
     struct plan plan;
     char complaint[256];
     const char *wrong;
+    int status;
 
-    switch (options_parse(options, OPTION_COUNT, argc, argv, complaint, sizeof complaint)) {
-    case OPTIONS_HELP:
-        options_help(stdout, "bank_bench", summary, options, OPTION_COUNT);
-        return EXIT_SUCCESS;
-    case OPTIONS_VERSION:
-        options_version(stdout, "bank_bench");
-        return EXIT_SUCCESS;
-    case OPTIONS_BAD:
-        return complain(EXIT_BAD_ARGUMENT, complaint);
-    case OPTIONS_RUN:
-        break;
-    }
+    if (!options_read("bank_bench", summary, options, OPTION_COUNT, argc, argv, &status))
+        return status;
     wrong = make_plan(&plan, &workload);
     if (wrong != NULL)
         return complain(EXIT_BAD_ARGUMENT, wrong);
@@ -280,10 +270,6 @@ int main(int argc, char **argv)
     for (unsigned i = 0; choices.where && i < team.workers; i++)
         workload->print(&team.worker[i], stdout);
     print_result(&plan, workload, &outcome);
-    if (fflush(stdout) != 0) {
-        snprintf(complaint, sizeof complaint, "cannot write the result: %s", strerror(errno));
-        return complain(EXIT_BAD_ARGUMENT, complaint);
-    }
     counters_close(&here.counters);
-    return EXIT_SUCCESS;
+    return options_end("bank_bench", EXIT_SUCCESS);
 }

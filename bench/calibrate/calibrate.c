@@ -184,20 +184,11 @@ static bool make_area(void)
 int main(int argc, char **argv)
 {
     char complaint[200];
+    int status;
 
-    switch (options_parse(options, OPTION_COUNT, argc, argv, complaint, sizeof complaint)) {
-    case OPTIONS_RUN:
-        break;
-    case OPTIONS_HELP:
-        options_help(stdout, "calibrate", "Abort rates against capacity and duration.", options,
-                     OPTION_COUNT);
-        return 0;
-    case OPTIONS_VERSION:
-        options_version(stdout, "calibrate");
-        return 0;
-    case OPTIONS_BAD:
-        return refuse(complaint);
-    }
+    if (!options_read("calibrate", "Abort rates against capacity and duration.", options,
+                      OPTION_COUNT, argc, argv, &status))
+        return status;
     labels_read(&labels);
     if (!attempts_given)
         choices.attempts = labels.time_is_meaningless ? 20 : 2000;

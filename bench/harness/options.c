@@ -6,8 +6,10 @@
 #include "harness/options.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Reads the digits at the start; NULL when there are none, or too many, else what follows them. */
@@ -199,4 +201,36 @@ void options_help(FILE *stream, const char *program, const char *summary,
     }
     fprintf(stream, "  %-26s %s\n", "--help", "this text");
     fprintf(stream, "  %-26s %s\n", "--version", "which version this is");
+}
+
+bool options_read(const char *program, const char *summary, const struct command_option *options,
+                  size_t count, int argc, char **argv, int *status)
+{
+    char complaint[256];
+
+    *status = EXIT_SUCCESS;
+    switch (options_parse(options, count, argc, argv, complaint, sizeof complaint)) {
+    case OPTIONS_RUN:
+        return true;
+    case OPTIONS_HELP:
+        options_help(stdout, program, summary, options, count);
+        break;
+    case OPTIONS_VERSION:
+        options_version(stdout, program);
+        break;
+    case OPTIONS_BAD:
+        fprintf(stderr, "%s: %s\n", program, complaint);
+        *status = OPTIONS_EXIT_BAD;
+        return false;
+    }
+    *status = options_end(program, EXIT_SUCCESS);
+    return false;
+}
+
+int options_end(const char *program, int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    fprintf(stderr, "%s: cannot write the result: %s\n", program, strerror(errno));
+    return OPTIONS_EXIT_BAD;
 }

@@ -33,6 +33,7 @@ struct command_option {
 
 enum options_verdict { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_BAD };
 enum { OPTIONS_MOST = 40 }; /* in one table */
+enum { OPTIONS_EXIT_BAD = 2 };
 
 /*
  * Reads argv[1 .. argc - 1] as "--name value" or "--name=value"; of an option given twice the last
@@ -40,6 +41,16 @@ enum { OPTIONS_MOST = 40 }; /* in one table */
  */
 enum options_verdict options_parse(const struct command_option *options, size_t count, int argc,
                                    char **argv, char *complaint, size_t complaint_size);
+
+/*
+ * The same for main: prints the help, the version, or the complaint behind the program's name.
+ * True: the benchmark is to run. False: status is what main returns, 0 or OPTIONS_EXIT_BAD.
+ */
+bool options_read(const char *program, const char *summary, const struct command_option *options,
+                  size_t count, int argc, char **argv, int *status);
+
+/* What main returns at the end: the status, unless standard output cannot be written. */
+int options_end(const char *program, int status);
 
 /* A usage line, the summary and a line an option. */
 void options_help(FILE *stream, const char *program, const char *summary,

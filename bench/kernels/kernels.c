@@ -438,24 +438,14 @@ static int complain(int status, const char *text)
 
 int main(int argc, char **argv)
 {
-    char complaint[256];
+    int status;
     pthread_t others[THREADS_MOST];
     bool right;
     uint64_t random;
     void *result;
 
-    switch (options_parse(options, OPTION_COUNT, argc, argv, complaint, sizeof complaint)) {
-    case OPTIONS_HELP:
-        options_help(stdout, "kernels", summary, options, OPTION_COUNT);
-        return EXIT_SUCCESS;
-    case OPTIONS_VERSION:
-        options_version(stdout, "kernels");
-        return EXIT_SUCCESS;
-    case OPTIONS_BAD:
-        return complain(EXIT_BAD_ARGUMENT, complaint);
-    case OPTIONS_RUN:
-        break;
-    }
+    if (!options_read("kernels", summary, options, OPTION_COUNT, argc, argv, &status))
+        return status;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         if (strcmp(kernels[i].name, choices.kernel) == 0)
             kernel = &kernels[i];
@@ -481,5 +471,5 @@ int main(int argc, char **argv)
         right = right && result != &barrier;
     }
     printf("%s: the result is %s\n", kernel->name, right ? "right" : "wrong");
-    return right ? EXIT_SUCCESS : EXIT_WRONG;
+    return options_end("kernels", right ? EXIT_SUCCESS : EXIT_WRONG);
 }

@@ -478,29 +478,15 @@ static int measure(void)
 
 int main(int argc, char **argv)
 {
-    char complaint[256];
+    int status;
 
-    switch (options_parse(options, OPTION_COUNT, argc, argv, complaint, sizeof complaint)) {
-    case OPTIONS_HELP:
-        options_help(stdout, "lockpair",
-                     "Measures a pthread lock: rate, CPU time and fairness of critical sections.",
-                     options, OPTION_COUNT);
-        return EXIT_SUCCESS;
-    case OPTIONS_VERSION:
-        options_version(stdout, "lockpair");
-        return EXIT_SUCCESS;
-    case OPTIONS_BAD:
-        return complain(EXIT_BAD_ARGUMENT, complaint);
-    case OPTIONS_RUN:
-        break;
-    }
+    if (!options_read("lockpair",
+                      "Measures a pthread lock: rate, CPU time and fairness of critical sections.",
+                      options, OPTION_COUNT, argc, argv, &status))
+        return status;
     if (choices.header && !choices.csv)
         return complain(EXIT_BAD_ARGUMENT, "--header needs --csv");
     if (choices.seconds_given && choices.operations_given)
         return complain(EXIT_BAD_ARGUMENT, "--seconds and --operations exclude each other");
-
-    int status = measure();
-    if (status == EXIT_SUCCESS && (fflush(stdout) != 0 || ferror(stdout)))
-        return complain(EXIT_BAD_ARGUMENT, "cannot write the result");
-    return status;
+    return options_end("lockpair", measure());
 }

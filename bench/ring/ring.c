@@ -232,32 +232,14 @@ int main(int argc, char **argv)
 {
     /* stdio would allocate its buffer at the first output. */
     static char output[1 << 16];
-    char complaint[256];
     int status;
 
     setvbuf(stdout, output, _IOFBF, sizeof output);
-    switch (options_parse(options, OPTION_COUNT, argc, argv, complaint, sizeof complaint)) {
-    case OPTIONS_HELP:
-        options_help(stdout, "ring", summary, options, OPTION_COUNT);
-        status = EXIT_SUCCESS;
-        break;
-    case OPTIONS_VERSION:
-        options_version(stdout, "ring");
-        status = EXIT_SUCCESS;
-        break;
-    case OPTIONS_RUN:
-        if (choices.header && !choices.csv)
-            return complain(EXIT_BAD_ARGUMENT, "--header needs --csv");
-        if (choices.sets && choices.csv)
-            return complain(EXIT_BAD_ARGUMENT, "--sets is for people: not together with --csv");
-        status = measure();
-        break;
-    default:
-        return complain(EXIT_BAD_ARGUMENT, complaint);
-    }
-    if (fflush(stdout) != 0) {
-        snprintf(complaint, sizeof complaint, "cannot write the result: %s", strerror(errno));
-        return complain(EXIT_BAD_ARGUMENT, complaint);
-    }
-    return status;
+    if (!options_read("ring", summary, options, OPTION_COUNT, argc, argv, &status))
+        return status;
+    if (choices.header && !choices.csv)
+        return complain(EXIT_BAD_ARGUMENT, "--header needs --csv");
+    if (choices.sets && choices.csv)
+        return complain(EXIT_BAD_ARGUMENT, "--sets is for people: not together with --csv");
+    return options_end("ring", measure());
 }

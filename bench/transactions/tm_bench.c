@@ -227,27 +227,11 @@ static int measure(void)
 
 int main(int argc, char **argv)
 {
-    char complaint[256];
     int status;
 
-    switch (options_parse(options, OPTION_COUNT, argc, argv, complaint, sizeof complaint)) {
-    case OPTIONS_HELP:
-        options_help(stdout, "tm_bench", summary, options, OPTION_COUNT);
-        status = EXIT_SUCCESS;
-        break;
-    case OPTIONS_VERSION:
-        options_version(stdout, "tm_bench");
-        status = EXIT_SUCCESS;
-        break;
-    case OPTIONS_RUN:
-        if (choices.header && !choices.csv)
-            return complain(EXIT_BAD_ARGUMENT, "--header needs --csv");
-        status = measure();
-        break;
-    default:
-        return complain(EXIT_BAD_ARGUMENT, complaint);
-    }
-    if (fflush(stdout) != 0)
-        return complain(EXIT_BAD_ARGUMENT, "cannot write the result");
-    return status;
+    if (!options_read("tm_bench", summary, options, OPTION_COUNT, argc, argv, &status))
+        return status;
+    if (choices.header && !choices.csv)
+        return complain(EXIT_BAD_ARGUMENT, "--header needs --csv");
+    return options_end("tm_bench", measure());
 }
