@@ -38,26 +38,7 @@ seeds=15
 brief=no
 jobs=$(nproc)
 list=no
-while [[ $# -gt 0 ]]; do
-    case $1 in
-    --out | --workloads | --policies | --seeds | --jobs)
-        value=$(value_of "$@") || exit
-        case $1 in
-        --out) out=$value ;;
-        --workloads) wanted_workloads=$value ;;
-        --policies) wanted_policies=$value ;;
-        --seeds) seeds=$value ;;
-        --jobs) jobs=$value ;;
-        esac
-        shift 2
-        ;;
-    --out=* | --workloads=* | --policies=* | --seeds=* | --jobs=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;;
-    --brief) brief=yes; shift ;;
-    --list) list=yes; shift ;;
-    --help | -h) usage; exit 0 ;;
-    *) unknown_option "$1" ;;
-    esac
-done
+read_options --out=out --workloads=wanted_workloads --policies=wanted_policies --seeds=seeds --jobs=jobs -- "$@"
 check_number --jobs "$jobs" 1 1024
 check_number --seeds "$seeds" 1 1000
 

@@ -39,26 +39,7 @@ brief=no
 scale=4
 jobs=$(nproc)
 list=no
-while [[ $# -gt 0 ]]; do
-    case $1 in
-    --out | --workloads | --configurations | --scale | --jobs)
-        value=$(value_of "$@") || exit
-        case $1 in
-        --out) out=$value ;;
-        --workloads) wanted=$value ;;
-        --configurations) wanted_configurations=$value ;;
-        --scale) scale=$value ;;
-        --jobs) jobs=$value ;;
-        esac
-        shift 2
-        ;;
-    --out=* | --workloads=* | --configurations=* | --scale=* | --jobs=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;;
-    --brief) brief=yes; shift ;;
-    --list) list=yes; shift ;;
-    --help | -h) usage; exit 0 ;;
-    *) unknown_option "$1" ;;
-    esac
-done
+read_options --out=out --workloads=wanted --configurations=wanted_configurations --scale=scale --jobs=jobs -- "$@"
 check_number --jobs "$jobs" 1 1024
 [[ $scale =~ ^[1248]$ ]] || die "--scale '$scale': 1, 2, 4 or 8"
 

@@ -67,35 +67,15 @@ operations=50000
 timed_operations=100000
 memcached_operations=1000
 brief=no
-while [[ $# -gt 0 ]]; do
-    case $1 in
-    --out | --seeds | --branches | --runtimes | --algorithms | --rounds | --policies)
-        value=$(value_of "$@") || exit
-        case $1 in
-        --out) out=$value ;;
-        --seeds) seeds=$value ;;
-        --branches) wanted_branches=$value ;;
-        --runtimes) runtimes=$value ;;
-        --algorithms) wanted_algorithms=$value ;;
-        --rounds) rounds=$value ;;
-        --policies) wanted_policies=$value ;;
-        esac
-        shift 2
-        ;;
-    --out=* | --seeds=* | --branches=* | --runtimes=* | --algorithms=* | --rounds=* | --policies=*)
-        set -- "${1%%=*}" "${1#*=}" "${@:2}"
-        ;;
-    --brief) brief=yes; shift ;;
-    --list)
-        echo "${branches[@]}"
-        echo "${algorithms[@]%% *}"
-        echo "${policies[@]}"
-        exit
-        ;;
-    --help | -h) usage; exit 0 ;;
-    *) unknown_option "$1" ;;
-    esac
-done
+list=no
+read_options --out=out --seeds=seeds --branches=wanted_branches --runtimes=runtimes --algorithms=wanted_algorithms \
+    --rounds=rounds --policies=wanted_policies -- "$@"
+if [[ $list == yes ]]; then
+    echo "${branches[@]}"
+    echo "${algorithms[@]%% *}"
+    echo "${policies[@]}"
+    exit
+fi
 check_number --seeds "$seeds" 1 1000
 check_number --rounds "$rounds" 1 1000
 [[ $wanted_branches == - ]] || check_names --branches "$wanted_branches" "${branches[@]}"

@@ -39,26 +39,7 @@ cuts=
 brief=no
 jobs=$(nproc)
 list=no
-while [[ $# -gt 0 ]]; do
-    case $1 in
-    --out | --workloads | --configurations | --jobs | --cuts)
-        value=$(value_of "$@") || exit
-        case $1 in
-        --out) out=$value ;;
-        --workloads) wanted=$value ;;
-        --configurations) wanted_configurations=$value ;;
-        --jobs) jobs=$value ;;
-        --cuts) cuts=$value ;;
-        esac
-        shift 2
-        ;;
-    --out=* | --workloads=* | --configurations=* | --jobs=* | --cuts=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;;
-    --brief) brief=yes; shift ;;
-    --list) list=yes; shift ;;
-    --help | -h) usage; exit 0 ;;
-    *) unknown_option "$1" ;;
-    esac
-done
+read_options --out=out --workloads=wanted --configurations=wanted_configurations --jobs=jobs --cuts=cuts -- "$@"
 check_number --jobs "$jobs" 1 1024
 [[ -z $cuts ]] || check_number --cuts "$cuts" 1 1000000000
 

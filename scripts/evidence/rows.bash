@@ -1,8 +1,37 @@
 # SPDX-License-Identifier: MIT
 #
-# What the scripts that make a document's evidence share: lists of names, jobs side by side, and a file of rows that
-# an interrupted run may have left. Sourced after common/mplace.bash.
+# What the scripts that make a document's evidence share: options, lists of names, jobs side by side, and a file of rows
+# that an interrupted run may have left. Sourced after common/mplace.bash.
 # shellcheck shell=bash
+
+# read_options OPTION=VARIABLE... -- ARGUMENT...: an option with a value sets its variable, --brief and --list those of
+# their names. --help prints the usage and ends.
+# shellcheck disable=SC2034 # the scripts read brief and list
+read_options()
+{
+    local value
+    local -A variable=()
+
+    while [[ $1 != -- ]]; do
+        variable[${1%%=*}]=${1#*=}
+        shift
+    done
+    shift
+    while [[ $# -gt 0 ]]; do
+        case $1 in
+        --brief) brief=yes; shift ;;
+        --list) list=yes; shift ;;
+        --help | -h) usage; exit 0 ;;
+        --*=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;;
+        *)
+            [[ -n ${variable[$1]-} ]] || unknown_option "$1"
+            value=$(value_of "$@") || exit
+            printf -v "${variable[$1]}" %s "$value"
+            shift 2
+            ;;
+        esac
+    done
+}
 
 # check_names OPTION LIST KNOWN...: each name of the list, comma-separated, is known.
 check_names()
