@@ -21,6 +21,58 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* By the layout of its class: whether a block of the run that the page is in begins at the address.
+ */
+static bool lies_at_a_start(const struct page_info *info, const char *address)
+{
+    const struct class_layout *layout = &class_layouts[info->size_class];
+    uintptr_t place = (uintptr_t)address % CHUNK_BYTES;
+    uintptr_t first = (uintptr_t)info->run_page * PAGE_BYTES +
+                      ((uintptr_t)info->first_unit << layout->unit_shift);
+    uint32_t unit = (uint32_t)((place - first) >> layout->unit_shift);
+
+    if (place < first || (place - first) % (1u << layout->unit_shift) != 0)
+        return false;
+    struct block_position at = class_layout_locate(layout, unit);
+    return at.span < layout->run_spans && at.block < layout->span_blocks &&
+           at.span * layout->span_units + at.block * layout->units == unit;
+}
+
+START_TEST(a_block_begins_where_its_class_lays_one_out_and_nowhere_else)
+{
+    enum { EACH = 200, LENGTHS = 2112 / 16, CHUNKS_MOST = 64 };
+    const struct chunk *seen[CHUNKS_MOST];
+    uint32_t chunks = 0, starts = 0;
+
+    for (size_t i = 0; i < LENGTHS * EACH; i++) {
+        char *block = cia_allocate((i % LENGTHS + 1) * 16 - 8);
+        const struct chunk *chunk = block_owner(block);
+        uint32_t k = 0;
+
+        ck_assert(lies_at_a_start(block_page(chunk, block), block));
+        while (k < chunks && seen[k] != chunk)
+            k++;
+        ck_assert_uint_lt(k, CHUNKS_MOST);
+        seen[k] = chunk;
+        chunks += k == chunks;
+    }
+    for (uint32_t k = 0; k < chunks; k++) {
+        for (const char *byte = seen[k]->base; byte < seen[k]->base + CHUNK_BYTES; byte++) {
+            const struct page_info *info = block_page(seen[k], byte);
+
+            if (info->size_class >= SIZE_CLASS_COUNT || !class_is_cached(info->size_class)) {
+                byte += PAGE_BYTES - 1;
+                continue;
+            }
+            if (block_begins(info, byte) != lies_at_a_start(info, byte))
+                ck_abort_msg("%p of class %u", (const void *)byte, info->size_class);
+            starts += block_begins(info, byte);
+        }
+    }
+    ck_assert_uint_ge(starts, LENGTHS * EACH);
+}
+END_TEST
+
 static void stay_on_one_cpu(void)
 {
     stay_on_cpu(sched_getcpu());
@@ -629,6 +681,7 @@ int main(void)
     TCase *misuse = tcase_create("misuse");
 
     tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, a_block_begins_where_its_class_lays_one_out_and_nowhere_else);
     tcase_add_test(tests, an_obstructed_thread_allocates_elsewhere_and_frees_remotely);
     tcase_add_test(tests,
                    a_process_with_one_thread_leaves_no_memory_behind_when_it_moves_to_another_cpu);

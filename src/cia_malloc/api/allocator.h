@@ -53,7 +53,7 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes);
  * it.
  *
  * The fast path: two loads that depend on each other find what its page says of it; the magazine
- * takes it. Some 50 instructions; reads no line that another CPU's malloc or free writes, writes as
+ * takes it. Some 60 instructions; reads no line that another CPU's malloc or free writes, writes as
  * cia_allocate, and a place of the magazine.
  */
 static inline __attribute__((always_inline)) void cia_free(void *block)

@@ -52,26 +52,18 @@ static inline uint32_t block_unit(const struct page_info *info, uint32_t unit_sh
            (((uint32_t)info->run_page << (PAGE_SHIFT - unit_shift)) + info->first_unit);
 }
 
-/* Whether a block of a compact class begins at the address, a multiple of 16, on a page of that
-   info. */
-static inline __attribute__((always_inline)) bool
-block_is_compact_start(const struct page_info *info, const void *address)
-{
-    return size_class_is_compact(info->size_class) &&
-           class_layout_is_start(&class_layouts[info->size_class],
-                                 block_unit(info, GRANULE_SHIFT, address));
-}
-
-/* Whether a block that may wait in a magazine begins at the address, on a page of that info. */
+/*
+ * Whether a block that may be cached begins at the address, on a page of that info: one begins in
+ * its line, and where it is in the page tells where in the line. The same steps for all classes, so
+ * that the processor need not guess which kind a block is of.
+ */
 static inline __attribute__((always_inline)) bool block_begins(const struct page_info *info,
                                                                const void *address)
 {
-    /* The page first: it says the same of all blocks of a class, and so the processor predicts it.
-       Of packed blocks some begin lines, by chance. */
-    if (__builtin_expect(page_info_starts_line(info, address), 1) &&
-        __builtin_expect((uintptr_t)address % LINE_BYTES == 0, 1))
-        return true;
-    return (uintptr_t)address % GRANULE_BYTES == 0 && block_is_compact_start(info, address);
+    uint32_t offset = (uint32_t)((uintptr_t)address % PAGE_BYTES);
+
+    return page_info_starts_line(info, address) &&
+           size_class_divides(info->size_class, offset + ((uint32_t)info->before << GRANULE_SHIFT));
 }
 
 /* Of a page of a size class. */

@@ -25,15 +25,30 @@ void class_heap_initialise(struct class_heap *heap, unsigned size_class)
     class_heap_set_quota(heap, 1);
 }
 
-/* Sets the bits of the lines where the run's blocks begin. */
+/* Sets the bits of the lines in which the run's blocks begin. */
 static void mark_starts(struct page_info *pages, const struct class_layout *layout,
-                        uint32_t first_line)
+                        uint32_t first_unit)
 {
     for (uint32_t span = 0; span < layout->run_spans; span++) {
-        uint32_t line = first_line + span * layout->span_units;
+        uint32_t unit = first_unit + span * layout->span_units;
 
-        for (uint32_t block = 0; block < layout->span_blocks; block++, line += layout->units)
+        for (uint32_t block = 0; block < layout->span_blocks; block++, unit += layout->units) {
+            uint32_t line = unit >> (LINE_SHIFT - layout->unit_shift);
+
             pages[line / LINES_PER_PAGE].starts |= (uint64_t)1 << line % LINES_PER_PAGE;
+        }
+    }
+}
+
+/* What is before each page of a compact class's run, of which block 0 begins at the unit. */
+static void mark_before(struct page_info *pages, uint32_t count, const struct class_layout *layout,
+                        uint32_t first_unit)
+{
+    uint32_t before = layout->units - 1 - (first_unit + layout->units - 1) % layout->units;
+
+    for (uint32_t i = 0; i < count; i++) {
+        pages[i].before = (uint8_t)before;
+        before = (before + GRANULES_PER_PAGE) % layout->units;
     }
 }
 
@@ -91,8 +106,10 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
 
     for (uint32_t i = 0; i < pages; i++)
         chunk->pages[page + i] = info;
-    if (info.magazine != 0 && !size_class_is_compact(heap->size_class))
+    if (info.magazine != 0)
         mark_starts(&chunk->pages[page], layout, offset);
+    if (size_class_is_compact(heap->size_class))
+        mark_before(&chunk->pages[page], pages, layout, offset);
     for (uint32_t i = 0; i < layout->run_spans; i++) {
         uint32_t number = class_layout_span(layout, page, i);
         struct span *span = &chunk->spans[number];

@@ -65,6 +65,8 @@ uint8_t size_class_by_lines[SIZE_CLASS_LARGEST_LINES + 1] = {
 /* clang-format on */
 
 struct class_layout class_layouts[SIZE_CLASS_COUNT];
+uint32_t size_class_multiplier[UINT8_MAX + 1];
+static_assert(COMPACT_LARGEST <= 1 << 19, "see size_class_divides");
 /* clang-format off */
 _Atomic uint8_t size_class_by_granules[COMPACT_LARGEST_GRANULES + 1] = {
     [0 ... 4] = 0, [5 ... 8] = 1, [9 ... 12] = 2, [13 ... 16] = 3, [17 ... 20] = 4,
@@ -233,6 +235,8 @@ void size_class_initialise(uint32_t l1_sets)
             lay_out_compact(layout, i);
         else
             lay_out_exclusive(layout, i);
+        size_class_multiplier[i] = (uint32_t)reciprocal_of(
+            size_class_is_compact(i) ? (uint32_t)size_class_bytes(i) : LINE_BYTES);
         layout->span_shift = (uint8_t)__builtin_ctz(layout->span_blocks);
         layout->page_spans = (uint8_t)class_layout_run_pages(layout, 0);
         layout->cycle_pages = (uint16_t)cycle_pages_of(layout);

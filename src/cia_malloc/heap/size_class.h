@@ -174,6 +174,25 @@ void size_class_initialise(uint32_t l1_sets);
 /* The colour of a slot. */
 uint32_t size_class_colour(unsigned size_class, uint32_t slot);
 
+/*
+ * By class, for the remainder of small numbers without a divide: ceil(2^32 / d), where d is the
+ * distance in bytes at which blocks of the class can begin in a page, of an exclusive class a line.
+ * 0 for what else a page may say.
+ */
+extern uint32_t size_class_multiplier[UINT8_MAX + 1];
+
+/*
+ * Whether d divides x, below 2^13 (Lemire, Kaser, Kurz, "Faster remainder by direct computation",
+ * 2019: exact for x of N bits and d up to 2^(32 - N)).
+ */
+static inline __attribute__((always_inline)) bool size_class_divides(unsigned size_class,
+                                                                     uint32_t x)
+{
+    uint32_t multiplier = size_class_multiplier[size_class];
+
+    return x * multiplier < multiplier;
+}
+
 /* Units of a page. */
 static inline uint32_t class_layout_page_units(const struct class_layout *layout)
 {
@@ -238,17 +257,6 @@ static inline uint32_t span_phase(const struct class_layout *layout, uint32_t ru
     return layout->even_shift != 0
                ? ((run_type + span) >> layout->even_shift) & (layout->span_blocks - 1u)
                : 0;
-}
-
-/* Whether a block of a run begins at the unit: the same as class_layout_locate, without the parts.
-   Not of an even class. */
-static inline __attribute__((always_inline)) bool
-class_layout_is_start(const struct class_layout *layout, uint32_t unit)
-{
-    uint32_t quotient = (uint32_t)((unit * layout->reciprocal) >> 32);
-
-    return quotient * layout->units == unit && quotient < (uint32_t)layout->run_spans
-                                                              << layout->span_shift;
 }
 
 /* Whether a run is whole cycles: then each begins with type 0. */

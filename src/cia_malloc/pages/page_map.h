@@ -29,16 +29,16 @@ enum {
  * a thread that has that block may ask for it.
  */
 struct page_info {
-    /* Bit l: line l of the page begins a block of an exclusive class that may wait in a magazine.
-     */
+    /* Bit l: in line l of the page begins a block that may be cached in a magazine. */
     uint64_t starts;
     union {
         struct {
             uint16_t magazine;  /* where that is: see magazine_offset. 0: no such blocks here */
             uint8_t size_class; /* or CLASS_LARGE, CLASS_HUGE or CLASS_NONE */
-            uint8_t unused;
-            uint16_t run_page; /* first page of the run, counted in the chunk: the spans of the run
-                                  are chunk->spans[run_page] on, see class_layout_span */
+            uint8_t before;     /* of a compact class: granules of this page's first block that lie
+                                   before the page; else 0 */
+            uint16_t run_page;  /* first page of the run, counted in the chunk: the spans of the run
+                                   are chunk->spans[run_page] on, see class_layout_span */
             /* Where block 0 of the run begins, in lines, for a compact class in granules, counted
                from run_page. */
             uint8_t first_unit;
@@ -77,8 +77,7 @@ static inline __attribute__((always_inline)) struct page_info *page_map_find(con
     return &leaf[(uintptr_t)address >> PAGE_SHIFT & (PAGE_MAP_LEAF_PAGES - 1)];
 }
 
-/* Whether a block that may wait in a magazine begins in the address's line, on a page of that info.
- */
+/* Whether a block that may be cached begins in the address's line, on a page of that info. */
 static inline __attribute__((always_inline)) bool
 page_info_starts_line(const struct page_info *info, const void *address)
 {
