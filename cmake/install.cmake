@@ -20,6 +20,7 @@ set(mplace_install_folders
     ${CMAKE_INSTALL_LIBDIR}/mplace/report/plot ${CMAKE_INSTALL_LIBDIR}/mplace/report/plot/figures
     ${CMAKE_INSTALL_LIBDIR}/mplace/report/profiles
     ${CMAKE_INSTALL_LIBDIR}/mplace/report/sections ${CMAKE_INSTALL_LIBDIR}/mplace/report/sharing
+    ${CMAKE_INSTALL_LIBDIR}/mplace/common ${CMAKE_INSTALL_LIBDIR}/mplace/completion
     ${CMAKE_INSTALL_LIBDIR}/mplace/programs ${CMAKE_INSTALL_LIBDIR}/mplace/machines
     ${CMAKE_INSTALL_LIBDIR}/mplace/machines/parts
     ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions

@@ -83,8 +83,8 @@ def settings_of_the_code(place):
         text = file.read_text()
         found.update(re.findall(rf"\"({SETTING})\"", text))
         found.update(re.findall(asked, text))
-    for file in (place.source / "scripts").glob("mplace*"):
-        if file.is_file():
+    for file in (place.source / "scripts").rglob("*"):
+        if file.is_file() and file.suffix in ("", ".bash"):
             found.update(re.findall(rf"\$\{{?({SETTING})", file.read_text()))
     return found
 

@@ -82,7 +82,7 @@ each_figure_is_drawn_narrow_with_its_key_and_all_its_charts()
     expect_well_formed page/figure1-rate-narrow.svg
     expect_well_formed page/figure1-sets-used-narrow.svg
     for text in 'Ring of 128 nodes on Some CPU (somewhere)' '>glibc<' '>cia<' 'median under tts' \
-        'slowest to fastest run' 'the fastest allocator under tts at each size'; do
+        'quartiles of the runs' 'the fastest allocator under tts at each size'; do
         expect "'$text' in the drawing" 1 "$(grep -c "$text</text>\|$text/text>" page/figure1-rate-narrow.svg)"
     done
     expect "charts" 2 "$(grep -c '^<svg x="0"' page/figure1-rate-narrow.svg)"
@@ -98,7 +98,7 @@ a_points_values_come_up_where_the_mouse_rests()
     result >a.csv
     plot a.csv
     expect "exit status" 0 "$status"
-    for title in 'glibc, tts: 500 B, 2 (1 to 9)' 'cia, tts: 1024 B, 6 (5 to 7)'; do
+    for title in 'glibc, tts: 500 B, 2 (1.5 to 5.5)' 'cia, tts: 1024 B, 6 (5.5 to 6.5)'; do
         expect "'$title' in the figure, in the page's drawing and small chart" "1 2" \
             "$(grep -c "<title>$title</title>" page/figure1-rate.svg) $(grep -c "<title>$title</title>" page/index.html)"
     done
