@@ -254,13 +254,13 @@ START_TEST(a_table_left_behind_with_the_threads_own_id_is_taken_over)
 
     first->busy = 1; /* its thread was ended in the middle of an update */
     first->wait_lock = lock_number(3);
-    first->notes.count = 4;
+    first->nested.count = 4;
     ck_assert_ptr_eq(lock_table_claim(gettid(), EPOCH), first);
     ck_assert_uint_ne(first->owner,
                       owner); /* a third thread that saw the old word cannot have it */
     ck_assert_uint_eq(first->busy, 0);
     ck_assert_ptr_null(first->wait_lock);
-    ck_assert_uint_eq(first->notes.count, 0);
+    ck_assert_uint_eq(first->nested.count, 0);
 }
 END_TEST
 

@@ -50,16 +50,16 @@ void flush_block_here(const struct block *block)
 
 /* One more. Those of one span that follow each other go together. */
 static void add_remote(struct subheap *locked, struct remote_batch *batch, struct chunk *chunk,
-                       const struct block_slot *slot)
+                       const struct block_place *place)
 {
-    if (chunk != batch->chunk || slot->span != batch->span) {
+    if (chunk != batch->chunk || place->span != batch->span) {
         return_remote(locked, batch);
-        *batch = (struct remote_batch){.chunk = chunk, .span = slot->span};
+        *batch = (struct remote_batch){.chunk = chunk, .span = place->span};
     }
-    if (__builtin_expect((batch->bits & slot->bit) != 0, 0))
-        subheap_double_free(&chunk->spans[slot->span], slot->bit);
-    batch->bits |= slot->bit;
-    batch->bytes += slot->bytes;
+    if (__builtin_expect((batch->bits & place->bit) != 0, 0))
+        subheap_double_free(&chunk->spans[place->span], place->bit);
+    batch->bits |= place->bit;
+    batch->bytes += place->bytes;
 }
 
 /* A block of a span of the locked sub-heap. */
@@ -103,13 +103,13 @@ void flush_blocks(struct subheap *locked, char *const *blocks, uint32_t count)
             page = (uintptr_t)address >> PAGE_SHIFT;
             chunk = page_source_owner(address);
         }
-        struct block_slot slot = block_slot(chunk, address);
+        struct block_place place = block_place(chunk, address);
         if (__builtin_expect(chunk->owner != locked, 0)) {
-            add_remote(locked, &remote, chunk, &slot);
+            add_remote(locked, &remote, chunk, &place);
             continue;
         }
-        local[local_count++] = (struct local_block){&chunk->spans[slot.span], slot.bit};
-        __builtin_prefetch(&chunk->spans[slot.span], 1);
+        local[local_count++] = (struct local_block){&chunk->spans[place.span], place.bit};
+        __builtin_prefetch(&chunk->spans[place.span], 1);
         if (local_count == AT_ONCE) {
             return_local(locked, local, AT_ONCE);
             local_count = 0;

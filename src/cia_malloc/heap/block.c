@@ -52,12 +52,12 @@ struct block block_at(struct chunk *chunk, const void *address)
     if (__builtin_expect(
             position.span >= layout->run_spans || position.block >= layout->span_blocks, 0))
         block_is_wrong(address, "between two blocks");
-    struct block_slot slot = block_slot_at(info, position);
-    at.span = slot.span;
-    at.bit = slot.bit;
+    struct block_place place = block_place_at(info, position);
+    at.span = place.span;
+    at.bit = place.bit;
     at.start =
         chunk->base + (((offset >> layout->unit_shift) - unit + first_unit) << layout->unit_shift);
-    at.bytes = slot.bytes;
+    at.bytes = place.bytes;
     return at;
 }
 

@@ -32,7 +32,7 @@ struct block {
 struct block block_at(struct chunk *chunk, const void *address);
 
 /* Where a block of a size class belongs, and how long it is. */
-struct block_slot {
+struct block_place {
     uint32_t span;
     uint32_t bytes;
     uint64_t bit;
@@ -67,13 +67,13 @@ static inline __attribute__((always_inline)) bool block_begins(const struct page
 }
 
 /* Of a page of a size class. */
-static inline struct block_slot block_slot_at(const struct page_info *info,
-                                              struct block_position position)
+static inline struct block_place block_place_at(const struct page_info *info,
+                                                struct block_position position)
 {
     const struct class_layout *layout = &class_layouts[info->size_class];
     uint32_t phase = span_phase(layout, info->run_type, position.span);
 
-    return (struct block_slot){
+    return (struct block_place){
         .span = class_layout_span(layout, info->run_page, position.span),
         .bytes = (uint32_t)layout->units << layout->unit_shift,
         .bit = (uint64_t)1 << span_bit_of_block(layout, phase, position.block),
@@ -84,12 +84,12 @@ static inline struct block_slot block_slot_at(const struct page_info *info,
  * That of an address which is known to have been handed out and to be of a size class: one that
  * is cached was checked when it was freed. A third of the instructions of block_at.
  */
-static inline struct block_slot block_slot(const struct chunk *chunk, const void *address)
+static inline struct block_place block_place(const struct chunk *chunk, const void *address)
 {
     const struct page_info *info = block_page(chunk, address);
     const struct class_layout *layout = &class_layouts[info->size_class];
 
-    return block_slot_at(
+    return block_place_at(
         info, class_layout_locate(layout, block_unit(info, layout->unit_shift, address)));
 }
 

@@ -44,7 +44,7 @@ static void mark_starts(struct page_info *pages, const struct class_layout *layo
 static void mark_before(struct page_info *pages, uint32_t count, const struct class_layout *layout,
                         uint32_t first_unit)
 {
-    uint32_t before = layout->units - 1 - (first_unit + layout->units - 1) % layout->units;
+    uint32_t before = (layout->units - first_unit % layout->units) % layout->units;
 
     for (uint32_t i = 0; i < count; i++) {
         pages[i].before = (uint8_t)before;

@@ -4,7 +4,7 @@
  * What one thread has counted, by lock: a table of fixed size that only its thread writes. Others
  * read it at any time, for a report. Allocates nothing, waits for nothing.
  *
- * Who writes: the owning thread, never inside a transaction but for the notes. Counts are added by
+ * Who writes: the owning thread, never inside a transaction except nested. Counts are added by
  * one plain instruction each: no other thread writes them, so that needs no lock prefix, and being
  * one instruction it loses nothing to a signal handler of the same thread that counts as well.
  *
@@ -111,8 +111,8 @@ struct nested_section {
 
 /*
  * The only part that is written inside a transaction, and only for sections nested in one; an abort
- * takes that back. The outermost section is noted before its transaction begins, so the commonest
- * transaction has no line of ours in its write set.
+ * takes that back. The outermost section is recorded before its transaction begins, so the
+ * commonest transaction has no line of ours in its write set.
  */
 struct nested_sections {
     const void *outermost; /* NULL: counting began inside this transaction */
@@ -143,12 +143,12 @@ struct lock_table {
     const void *wait_lock;
     uint64_t wait_since;
 
-    struct nested_sections notes;
+    struct nested_sections nested;
     uint16_t buckets[LOCK_TABLE_BUCKETS];
     struct lock_row rows[LOCK_TABLE_ROWS];
 };
-static_assert(offsetof(struct lock_table, notes) + sizeof(struct nested_sections) <= 4096,
-              "writing the outermost note makes the page of all notes resident: a page fault "
+static_assert(offsetof(struct lock_table, nested) + sizeof(struct nested_sections) <= 4096,
+              "writing outermost makes the page of all of it resident: a page fault "
               "inside the transaction would abort it");
 
 /* Empties the table for the given epoch. The owner's, or nobody's table. */

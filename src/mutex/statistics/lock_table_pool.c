@@ -170,10 +170,10 @@ static void make_usable(struct lock_table *table, uint32_t epoch)
 {
     table->busy = 0;
     table->wait_lock = NULL;
-    table->notes.outermost = NULL;
-    table->notes.count = 0;
-    table->notes.beyond_elided = 0;
-    table->notes.beyond_physical = 0;
+    table->nested.outermost = NULL;
+    table->nested.count = 0;
+    table->nested.beyond_elided = 0;
+    table->nested.beyond_physical = 0;
     if (table->epoch != epoch)
         lock_table_clear(table, epoch);
 }

@@ -119,21 +119,21 @@ void statistics_gave_up(const void *lock, const void *caller)
         end_wait(table, lock_table_row(table, lock, caller));
 }
 
-/* ---- notes, written inside a transaction ---- */
+/* ---- sections nested in a transaction: written inside it ---- */
 
-static struct nested_section *find_nested(struct nested_sections *notes, const void *lock,
+static struct nested_section *find_nested(struct nested_sections *nested, const void *lock,
                                           const void *caller)
 {
-    for (uint32_t i = 0; i < notes->count; i++) {
-        if (notes->list[i].lock == lock)
-            return &notes->list[i];
+    for (uint32_t i = 0; i < nested->count; i++) {
+        if (nested->list[i].lock == lock)
+            return &nested->list[i];
     }
-    if (notes->count == NESTED_SECTIONS)
+    if (nested->count == NESTED_SECTIONS)
         return NULL;
 
-    struct nested_section *note = &notes->list[notes->count++];
-    *note = (struct nested_section){.lock = lock, .caller = caller};
-    return note;
+    struct nested_section *section = &nested->list[nested->count++];
+    *section = (struct nested_section){.lock = lock, .caller = caller};
+    return section;
 }
 
 /* A thread without a table began to count inside this transaction: nothing can be mapped here, and
@@ -142,40 +142,40 @@ static void record_elided(const void *lock, const void *caller)
 {
     if (thread_table == NULL)
         return;
-    struct nested_section *note = find_nested(&thread_table->notes, lock, caller);
-    if (note != NULL)
-        note->elided++;
+    struct nested_section *section = find_nested(&thread_table->nested, lock, caller);
+    if (section != NULL)
+        section->elided++;
     else
-        thread_table->notes.beyond_elided++;
+        thread_table->nested.beyond_elided++;
 }
 
 static __attribute__((noinline)) void record_physical(const void *lock, const void *caller)
 {
     if (thread_table == NULL)
         return;
-    struct nested_section *note = find_nested(&thread_table->notes, lock, caller);
-    if (note != NULL)
-        note->physical++;
+    struct nested_section *section = find_nested(&thread_table->nested, lock, caller);
+    if (section != NULL)
+        section->physical++;
     else
-        thread_table->notes.beyond_physical++;
+        thread_table->nested.beyond_physical++;
 }
 
 static __attribute__((noinline)) void count_nested(struct lock_table *table)
 {
-    struct nested_sections *notes = &table->notes;
-    uint32_t count = notes->count;
+    struct nested_sections *nested = &table->nested;
+    uint32_t count = nested->count;
 
-    notes->count = 0; /* first: a signal handler that commits too must not count them again */
+    nested->count = 0; /* first: a signal handler that commits too must not count them again */
     for (uint32_t i = 0; i < count; i++) {
-        const struct nested_section *note = &notes->list[i];
-        struct lock_row *row = lock_table_row(table, note->lock, note->caller);
-        lock_row_add(row, COUNT_NESTED, note->elided);
-        lock_row_add(row, COUNT_PHYSICAL, note->physical);
+        const struct nested_section *section = &nested->list[i];
+        struct lock_row *row = lock_table_row(table, section->lock, section->caller);
+        lock_row_add(row, COUNT_NESTED, section->elided);
+        lock_row_add(row, COUNT_PHYSICAL, section->physical);
     }
-    lock_row_add(&table->rows[0], COUNT_NESTED, notes->beyond_elided);
-    lock_row_add(&table->rows[0], COUNT_PHYSICAL, notes->beyond_physical);
-    notes->beyond_elided = 0;
-    notes->beyond_physical = 0;
+    lock_row_add(&table->rows[0], COUNT_NESTED, nested->beyond_elided);
+    lock_row_add(&table->rows[0], COUNT_PHYSICAL, nested->beyond_physical);
+    nested->beyond_elided = 0;
+    nested->beyond_physical = 0;
 }
 
 /* ---- what the front and the elision core report ---- */
@@ -223,10 +223,10 @@ void statistics_attempt(const void *lock, const void *caller)
 
     if (table == NULL)
         return;
-    table->notes.outermost_caller = caller;
-    table->notes.outermost_wait_ns =
+    table->nested.outermost_caller = caller;
+    table->nested.outermost_wait_ns =
         table->wait_lock == lock ? clock_monotonic_ns() - table->wait_since : 0;
-    table->notes.outermost = lock;
+    table->nested.outermost = lock;
 }
 
 void statistics_elided_nested(const void *lock, const void *caller)
@@ -240,17 +240,17 @@ void statistics_committed(void)
 
     if (table == NULL)
         return;
-    struct nested_sections *notes = &table->notes;
-    const void *lock = notes->outermost;
+    struct nested_sections *nested = &table->nested;
+    const void *lock = nested->outermost;
     struct lock_row *row =
-        lock != NULL ? lock_table_row(table, lock, notes->outermost_caller) : &table->rows[0];
-    notes->outermost = NULL;
+        lock != NULL ? lock_table_row(table, lock, nested->outermost_caller) : &table->rows[0];
+    nested->outermost = NULL;
     lock_row_add(row, COUNT_COMMITTED, 1);
     if (__builtin_expect(lock != NULL && table->wait_lock == lock, 0)) {
         table->wait_lock = NULL;
-        lock_row_add_wait(row, notes->outermost_wait_ns);
+        lock_row_add_wait(row, nested->outermost_wait_ns);
     }
-    if (notes->count != 0)
+    if (nested->count != 0)
         count_nested(table);
 }
 

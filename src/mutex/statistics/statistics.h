@@ -5,10 +5,10 @@
  * lock operation pays one load and one branch that is always predicted.
  *
  * Rules. Each thread counts by lock in a table of its own (lock_table.h), which no other thread
- * writes. It is never written inside a transaction: what a transaction acquires on the way is noted
- * in the thread's notes, where an abort takes it back, and moves to the rows after the commit.
- * Nothing here allocates, takes a lock or looks into one: after an elided section's commit, or
- * after an unlock, the lock may be gone.
+ * writes. It is never written inside a transaction: what a transaction acquires on the way goes to
+ * the thread's nested sections, where an abort takes it back, and moves to the rows after the
+ * commit. Nothing here allocates, takes a lock or looks into one: after an elided section's commit,
+ * or after an unlock, the lock may be gone.
  */
 #ifndef MPLACE_MUTEX_STATISTICS_H
 #define MPLACE_MUTEX_STATISTICS_H
@@ -53,7 +53,7 @@ void statistics_attempt(const void *lock, const void *caller);
 /* A nested section was entered elided; the outermost one is counted when it commits. */
 void statistics_elided_nested(const void *lock, const void *caller);
 
-/* The outermost transaction has committed: with it, one elided section and all that it noted. */
+/* The outermost transaction has committed: with it, one elided section and all that it recorded. */
 void statistics_committed(void);
 
 /* The outermost transaction, which was to elide this lock, has aborted. */
