@@ -38,4 +38,8 @@ extern uint64_t fuzz_calls, fuzz_digest;
 /* Prints each outcome that went into the digest, so that two runs can be compared line by line. */
 extern bool fuzz_trace;
 
+/* Whether a success leaves errno alone is not looked at: after a failure in one arena glibc's
+   malloc finds the block in another and leaves ENOMEM. */
+extern bool fuzz_reference;
+
 #endif

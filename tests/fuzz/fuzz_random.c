@@ -7,7 +7,8 @@
  * runs that input alone, without --first all that came before it too.
  *
  *   fuzz_random [--seed N] [--operations N] [--inputs N] [--first N] [--threads N] [--trace]
- *               [FILE...]           - is standard input; --operations counts calls of the allocator
+ *               [--reference] [FILE...]
+ *       - is standard input; --operations counts calls of the allocator
  *
  * The last line says how many calls were made and stands for all their outcomes: it is the same
  * under every allocator that answers as glibc does. Exit status: 0, or 2 for bad arguments; a
@@ -109,8 +110,11 @@ int main(int argc, char **argv)
     while (next < argc && strncmp(argv[next], "--", 2) == 0) {
         size_t i = 0;
 
-        if (strcmp(argv[next], "--trace") == 0) {
-            fuzz_trace = true;
+        bool *flag = strcmp(argv[next], "--trace") == 0       ? &fuzz_trace
+                     : strcmp(argv[next], "--reference") == 0 ? &fuzz_reference
+                                                              : NULL;
+        if (flag != NULL) {
+            *flag = true;
             next++;
             continue;
         }
