@@ -220,6 +220,45 @@ programs_are_measured_under_each_allocator_in_every_round()
     expect "what is left behind" "" "$(find . -name 'mplace-compare.*')"
 }
 
+commands_of_a_list_are_measured_with_their_means()
+{
+    cat >list <<'END'
+# two
+
+one  sh -c "echo one >>done"
+two sh -c 'echo "t w o" >>done'
+END
+    run "$mplace" compare --malloc glibc,cia --commands list --rounds 2 --csv rows.csv
+    expect "exit status" 0 "$status"
+    expect "complaints" "" "$(cat err)"
+    expect "what ran" "4 one;4 t w o" "$(sort done | uniq -c | sed 's/^ *//' | paste -sd';')"
+    expect "rows" "one 4;two 4" "$(tail -n +2 rows.csv | cut -d, -f3 | sort | uniq -c | awk '{print $2, $1}' | paste -sd';')"
+    expect "tables" "one;two" "$(grep -xE 'one|two' out | paste -sd';')"
+    expect "means" 1 "$(grep -c "^Geometric mean of glibc's ratio over all programs" out)"
+    sed -i 's/t w o/three/' list
+    run "$mplace" compare --malloc glibc,cia --commands list --rounds 2 --csv rows.csv --resume
+    expect "exit status with another list" 2 "$status"
+}
+
+a_list_of_commands_that_makes_no_sense_is_refused_by_line()
+{
+    local list said
+
+    while IFS='|' read -r list said; do
+        printf '%b' "$list" >list
+        run "$mplace" compare --malloc glibc,cia --commands list
+        expect "exit status of '$list'" 2 "$status"
+        expect "what is said" "mplace compare: --commands: $said" "$(cat err)"
+    done <<'END'
+# nothing\n|list has no command
+one true\none true\n|line 2 of list: 'one' is there twice
+one true\n\ntwo\n|line 3 of list: 'two' has no command
+a/b true\n|line 1 of list: 'a/b' is no name: letters, digits and _ . + -
+END
+    run "$mplace" compare --malloc glibc,cia --commands nowhere
+    expect "what is said" "mplace compare: --commands: nowhere cannot be read" "$(cat err)"
+}
+
 # fake_program NAME: makes a program of this name, from standard input, that comes first in PATH.
 fake_program()
 {
