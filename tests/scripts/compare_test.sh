@@ -259,6 +259,18 @@ END
     expect "what is said" "mplace compare: --commands: nowhere cannot be read" "$(cat err)"
 }
 
+an_allocator_may_have_settings_of_its_own()
+{
+    run "$mplace" compare --malloc cia,hard=cia:CIA_HARDEN=1:WORD=w --rounds 1 --csv rows.csv -- \
+        sh -c 'echo "${CIA_HARDEN-unset} ${WORD-unset} ${LD_PRELOAD##*/}" >>seen'
+    expect "exit status" 0 "$status"
+    expect "what the command saw" "1 w libcia_malloc.so;unset unset libcia_malloc.so" "$(sort seen | paste -sd';')"
+    expect "names" "cia;hard" "$(tail -n +2 rows.csv | cut -d, -f2 | sort | paste -sd';')"
+    run "$mplace" compare --malloc cia,hard=cia:CIA_HARDEN=1 --rounds 1 --workload pair --shorten 1000 --threads 1
+    expect "exit status with a workload" 0 "$status"
+    expect "complaints" "" "$(cat err)"
+}
+
 # fake_program NAME: makes a program of this name, from standard input, that comes first in PATH.
 fake_program()
 {
@@ -634,6 +646,10 @@ every_bad_option_is_one_line_and_exit_2()
 --malloc glibc,cia --counters ,|--counters ,
 --malloc glibc,cia --shorten x|--shorten 'x'
 --malloc glibc,cia --seed -1|--seed '-1'
+--malloc cia,a=cia:|'a' has no setting
+--malloc cia,a=cia:CIA_HARDEN|'CIA_HARDEN' of a is no setting
+--malloc cia,cia=cia:CIA_HARDEN=1|'cia' is there twice
+--malloc cia,a/b=cia:CIA_HARDEN=1|'a/b' is no name
 --malloc glibc,cia --programs nothing|unknown program 'nothing'
 --malloc glibc,cia --programs perl,,bash|empty entry
 --malloc glibc,cia --programs perl,perl|there twice
