@@ -55,6 +55,13 @@ mplace_malloc_test(impossible_requests_fail_with_enomem_and_change_nothing mallo
 mplace_malloc_test(what_the_kernel_never_commits_is_enomem_and_changes_nothing malloc_commit OFF)
 mplace_malloc_test(success_leaves_errno_alone malloc_errno OFF)
 mplace_malloc_test(blocks_are_aligned_to_16_bytes_and_to_what_was_asked malloc_alignment OFF)
+foreach(harden 0 1) # an L1 of 128 sets: an alignment of two pages is a cycle of colours
+    set(name preload.malloc.blocks_are_aligned_where_there_are_128_sets.harden_${harden})
+    add_test(NAME ${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/malloc_test.sh $<TARGET_FILE:cia_malloc>
+                                  $<TARGET_FILE:malloc_alignment>)
+    set_tests_properties(${name} PROPERTIES LABELS preload TIMEOUT 120
+                                            ENVIRONMENT "MPLACE_L1D=128x16;CIA_HARDEN=${harden}")
+endforeach()
 mplace_malloc_test(blocks_have_their_bytes_and_realloc_keeps_them malloc_blocks OFF)
 mplace_malloc_test(blocks_belong_to_the_process_and_not_to_a_thread malloc_threads ON)
 mplace_malloc_test(fork_at_any_moment_leaves_an_allocator_that_works malloc_fork ON)

@@ -37,7 +37,7 @@ static struct place place_of(uint32_t colour, size_t alignment)
         place.offset += (size_t)colour * LINE_BYTES;
     /* Beyond a page the guard before the block is a multiple of its alignment, if that is no
        whole chunk. */
-    if (alignment > cycle)
+    if (alignment > PAGE_BYTES)
         place = (struct place){
             .offset = huge_guard_bytes() != 0 && alignment < CHUNK_BYTES ? alignment : 0,
             .alignment = alignment,
