@@ -122,7 +122,7 @@ if [[ $full == 1 ]]; then
         test_memoryview test_array test_ctypes test_fork1 test_tracemalloc test_pickle test_zlib \
         test_re test_struct test_deque test_generators test_resource test_subprocess test_bytes \
         --ignore test_pass_fds_redirected
-    preloaded descriptors env -u CIA_STATS -u RAND_STATS -u TTS_STATS -u TTSTLE_STATS \
+    preloaded descriptors env -u CIA_STATS -u RAND_STATS -u BANK_STATS -u TTS_STATS -u TTSTLE_STATS \
         /usr/bin/python3 -m test test_subprocess -m test_pass_fds_redirected >descriptors.err 2>&1 ||
         fail "test_pass_fds_redirected failed under the library"
 fi
