@@ -225,13 +225,13 @@ commands_of_a_list_are_measured_with_their_means()
     cat >list <<'END'
 # two
 
-one  sh -c "echo one >>done"
-two sh -c 'echo "t w o" >>done'
+one  sh -c "echo one >>ran"
+two sh -c 'echo "t w o" >>ran'
 END
     run "$mplace" compare --malloc glibc,cia --commands list --rounds 2 --csv rows.csv
     expect "exit status" 0 "$status"
     expect "complaints" "" "$(cat err)"
-    expect "what ran" "4 one;4 t w o" "$(sort done | uniq -c | sed 's/^ *//' | paste -sd';')"
+    expect "what ran" "4 one;4 t w o" "$(sort ran | uniq -c | sed 's/^ *//' | paste -sd';')"
     expect "rows" "one 4;two 4" "$(tail -n +2 rows.csv | cut -d, -f3 | sort | uniq -c | awk '{print $2, $1}' | paste -sd';')"
     expect "tables" "one;two" "$(grep -xE 'one|two' out | paste -sd';')"
     expect "means" 1 "$(grep -c "^Geometric mean of glibc's ratio over all programs" out)"
@@ -261,6 +261,7 @@ END
 
 an_allocator_may_have_settings_of_its_own()
 {
+    # shellcheck disable=SC2016 # the command expands it
     run "$mplace" compare --malloc cia,hard=cia:CIA_HARDEN=1:WORD=w --rounds 1 --csv rows.csv -- \
         sh -c 'echo "${CIA_HARDEN-unset} ${WORD-unset} ${LD_PRELOAD##*/}" >>seen'
     expect "exit status" 0 "$status"
