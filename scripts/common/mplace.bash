@@ -172,6 +172,12 @@ check_tm_name()
         die "unknown --tm '$1': one of ${mplace_tm_names// /, }$(did_you_mean "$1" $mplace_tm_names)"
 }
 
+# check_own_name NAME: one that the user gives to an allocator.
+check_own_name()
+{
+    [[ $1 =~ ^[A-Za-z0-9_+.-]+$ ]] || die "'$1' is no name for an allocator"
+}
+
 # read_allocator ITEM: sets allocator_name, and allocator_file to the path of the library of NAME=FILE.so, which
 # takes the place of malloc as ours do; empty for the names that mplace knows.
 read_allocator()
@@ -182,7 +188,7 @@ read_allocator()
         check_malloc_name "$1"
         return
     fi
-    [[ $allocator_name =~ ^[A-Za-z0-9_+.-]+$ ]] || die "'$allocator_name' is no name for an allocator"
+    check_own_name "$allocator_name"
     [[ -f ${1#*=} && -r ${1#*=} ]] || die "the library of $allocator_name is not a readable file: '${1#*=}'"
     allocator_file=$(readlink -f -- "${1#*=}")
     if [[ $allocator_file == *[:\;[:space:]]* ]]; then

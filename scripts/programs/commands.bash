@@ -1,27 +1,29 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
 #
-# The commands of "mplace compare --commands": a list of the user's. Sourced by mplace-compare after
-# common/mplace.bash.
+# The list of "mplace compare --commands". Sourced by mplace-compare after common/mplace.bash.
 
-# read_commands FILE FOLDER: one a line, "NAME COMMAND [ARGUMENT]..." in the shell's words; # begins a comment.
-# Prints the jobs, "NAME 0 - 1", and leaves each command in FOLDER/NAME.
+# By name: the command in the shell's words.
+declare -A listed_commands=()
+
+# read_commands FILE: each line is "NAME COMMAND [ARGUMENT]..."; # begins a comment. Fills listed_commands and prints
+# the jobs, "NAME 0 - 1".
 read_commands()
 {
-    local line name rest number=0 known=' '
+    local line name words place number=0
 
     [[ -f $1 && -r $1 ]] || die "--commands: $1 cannot be read"
     while IFS= read -r line || [[ -n $line ]]; do
         number=$((number + 1))
-        read -r name rest <<<"$line"
+        read -r name words <<<"$line"
         [[ -n $name && $name != '#'* ]] || continue
-        [[ $name =~ ^[A-Za-z0-9_.+-]+$ ]] ||
-            die "--commands: line $number of $1: '$name' is no name: letters, digits and _ . + -"
-        [[ $known != *" $name "* ]] || die "--commands: line $number of $1: '$name' is there twice"
-        [[ -n $rest ]] || die "--commands: line $number of $1: '$name' has no command"
-        known+="$name "
-        printf '%s\n' "$rest" >"$2/$name"
+        place="--commands: line $number of $1"
+        [[ $name =~ ^[A-Za-z0-9_.+-]+$ ]] || die "$place: '$name' is no name: letters, digits and _ . + -"
+        [[ -z ${listed_commands[$name]-} ]] || die "$place: '$name' is there twice"
+        [[ -n $words ]] || die "$place: '$name' has no command"
+        bash -n <<<"words=($words)" 2>/dev/null || die "$place: '$name' is not in the shell's words: $words"
+        listed_commands[$name]=$words
         echo "$name 0 - 1"
     done <"$1"
-    [[ $known != ' ' ]] || die "--commands: $1 has no command"
+    [[ ${#listed_commands[@]} -gt 0 ]] || die "--commands: $1 has no command"
 }

@@ -84,9 +84,8 @@ processor=$(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)
 # Programs that run under the libraries
 
 This file is made by \`cmake --build build --target compatibility\` of what the application tests left
-(\`scripts/test.sh --apps\`);
-do not edit it. Run: ${dates//$'\n'/ to }, on $system, Linux $(uname -r), $(getconf GNU_LIBC_VERSION), $(nproc) CPUs
-($processor).
+(\`scripts/test.sh --apps\`); do not edit it. Run: ${dates//$'\n'/ to }, on
+$system, Linux $(uname -r), $(getconf GNU_LIBC_VERSION), $(nproc) CPUs ($processor).
 
 Each cell is a run of an unmodified Debian program as an unprivileged user. Its result is computed first without
 any library, then with, and both must be equal byte for byte, where the program promises that; where it does
@@ -94,8 +93,8 @@ not (servers under load, stress), it must report no error. \`tests/apps/PROGRAM.
 
 \`ok\` is followed by the most calls that one process counted: allocations of cia and rand, acquisitions of locks
 of tts and ttstle; both for cia+ttstle. 0 acquisitions: the library was there to the end of the program, which
-took none.
-\`°\`: at the small size of the quick tests. cia-locks is cia with \`CIA_RSEQ=0\`, cia-compact with \`CIA_LINES=compact\`.
+took none. \`°\`: at the small size of the quick tests. cia-locks is cia with \`CIA_RSEQ=0\`, cia-compact with
+\`CIA_LINES=compact\`.
 
 END
     printf '| Program | What was done |'

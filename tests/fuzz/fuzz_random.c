@@ -8,7 +8,7 @@
  *
  *   fuzz_random [--seed N] [--operations N] [--inputs N] [--first N] [--threads N] [--trace]
  *               [--reference] [FILE...]
- *       - is standard input; --operations counts calls of the allocator
+ * --operations counts calls of the allocator; the FILE - is standard input.
  *
  * The last line says how many calls were made and stands for all their outcomes: it is the same
  * under every allocator that answers as glibc does. Exit status: 0, or 2 for bad arguments; a

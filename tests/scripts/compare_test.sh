@@ -253,6 +253,7 @@ a_list_of_commands_that_makes_no_sense_is_refused_by_line()
 # nothing\n|list has no command
 one true\none true\n|line 2 of list: 'one' is there twice
 one true\n\ntwo\n|line 3 of list: 'two' has no command
+one sh -c "true\n|line 1 of list: 'one' is not in the shell's words: sh -c "true
 a/b true\n|line 1 of list: 'a/b' is no name: letters, digits and _ . + -
 END
     run "$mplace" compare --malloc glibc,cia --commands nowhere
@@ -668,6 +669,10 @@ END
     expect_refusal "--shorten is for malloc_bench"
     run "$mplace" compare --malloc glibc,cia --programs -- true
     expect_refusal "cannot be measured in one call"
+    run "$mplace" compare --malloc glibc,cia --programs --commands list
+    expect_refusal "--programs and --commands cannot be measured in one call"
+    run "$mplace" compare --malloc glibc,cia --commands list -- true
+    expect_refusal "--commands and a command cannot be measured in one call"
     run "$mplace" compare --malloc glibc,cia -- no-such-program
     expect "exit status" 127 "$status"
     expect "what is said" "mplace compare: no such program: no-such-program" "$(cat "$scratch/err")"
