@@ -217,7 +217,7 @@ START_TEST(each_chunk_is_of_its_page_heaps_node_and_asked_for_from_it)
 {
     setenv("MPLACE_NUMA", "0/1", 1);
     for (uint8_t node = 0; node < 2; node++) {
-        struct page_request request = {.pages = CHUNK_PAGES, .modulus = 1, .preferred_modulus = 1};
+        struct page_request request = {.pages = CHUNK_PAGES, .modulus = 1};
         static const struct page_heap_lock nobodys = {.give_up = do_nothing, .take = do_nothing};
         struct page_heap heap = {0};
         struct page_run run;

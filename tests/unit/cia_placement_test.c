@@ -407,6 +407,61 @@ START_TEST(the_allocators_own_structures_begin_in_different_sets)
 }
 END_TEST
 
+static int by_address(const void *a, const void *b)
+{
+    uintptr_t left = *(const uintptr_t *)a, right = *(const uintptr_t *)b;
+
+    return (left > right) - (left < right);
+}
+
+/* The chunks that so many blocks lie in. */
+static uint32_t chunks_of(void **block, uint32_t count)
+{
+    uint32_t chunks = 0;
+
+    qsort(block, count, sizeof *block, by_address);
+    for (uint32_t n = 0; n < count; n++)
+        chunks +=
+            n == 0 || (uintptr_t)block[n] / CHUNK_BYTES != (uintptr_t)block[n - 1] / CHUNK_BYTES;
+    return chunks;
+}
+
+/* Gaps cost addresses, which a program may have few of. A quarter more is for what is between
+   blocks, and for the ends of chunks. */
+START_TEST(runs_lie_without_gaps_whatever_was_freed_before)
+{
+    enum { CHUNKS = 16, STRETCH = 512 };
+    static const size_t sizes[] = {100, 250, 700, 1648, 2000};
+    uint64_t seed = 7;
+    bool freed = false;
+
+    use_geometry(_i);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        uint32_t count = (uint32_t)(CHUNKS * CHUNK_BYTES / cia_usable_class(sizes[i]));
+        void **block = malloc(count * sizeof *block);
+
+        for (uint32_t n = 0; n < count; n++)
+            block[n] = cia_allocate(sizes[i]);
+        for (uint32_t n = 0; n < count; n++) {
+            if (n % STRETCH == 0)
+                freed = random_below(&seed, 8) < 5;
+            if (freed) {
+                cia_free(block[n]);
+                block[n] = NULL;
+            }
+        }
+        for (uint32_t n = 0; n < count; n++)
+            block[n] = block[n] != NULL ? block[n] : cia_allocate(sizes[i]);
+        uint32_t chunks = chunks_of(block, count);
+        EXPECT(chunks <= CHUNKS + CHUNKS / 4, "%zu bytes: %u chunks of blocks lie in %u", sizes[i],
+               CHUNKS, chunks);
+        for (uint32_t n = 0; n < count; n++)
+            cia_free(block[n]);
+        free(block);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cia placement");
@@ -428,6 +483,7 @@ int main(void)
     tcase_add_loop_test(tests, large_blocks_take_the_sets_in_turn, 0, 3);
     tcase_add_loop_test(tests, two_lengths_of_large_block_in_turn_take_all_sets_each, 0, 3);
     tcase_add_loop_test(tests, the_allocators_own_structures_begin_in_different_sets, 0, 3);
+    tcase_add_loop_test(tests, runs_lie_without_gaps_whatever_was_freed_before, 0, GEOMETRIES);
     suite_add_tcase(suite, tests);
 
     return run_suite(suite);

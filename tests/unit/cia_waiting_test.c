@@ -123,7 +123,7 @@ static void *trim_when_cancelled(void *argument)
 }
 
 static struct page_heap page_heap;
-static const struct page_request few_pages = {.pages = 4, .modulus = 1, .preferred_modulus = 1};
+static const struct page_request few_pages = {.pages = 4, .modulus = 1};
 
 /* While one thread asks the kernel for a chunk without the lock, others come that find no room. */
 static void others_take_pages(struct subheap *owner)

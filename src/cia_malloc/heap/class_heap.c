@@ -134,16 +134,6 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
         heap->untouched += (uint32_t)__builtin_popcountll(
             chunk->spans[class_layout_span(layout, page, i)].untouched);
     heap->capacity += (uint32_t)layout->run_spans * layout->span_blocks;
-    if (!heap->has_runs) {
-        /* The first run is where it is; the cycle is laid out from there. */
-        uint32_t number = (uint32_t)((uintptr_t)chunk->base >> PAGE_SHIFT) + page;
-        uint32_t here = class_layout_page_in_cycle(layout, run_type);
-
-        for (uint32_t type = 0; type < layout->types; type++)
-            heap->next_page[type] = (uint8_t)(number + class_layout_page_in_cycle(layout, type) -
-                                              here + (type <= run_type ? layout->cycle_pages : 0u));
-        heap->has_runs = true;
-    }
 }
 
 bool class_heap_run_is_idle(const struct class_heap *heap, const struct chunk *chunk, uint32_t page)

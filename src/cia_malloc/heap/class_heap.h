@@ -48,29 +48,27 @@
 enum { RECENT_SPANS = 16 };
 
 struct class_heap {
-    struct span *current;              /* blocks come from here; NULL at first */
-    uint64_t allocations;              /* since the process started */
-    uint32_t live;                     /* blocks handed out and not yet back */
-    uint32_t capacity;                 /* blocks in all spans */
-    uint32_t quota;                    /* see above; from 1 */
-    uint32_t lower_at;                 /* lower the quota when live is less */
-    uint32_t block_bytes;              /* constant, beside what malloc reads with it */
-    uint8_t block_mask;                /* constant: span_blocks - 1 */
-    uint8_t span_shift;                /* constant: log2 span_blocks */
-    uint8_t first_bit;                 /* constant: where the search in a span begins */
-    uint8_t last_type;                 /* of the last current span; the next one is wanted of the
-                                          type behind it */
-    uint8_t types;                     /* constant */
-    uint8_t size_class;                /* constant */
-    uint8_t has_runs;                  /* next_page holds, from the first run on */
-    uint8_t next_page[TYPES_GREATEST]; /* by type: where its next run should begin, modulo the L2 */
-    uint8_t recent_end;                /* the next place in recent, modulo RECENT_SPANS */
-    uint32_t untouched;                /* bits set in the untouched words of all spans */
-    uint64_t under_quota[TYPES_GREATEST];
+    struct span *current; /* blocks come from here; NULL at first */
+    uint64_t allocations; /* since the process started */
+    uint32_t live;        /* blocks handed out and not yet back */
+    uint32_t capacity;    /* blocks in all spans */
+    uint32_t quota;       /* see above; from 1 */
+    uint32_t lower_at;    /* lower the quota when live is less */
+    uint32_t block_bytes; /* constant, beside what malloc reads with it */
+    uint8_t block_mask;   /* constant: span_blocks - 1 */
+    uint8_t span_shift;   /* constant: log2 span_blocks */
+    uint8_t first_bit;    /* constant: where the search in a span begins */
+    uint8_t last_type;    /* of the last current span; the next one is wanted of the type behind */
+    uint8_t types;        /* constant */
+    uint8_t size_class;   /* constant */
+    uint8_t recent_end;   /* the next place in recent, modulo RECENT_SPANS */
+    uint32_t untouched;   /* bits set in the untouched words of all spans */
+    _Alignas(LINE_BYTES) uint64_t under_quota[TYPES_GREATEST];
     struct span
         *partial[TYPES_GREATEST];      /* spans with free blocks, by type; circular, first = head */
     struct span *recent[RECENT_SPANS]; /* a ring used as a stack; NULL from the oldest on */
-    uint32_t count[SLOTS_GREATEST];    /* live blocks by slot: type << span_shift | bit */
+    uint64_t run_pages[TYPES_GREATEST]; /* by type: where runs that begin with it lie, subheap.c */
+    uint32_t count[SLOTS_GREATEST];     /* live blocks by slot: type << span_shift | bit */
 };
 
 /* The blocks of a cycle: its slots. */
@@ -168,12 +166,6 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t m
 
 /* The type that a new run should begin with: one with slots under quota. */
 uint32_t class_heap_wanted_type(struct class_heap *heap);
-
-/*
- * Where that run should begin for the L2's sake: a page number modulo 256. Call it once a run; any
- * other place of the right colour is allowed.
- */
-uint32_t class_heap_wanted_page(struct class_heap *heap, uint32_t type);
 
 /* Makes a span that is not recent the newest recent one. */
 void class_heap_remember(struct class_heap *heap, struct span *span);

@@ -244,11 +244,3 @@ uint32_t class_heap_wanted_type(struct class_heap *heap)
         wanted = (wanted + 1) & (heap->types - 1u);
     return wanted;
 }
-
-uint32_t class_heap_wanted_page(struct class_heap *heap, uint32_t type)
-{
-    uint32_t page = heap->next_page[type];
-
-    heap->next_page[type] = (uint8_t)(page + class_layouts[heap->size_class].cycle_pages);
-    return page;
-}

@@ -131,32 +131,6 @@ uint32_t size_class_colour(unsigned size_class, uint32_t slot)
     return (slot * layout->units) & (colours - 1);
 }
 
-uint32_t class_layout_page_in_cycle(const struct class_layout *layout, uint32_t type)
-{
-    uint32_t modulus = class_layout_modulus(layout);
-    uint32_t page = 0;
-
-    for (uint32_t t = 0; t < type; t++) {
-        page += class_layout_run_pages(layout, t);
-        /* The next run starts at the first page with its residue. */
-        uint32_t residue = class_layout_run_offset(layout, (t + 1) & (layout->types - 1u));
-        page += (residue / class_layout_page_units(layout) - page) & (modulus - 1);
-    }
-    return page;
-}
-
-static uint32_t cycle_pages_of(const struct class_layout *layout)
-{
-    uint32_t modulus = class_layout_modulus(layout);
-    uint32_t pages = class_layout_is_whole(layout)
-                         ? class_layout_run_pages(layout, 0)
-                         : class_layout_page_in_cycle(layout, layout->types);
-    uint32_t steps = pages / modulus;
-
-    /* Where packing makes them even, a step is left out each cycle, for other classes to use. */
-    return (steps | 1) * modulus;
-}
-
 static void lay_out_exclusive(struct class_layout *layout, uint32_t number)
 {
     uint32_t lines = size_class_granules[number] / (LINE_BYTES / GRANULE_BYTES);
@@ -239,7 +213,6 @@ void size_class_initialise(uint32_t l1_sets)
             size_class_is_compact(i) ? (uint32_t)size_class_bytes(i) : LINE_BYTES);
         layout->span_shift = (uint8_t)__builtin_ctz(layout->span_blocks);
         layout->page_spans = (uint8_t)class_layout_run_pages(layout, 0);
-        layout->cycle_pages = (uint16_t)cycle_pages_of(layout);
     }
 }
 

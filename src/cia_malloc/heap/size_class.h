@@ -146,18 +146,17 @@ bool size_class_is_packed(unsigned size_class);
  * back too soon.
  */
 struct class_layout {
-    uint16_t units;       /* n, units of a block */
-    uint8_t span_blocks;  /* B, a power of two, 8 to 64 */
-    uint8_t span_shift;   /* log2 B */
-    uint8_t types;        /* C / B */
-    uint8_t run_spans;    /* spans carved from one run */
-    uint8_t page_spans;   /* pages of a run of type 0; a class with more spans has no other runs */
-    uint16_t span_units;  /* from one span of a run to the next */
-    uint64_t reciprocal;  /* ceil(2^32 / n), or of span_units for an even class */
-    uint8_t unit_shift;   /* log2 of the bytes of a unit */
-    uint8_t first_slot;   /* where an empty sub-heap begins: classes start in different colours */
-    uint8_t even_shift;   /* log2 n of an even class; 0: an odd one */
-    uint16_t cycle_pages; /* from a run to the next that begins with the same type, see below */
+    uint16_t units;      /* n, units of a block */
+    uint8_t span_blocks; /* B, a power of two, 8 to 64 */
+    uint8_t span_shift;  /* log2 B */
+    uint8_t types;       /* C / B */
+    uint8_t run_spans;   /* spans carved from one run */
+    uint8_t page_spans;  /* pages of a run of type 0; a class with more spans has no other runs */
+    uint16_t span_units; /* from one span of a run to the next */
+    uint64_t reciprocal; /* ceil(2^32 / n), or of span_units for an even class */
+    uint8_t unit_shift;  /* log2 of the bytes of a unit */
+    uint8_t first_slot;  /* where an empty sub-heap begins: classes start in different colours */
+    uint8_t even_shift;  /* log2 n of an even class; 0: an odd one */
 };
 
 /* Filled once by size_class_initialise, constant afterwards. */
@@ -283,14 +282,6 @@ static inline uint64_t class_layout_all_bits(const struct class_layout *layout)
 {
     return ~(uint64_t)0 >> (64 - layout->span_blocks);
 }
-
-/*
- * L2 sets. Blocks of one cycle have C colours, so no two of them share an L2 set. The same slot of
- * later cycles falls into other L2 sets as long as the pages from cycle to cycle are odd, counted
- * in steps of C lines; cycle_pages is that. This is where, in pages from a run of type 0, the runs
- * of a cycle lie when they are packed side by side.
- */
-uint32_t class_layout_page_in_cycle(const struct class_layout *layout, uint32_t type);
 
 /* Pages of a run that begins with the given type. */
 static inline uint32_t class_layout_run_pages(const struct class_layout *layout, uint32_t type)

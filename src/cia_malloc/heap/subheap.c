@@ -15,14 +15,14 @@
 
 #include <stdlib.h>
 
-/* L2 sets in pages: runs of one class go on through the L2 sets where the one before ended. */
+/* L2 sets in pages, a power of two. */
 static uint32_t l2_pages = 1;
 
 void subheap_initialise(uint32_t l2_sets)
 {
     uint32_t pages = l2_sets / LINES_PER_PAGE;
 
-    /* A larger L2 is spread over as well by 64 pages; more would leave holes in the chunks. */
+    /* A larger L2 is spread over as well by 64 pages. */
     l2_pages = pages < 1 ? 1 : pages > 64 ? 64 : pages;
 }
 
@@ -109,28 +109,54 @@ struct subheap *subheap_create(uint32_t number, uint8_t node)
     return heap;
 }
 
+/* The bits of the numbers below 64 that are first modulo step. */
+static uint64_t every(uint32_t step, uint32_t first)
+{
+    uint64_t bits = 0;
+
+    for (uint32_t bit = first % step; bit < 64; bit += step)
+        bits |= (uint64_t)1 << bit;
+    return bits;
+}
+
+/*
+ * Where runs lie in the L2. The blocks of a cycle have all colours of the L1, so that no two of
+ * them share an L2 set. The same slot of another run is in another set if that run begins at
+ * another page modulo the L2. So runs that begin with the same type begin at all of those pages
+ * before one comes again: which of them is free next needs no gap in the chunk.
+ */
+static uint64_t pages_to_avoid(struct class_heap *class_heap, const struct page_request *request,
+                               uint32_t type)
+{
+    uint64_t *begun = &class_heap->run_pages[type];
+
+    if ((every(request->modulus, request->residue) & ~*begun) == 0)
+        *begun = 0;
+    return *begun;
+}
+
+/* The pages that are the same one modulo the L2 as that of the chunk. */
+static uint64_t pages_like(const struct chunk *chunk, uint32_t page)
+{
+    return every(l2_pages, (uint32_t)((uintptr_t)chunk->base >> PAGE_SHIFT) + page);
+}
+
 static bool add_run(struct subheap *heap, struct class_heap *class_heap)
 {
     const struct class_layout *layout = &class_layouts[class_heap->size_class];
     uint32_t type = class_heap_wanted_type(class_heap);
-    uint32_t modulus = class_layout_modulus(layout);
-    uint32_t residue = class_layout_run_offset(layout, type) / class_layout_page_units(layout);
     struct page_request request = {
         .pages = class_layout_run_pages(layout, type),
-        .modulus = modulus,
-        .residue = residue,
-        .preferred_modulus = modulus,
-        .preferred_residue = residue,
+        .modulus = class_layout_modulus(layout),
+        .residue = class_layout_run_offset(layout, type) / class_layout_page_units(layout),
         .populated_later = true,
     };
     struct page_run run;
 
-    if (class_heap->has_runs && l2_pages > modulus) {
-        request.preferred_modulus = l2_pages;
-        request.preferred_residue = class_heap_wanted_page(class_heap, type) & (l2_pages - 1);
-    }
+    request.avoid = pages_to_avoid(class_heap, &request, type);
     if (!page_heap_take(&heap->pages, &request, &run))
         return false;
+    class_heap->run_pages[type] |= pages_like(run.chunk, run.page);
     class_heap_add_run(class_heap, run.chunk, run.page, type, run.clean);
     PROBE3(span_refill, heap->number, class_heap->block_bytes, request.pages);
     return true;
@@ -185,6 +211,7 @@ static void release_run(struct subheap *heap, struct class_heap *class_heap, str
 {
     uint32_t pages = chunk->spans[page].run_pages;
 
+    class_heap->run_pages[chunk->pages[page].run_type] &= ~pages_like(chunk, page);
     class_heap_remove_run(class_heap, chunk, page);
     page_heap_return(&heap->pages, chunk, page, pages);
 }

@@ -41,16 +41,13 @@ static void *run_allocate(struct subheap *heap, size_t bytes, size_t alignment, 
         request.modulus = (uint32_t)(alignment / PAGE_BYTES);
     }
     request.pages = pages_of(bytes, first_line);
-    request.preferred_modulus = request.modulus;
-    request.preferred_residue = request.residue;
 
     bool taken = page_heap_take(&heap->pages, &request, &run);
     if (!taken && subheap_gather_pages(heap))
         taken = page_heap_take(&heap->pages, &request, &run);
     if (!taken && alignment <= LINE_BYTES) {
         /* A hole that a block of this length left may be a page too short for this colour. */
-        request = (struct page_request){
-            .pages = pages_of(bytes, 0), .modulus = 1, .preferred_modulus = 1};
+        request = (struct page_request){.pages = pages_of(bytes, 0), .modulus = 1};
         first_line %= (uint32_t)(((size_t)request.pages * PAGE_BYTES - bytes) / LINE_BYTES + 1);
         taken = page_heap_take(&heap->pages, &request, &run);
     }

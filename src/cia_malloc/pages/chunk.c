@@ -154,7 +154,7 @@ void chunk_destroy(struct chunk *chunk)
 }
 
 int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint32_t residue,
-                     bool *clean)
+                     uint64_t avoid, bool *clean)
 {
     uint32_t base_number = (uint32_t)((uintptr_t)chunk->base >> PAGE_SHIFT);
     uint32_t first = (residue - base_number) & (modulus - 1);
@@ -163,8 +163,9 @@ int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint
         return -1;
     while (first + pages <= CHUNK_PAGES) {
         int obstacle = last_set(chunk->used, first, pages);
+        bool avoided = avoid >> ((base_number + first) % 64) & 1;
 
-        if (obstacle < 0) {
+        if (obstacle < 0 && !avoided) {
             uint32_t dirty = count_set(chunk->touched, first, pages);
 
             *clean = dirty == 0;
@@ -174,12 +175,14 @@ int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint
             return (int)first;
         }
         /* The next free page behind the obstacle, and from there the right residue. */
-        uint32_t next = next_page(chunk->used, (uint32_t)obstacle + 1, false);
+        uint32_t next =
+            obstacle < 0 ? first + 1 : next_page(chunk->used, (uint32_t)obstacle + 1, false);
         first += (next - first + modulus - 1) & ~(modulus - 1);
     }
-    /* A longer run could only have been missed for its residue. */
-    if (chunk->longest_free > pages + modulus - 2)
-        chunk->longest_free = pages + modulus - 2;
+    /* A longer run could only have been missed for its residue, or to avoid its first pages. */
+    uint32_t in_vain = (avoid != 0 ? 64 : modulus) - 1;
+    if (chunk->longest_free > pages + in_vain - 1)
+        chunk->longest_free = pages + in_vain - 1;
     return -1;
 }
 

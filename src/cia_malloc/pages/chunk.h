@@ -134,11 +134,12 @@ void chunk_destroy(struct chunk *chunk);
 
 /*
  * Finds a free run of so many pages that starts at a page with number % modulus == residue (modulus
- * a power of two; page numbers are address / PAGE_BYTES) and marks it used. Returns its first page
- * in the chunk, or -1. *clean says that every page of it reads as zero.
+ * a power of two; page numbers are address / PAGE_BYTES) and bit number % 64 of avoid not set, and
+ * marks it used. Returns its first page in the chunk, or -1. *clean says that every page of it
+ * reads as zero.
  */
 int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint32_t residue,
-                     bool *clean);
+                     uint64_t avoid, bool *clean);
 
 /* Gives a run back; those of its pages that were touched count as dirty. */
 void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages);

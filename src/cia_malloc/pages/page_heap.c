@@ -72,15 +72,14 @@ static void publish(struct page_heap *heap)
     heap->published_pages = heap->used_pages;
 }
 
-/* Takes pages from one chunk, preferred ones or any that are allowed, and keeps the sums. */
+/* Takes pages from one chunk, none to be avoided or any that are allowed, and keeps the sums. */
 static bool take_from_chunk(struct page_heap *heap, struct chunk *chunk,
                             const struct page_request *request, bool preferred,
                             struct page_run *run)
 {
     uint32_t dirty_before = chunk->dirty_pages;
-    int first = chunk_take_pages(
-        chunk, request->pages, preferred ? request->preferred_modulus : request->modulus,
-        preferred ? request->preferred_residue : request->residue, &run->clean);
+    int first = chunk_take_pages(chunk, request->pages, request->modulus, request->residue,
+                                 preferred ? request->avoid : 0, &run->clean);
 
     if (first < 0)
         return false;
@@ -188,7 +187,7 @@ bool page_heap_may_trim(const struct page_heap *heap)
 /* The least that serves the request at any residue. */
 static uint32_t small_chunk_pages(const struct page_request *request)
 {
-    uint32_t least = request->pages + request->preferred_modulus;
+    uint32_t least = request->pages + request->modulus;
 
     return least <= SMALL_CHUNK_PAGES ? SMALL_CHUNK_PAGES : CHUNK_PAGES;
 }
@@ -226,7 +225,8 @@ static bool take_from_new_chunk(struct page_heap *heap, const struct page_reques
     chunk_circle_insert(heap, chunk, CHUNKS_EMPTY);
     heap->chunk_count++;
     join_from_now_on(heap);
-    return take_from_chunk(heap, chunk, request, true, run);
+    return take_from_chunk(heap, chunk, request, true, run) ||
+           take_from_chunk(heap, chunk, request, false, run);
 }
 
 bool page_heap_take(struct page_heap *heap, const struct page_request *request,
@@ -235,7 +235,7 @@ bool page_heap_take(struct page_heap *heap, const struct page_request *request,
     purge_some(heap); /* before: what comes and goes all the time is not new each time */
     bool taken =
         take_from_circle(heap, CHUNKS_WITH_SLACK, CHUNK_PROBES, request, true, run) ||
-        (request->preferred_modulus != request->modulus &&
+        (request->avoid != 0 &&
          take_from_circle(heap, CHUNKS_WITH_SLACK, CHUNK_PROBES, request, false, run)) ||
         take_from_circle(heap, CHUNKS_EMPTY, CHUNK_PROBES, request, true, run) ||
         /* A new chunk costs much more than a look at all of them. */

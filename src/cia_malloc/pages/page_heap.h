@@ -15,13 +15,13 @@
 
 /*
  * A run of so many pages, beginning at a page whose number is residue modulo modulus (a power of
- * two), and if that is to be had at one that is preferred_residue modulo preferred_modulus. The
- * preferred pages are some of the allowed ones; without a preference both pairs are the same.
+ * two), and if that is to be had at none that avoid names: bit n stands for numbers of n modulo 64.
+ * It names some of the allowed pages, not all.
  */
 struct page_request {
     uint32_t pages;
     uint32_t modulus, residue;
-    uint32_t preferred_modulus, preferred_residue;
+    uint64_t avoid;       /* 0 unless the modulus is at most 64 */
     bool populated_later; /* as populate.h does; else all pages count as touched at once */
 };
 
