@@ -24,8 +24,9 @@
 enum {
     MIB = 1 << 20,
     HUGE_PAGE = 2 * MIB,
-    JOIN = 25,         /* MADV_COLLAPSE */
     RUN_BYTES = 98304, /* 24 pages and one for the colour: a run each */
+    DENSE = 2000,      /* a block that is populated whole, and one that is not */
+    SPARSE = 20000,
     MOST_ADVICE = 4096,
 };
 
@@ -41,14 +42,6 @@ int madvise(void *address, size_t bytes, int advice)
     if (advice_count < MOST_ADVICE)
         advice_given[advice_count++] = (struct advice){address, bytes, advice};
     return (int)syscall(SYS_madvise, address, bytes, advice);
-}
-
-static size_t looks; /* at which pages of a half there are */
-
-int mincore(void *address, size_t bytes, unsigned char *pages)
-{
-    looks++;
-    return (int)syscall(SYS_mincore, address, bytes, pages);
 }
 
 static const char *mode = "always [madvise] never\n";
@@ -157,80 +150,82 @@ static void free_some_in(const char *half, int freed, int of)
     }
 }
 
+/* Returns one of the blocks. */
+static char *take_blocks(size_t bytes, size_t size)
+{
+    char *block = NULL;
+
+    for (size_t taken = 0; taken < bytes; taken += size)
+        block = cia_allocate(size);
+    return block;
+}
+
 START_TEST(a_small_program_asks_for_none_and_gets_none)
 {
     stay_on_cpu(sched_getcpu());
-    take_runs(7 * MIB);
+    char *early = take_blocks(PAGE_BYTES, DENSE), *late = take_blocks(7 * MIB / 2, DENSE);
     ck_assert_uint_eq(bytes_asked(MADV_HUGEPAGE), 0);
-    ck_assert_uint_eq(bytes_asked(JOIN), 0);
     /* Where the kernel gives them unasked. */
-    for (int i = 0; i < run_count; i++)
-        ck_assert_int_eq(wish_for(runs[i]), MADV_NOHUGEPAGE);
+    ck_assert_int_eq(wish_for(early), MADV_NOHUGEPAGE);
+    ck_assert_int_eq(wish_for(late), MADV_NOHUGEPAGE);
 }
 END_TEST
 
-START_TEST(a_program_that_has_grown_asks_for_them_where_it_is_full)
+START_TEST(a_program_that_has_grown_asks_for_them)
 {
+    static const char *const lines[] = {"exclusive", "compact"};
+
+    setenv("CIA_LINES", lines[_i], 1);
     stay_on_cpu(sched_getcpu());
-    take_runs(25 * MIB);
-    /* All but a half that is not full: the one where it crossed the threshold at most. */
-    size_t without = 0;
-    for (int i = 0; i < run_count; i++)
-        without += wish_for(runs[i]) != MADV_HUGEPAGE;
-    ck_assert_uint_le(without, HUGE_PAGE / RUN_BYTES);
-    ck_assert_uint_ge(bytes_asked(JOIN), 16 * MIB);
+    char *block = take_blocks(40 * MIB, DENSE);
+    ck_assert_uint_ge(bytes_asked(MADV_HUGEPAGE), 32 * MIB);
+    ck_assert_int_eq(wish_for(block), MADV_HUGEPAGE);
 }
 END_TEST
 
-START_TEST(a_half_that_is_not_full_stays_as_it_is)
+START_TEST(blocks_of_which_a_program_may_touch_little_ask_for_none)
 {
-    void *others[50];
+    static const size_t sizes[] = {SPARSE, RUN_BYTES};
 
     stay_on_cpu(sched_getcpu());
-    take_runs(7 * MIB);
-    char *half = half_of(runs[run_count / 2]);
-    free_some_in(half, 1, 2);
-    for (int i = 0; i < 50; i++) /* too long for the holes */
-        others[i] = cia_allocate(4 * RUN_BYTES);
-    ck_assert_uint_gt(bytes_asked(JOIN), 0);
-    ck_assert_int_eq(wish_for(half), MADV_NOHUGEPAGE);
-    for (int i = 0; i < 50; i++)
-        cia_free(others[i]);
+    take_blocks(40 * MIB, sizes[_i]);
+    ck_assert_uint_eq(bytes_asked(MADV_HUGEPAGE), 0);
 }
 END_TEST
 
-START_TEST(a_call_joins_one_chunk_at_most)
+START_TEST(a_part_of_such_blocks_is_enough_to_ask_for_none)
 {
-    size_t before = 0;
-
     stay_on_cpu(sched_getcpu());
-    for (int i = 0; i < 160; i++) {
-        take_runs(1);
-        ck_assert_uint_le(bytes_asked(JOIN) - before, CHUNK_BYTES + HUGE_PAGE);
-        before = bytes_asked(JOIN);
-    }
-    ck_assert_uint_gt(before, 0);
+    take_blocks(MIB, RUN_BYTES);
+    take_blocks(20 * MIB, DENSE);
+    ck_assert_uint_eq(bytes_asked(MADV_HUGEPAGE), 0);
+    take_blocks(130 * MIB, DENSE); /* until it is a small one */
+    ck_assert_uint_gt(bytes_asked(MADV_HUGEPAGE), 0);
 }
 END_TEST
 
-START_TEST(a_half_that_the_program_has_not_touched_is_looked_at_ever_more_rarely)
+static size_t resident_bytes(void)
 {
-    enum { HALVES = 12, TAKES = 4000, PASSES_MOST = 9 }; /* after pauses of 16, 32, 64 ... runs */
+    FILE *file = fopen("/proc/self/statm", "r");
+    size_t pages = 0;
 
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%*u %zu", &pages), 1);
+    fclose(file);
+    return pages * PAGE_BYTES;
+}
+
+START_TEST(what_the_kernel_fills_in_is_a_small_part)
+{
     stay_on_cpu(sched_getcpu());
-    while (run_count < HALVES * HUGE_PAGE / (RUN_BYTES + PAGE_BYTES))
-        runs[run_count++] = cia_allocate(RUN_BYTES);
-    ck_assert_uint_eq(bytes_asked(JOIN), 0);
-    looks = 0;
-    for (int i = 0; i < TAKES; i++)
-        cia_free(cia_allocate(RUN_BYTES));
-    ck_assert_uint_gt(looks, HALVES);
-    ck_assert_uint_le(looks, PASSES_MOST * (HALVES + 1));
-    for (int i = 0; i < run_count; i++)
-        memset(runs[i], 1, RUN_BYTES);
-    for (int i = 0; i < 2 * TAKES && bytes_asked(JOIN) < (HALVES - 2) * HUGE_PAGE; i++)
-        cia_free(cia_allocate(RUN_BYTES));
-    ck_assert_uint_ge(bytes_asked(JOIN), (HALVES - 2) * HUGE_PAGE);
+    take_blocks(4 * MIB, DENSE);
+    size_t resident = resident_bytes(), used = page_heap_used_bytes();
+    take_blocks(100 * MIB, DENSE);
+    resident = resident_bytes() - resident;
+    used = page_heap_used_bytes() - used;
+    ck_assert_uint_gt(bytes_asked(MADV_HUGEPAGE), used / 2);
+    /* What is published of the pages in use may be late by a MiB. */
+    ck_assert_uint_le(resident, used + used / 24 + HUGE_PAGE + MIB);
 }
 END_TEST
 
@@ -238,9 +233,9 @@ START_TEST(with_0_none_are_asked_for)
 {
     setenv("CIA_HUGE_PAGES", "0", 1);
     stay_on_cpu(sched_getcpu());
-    take_runs(30 * MIB);
-    ck_assert_uint_eq(bytes_asked(MADV_HUGEPAGE) + bytes_asked(JOIN), 0);
-    ck_assert_int_eq(wish_for(runs[0]), MADV_NOHUGEPAGE);
+    char *block = take_blocks(40 * MIB, DENSE);
+    ck_assert_uint_eq(bytes_asked(MADV_HUGEPAGE), 0);
+    ck_assert_int_eq(wish_for(block), MADV_NOHUGEPAGE);
 }
 END_TEST
 
@@ -260,8 +255,8 @@ START_TEST(a_kernel_that_gives_none_is_not_asked)
 
     mode = modes[_i];
     stay_on_cpu(sched_getcpu());
-    take_runs(24 * MIB);
-    ck_assert_uint_eq(bytes_asked(MADV_HUGEPAGE) + bytes_asked(JOIN), 0);
+    take_blocks(40 * MIB, DENSE);
+    ck_assert_uint_eq(bytes_asked(MADV_HUGEPAGE), 0);
 }
 END_TEST
 
@@ -272,12 +267,12 @@ START_TEST(many_sub_heaps_with_a_little_each_ask_for_none)
 
     stay_on_cpu(sched_getcpu());
     for (int i = 0; i < HEAPS; i++) {
-        take_runs(3 * MIB / 2);
-        held[i] = ((struct chunk *)page_source_owner(runs[run_count - 1]))->owner;
+        char *block = take_blocks(3 * MIB / 2, DENSE);
+        held[i] = ((struct chunk *)page_source_owner(block))->owner;
         ck_assert(subheap_try_lock(held[i])); /* the next ones come from another */
     }
     ck_assert_uint_gt(page_heap_used_bytes(), 8 * MIB);
-    ck_assert_uint_eq(bytes_asked(MADV_HUGEPAGE) + bytes_asked(JOIN), 0);
+    ck_assert_uint_eq(bytes_asked(MADV_HUGEPAGE), 0);
     for (int i = 0; i < HEAPS; i++)
         subheap_unlock(held[i]);
 }
@@ -316,9 +311,21 @@ START_TEST(a_huge_page_is_split_when_a_part_of_it_was_free_for_the_decay_time)
     ck_assert_uint_gt(purged_in_half(half), HUGE_PAGE / 2);
     /* Else the kernel would join it again and fill in what went back. */
     ck_assert_int_eq(wish_for(half), MADV_NOHUGEPAGE);
-    /* Full again, it is worth one again. */
-    take_runs(16 * MIB);
-    ck_assert_int_eq(wish_for(half), MADV_HUGEPAGE);
+}
+END_TEST
+
+START_TEST(what_the_kernel_filled_in_goes_back_once_a_run_beside_it_is_free)
+{
+    setenv("CIA_HUGE_PAGES", "1", 1);
+    stay_on_cpu(sched_getcpu());
+    take_runs(3 * RUN_BYTES);
+    char *half = half_of(runs[0]);
+    let_time_pass();
+    ck_assert_uint_eq(purged_in_half(half), 0); /* the program may be about to fill it */
+    cia_free(runs[run_count - 1]);
+    let_time_pass();
+    size_t in_use = (size_t)run_count * (RUN_BYTES + PAGE_BYTES);
+    ck_assert_uint_ge(purged_in_half(half), HUGE_PAGE - in_use);
 }
 END_TEST
 
@@ -360,15 +367,16 @@ int main(void)
 
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_small_program_asks_for_none_and_gets_none);
-    tcase_add_test(tests, a_program_that_has_grown_asks_for_them_where_it_is_full);
-    tcase_add_test(tests, a_half_that_is_not_full_stays_as_it_is);
-    tcase_add_test(tests, a_call_joins_one_chunk_at_most);
-    tcase_add_test(tests, a_half_that_the_program_has_not_touched_is_looked_at_ever_more_rarely);
+    tcase_add_loop_test(tests, a_program_that_has_grown_asks_for_them, 0, 2);
+    tcase_add_loop_test(tests, blocks_of_which_a_program_may_touch_little_ask_for_none, 0, 2);
+    tcase_add_test(tests, a_part_of_such_blocks_is_enough_to_ask_for_none);
+    tcase_add_test(tests, what_the_kernel_fills_in_is_a_small_part);
     tcase_add_test(tests, with_0_none_are_asked_for);
     tcase_add_test(tests, with_1_they_are_asked_for_from_the_first_chunk_on);
     tcase_add_loop_test(tests, a_kernel_that_gives_none_is_not_asked, 0, 2);
     tcase_add_test(tests, many_sub_heaps_with_a_little_each_ask_for_none);
     tcase_add_test(tests, a_huge_page_is_split_when_a_part_of_it_was_free_for_the_decay_time);
+    tcase_add_test(tests, what_the_kernel_filled_in_goes_back_once_a_run_beside_it_is_free);
     tcase_add_test(tests, a_trim_gives_back_every_free_page_of_huge_pages);
     tcase_add_test(tests, a_huge_page_without_a_run_goes_back_in_one_piece);
     suite_add_tcase(suite, tests);

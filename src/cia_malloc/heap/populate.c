@@ -11,9 +11,6 @@ enum {
        steadily, 16 MiB of blocks of 64 to 9000 B come in 0.84 to 0.91 of the time that a fault a
        page takes. */
     AHEAD_PART = 8,
-    /* A transaction that writes more than this fails for its size. With blocks of 52 KB whose ends
-       alone are written, all of each cost a sequence of a compiler's sizes 5.5 MB of 18. */
-    WHOLE_BYTES = 16 << 10,
 };
 
 /* Pages of the chunk. */
@@ -77,7 +74,7 @@ void populate_blocks(const struct span *span, uint64_t bits, uint64_t live_bytes
         uint32_t count = beyond != 0 ? (uint32_t)__builtin_ctzll(beyond) : 64;
         struct range range = pages_of(span, number, count);
 
-        if (__builtin_expect(block_bytes_of(span) > WHOLE_BYTES + LINE_BYTES, 0)) {
+        if (__builtin_expect(!populates_whole(span->size_class), 0)) {
             count = 1;
             populate_ends(span->chunk, pages_of(span, number, count));
         } else {

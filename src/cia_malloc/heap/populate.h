@@ -17,6 +17,15 @@
 #include "cia_malloc/heap/size_class.h"
 #include "cia_malloc/pages/chunk.h"
 
+/* A transaction that writes more than this fails for its size. With blocks of 52 KB whose ends
+   alone are written, all of each cost a sequence of a compiler's sizes 5.5 MB of 18. */
+enum { POPULATED_WHOLE_BYTES = 16 << 10 };
+
+static inline bool populates_whole(unsigned size_class)
+{
+    return size_class_bytes(size_class) <= POPULATED_WHOLE_BYTES + LINE_BYTES;
+}
+
 /*
  * Before blocks that are untouched, by their bits in the span, are handed out. Populates what
  * follows them as well, 64 KiB with them at most, and no more than an eighth of what is live in the

@@ -10,6 +10,7 @@
 #include "base/probes.h"
 #include "base/report.h"
 #include "base/spin.h"
+#include "cia_malloc/heap/populate.h"
 #include "cia_malloc/pages/page_work.h"
 #include "cia_malloc/pages/purge.h"
 
@@ -157,6 +158,7 @@ static bool add_run(struct subheap *heap, struct class_heap *class_heap)
     if (!page_heap_take(&heap->pages, &request, &run))
         return false;
     class_heap->run_pages[type] |= pages_like(run.chunk, run.page);
+    heap->pages.dense_pages += populates_whole(class_heap->size_class) ? request.pages : 0;
     class_heap_add_run(class_heap, run.chunk, run.page, type, run.clean);
     PROBE3(span_refill, heap->number, class_heap->block_bytes, request.pages);
     return true;
@@ -212,6 +214,7 @@ static void release_run(struct subheap *heap, struct class_heap *class_heap, str
     uint32_t pages = chunk->spans[page].run_pages;
 
     class_heap->run_pages[chunk->pages[page].run_type] &= ~pages_like(chunk, page);
+    heap->pages.dense_pages -= populates_whole(class_heap->size_class) ? pages : 0;
     class_heap_remove_run(class_heap, chunk, page);
     page_heap_return(&heap->pages, chunk, page, pages);
 }

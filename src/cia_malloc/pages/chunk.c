@@ -13,13 +13,6 @@
 
 static_assert((size_t)HALF_PAGES * PAGE_BYTES == 2 << 20, "a huge page of x86-64");
 
-enum {
-    /* From so many pages on a half is nearly full. Runs begin at pages of certain numbers: a half
-       that has room for no more of them has 80 to 95 % of its pages in use. The kernel would fill
-       in the others. */
-    NEARLY_FULL_PAGES = HALF_PAGES * 15 / 16,
-};
-
 enum { MARKS_BYTES = CHUNK_BYTES / LINE_BYTES * sizeof(uint32_t) };
 
 static size_t bytes_of(const struct chunk *chunk)
@@ -153,6 +146,39 @@ void chunk_destroy(struct chunk *chunk)
     give_back(chunk);
 }
 
+static bool has_half(uint8_t halves, uint32_t half)
+{
+    return (halves >> half & 1) != 0;
+}
+
+static uint64_t dirty_in_word(const struct chunk *chunk, uint32_t w)
+{
+    return (chunk->touched[w] | chunk->filled[w]) & ~chunk->used[w];
+}
+
+static uint32_t count_dirty(const struct chunk *chunk)
+{
+    uint32_t count = 0;
+
+    for (uint32_t w = 0; w < CHUNK_WORDS; w++)
+        count += (uint32_t)__builtin_popcountll(dirty_in_word(chunk, w));
+    return count;
+}
+
+/*
+ * The kernel fills a huge page in at the first touch. While a half is filled with runs, that is no
+ * more than they will touch. From the first run that comes back on it counts, so that what is free
+ * of the half goes back in its time.
+ */
+static void fill_huge_halves(struct chunk *chunk, uint32_t first, uint32_t end)
+{
+    for (uint32_t half = first / HALF_PAGES; half <= (end - 1) / HALF_PAGES; half++) {
+        if (has_half(chunk->huge_halves, half) &&
+            count_set(chunk->touched, half * HALF_PAGES, HALF_PAGES) > 0)
+            set_range(chunk->filled, half * HALF_PAGES, HALF_PAGES, true);
+    }
+}
+
 int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint32_t residue,
                      uint64_t avoid, bool *clean)
 {
@@ -166,12 +192,10 @@ int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint
         bool avoided = avoid >> ((base_number + first) % 64) & 1;
 
         if (obstacle < 0 && !avoided) {
-            uint32_t dirty = count_set(chunk->touched, first, pages);
-
-            *clean = dirty == 0;
+            *clean = count_set(chunk->touched, first, pages) == 0;
             set_range(chunk->used, first, pages, true);
             chunk->used_pages += pages;
-            chunk->dirty_pages -= dirty;
+            chunk->dirty_pages = count_dirty(chunk);
             return (int)first;
         }
         /* The next free page behind the obstacle, and from there the right residue. */
@@ -195,8 +219,9 @@ void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages)
                               memory_order_relaxed);
     set_range(chunk->used, first, pages, false);
     chunk->used_pages -= pages;
-    chunk->dirty_pages += count_set(chunk->touched, first, pages);
-    chunk->longest_free = CHUNK_PAGES; /* unknown: the run may have joined others */
+    fill_huge_halves(chunk, first, first + pages);
+    chunk->dirty_pages = count_dirty(chunk);
+    chunk->longest_free = CHUNK_PAGES; /* unknown: the run may be beside other free pages */
 }
 
 uint32_t chunk_touched_pages(const struct chunk *chunk, uint32_t first, uint32_t pages)
@@ -251,23 +276,13 @@ static uint32_t used_in_half(const struct chunk *chunk, uint32_t half)
     return count_set(chunk->used, half * HALF_PAGES, HALF_PAGES);
 }
 
-static bool has_half(uint8_t halves, uint32_t half)
+static uint32_t dirty_in_half(const struct chunk *chunk, uint32_t half)
 {
-    return (halves >> half & 1) != 0;
-}
+    uint32_t count = 0;
 
-bool chunk_begin_join(struct chunk *chunk)
-{
-    chunk->joining = 0;
-    for (uint32_t half = 0; half < CHUNK_HALVES && chunk->mapped_pages == CHUNK_PAGES; half++) {
-        if (!has_half(chunk->huge_halves, half) && used_in_half(chunk, half) >= NEARLY_FULL_PAGES)
-            chunk->joining |= (uint8_t)(1u << half);
-    }
-    if (chunk->joining == 0)
-        return false;
-    chunk->huge_halves |= chunk->joining;
-    chunk->worker = __builtin_thread_pointer();
-    return true;
+    for (uint32_t w = half * HALF_PAGES / 64; w < (half + 1) * HALF_PAGES / 64; w++)
+        count += (uint32_t)__builtin_popcountll(dirty_in_word(chunk, w));
+    return count;
 }
 
 /* Chooses pages of a half to purge, from its end, since runs are taken from the beginning. */
@@ -278,15 +293,14 @@ static uint32_t choose_in_half(struct chunk *chunk, uint32_t half, uint32_t most
     if (has_half(chunk->huge_halves, half)) {
         if (used_in_half(chunk, half) == 0) { /* in one piece, as it came */
             set_range(chunk->purging, first, HALF_PAGES, true);
-            return count_set(chunk->touched, first, HALF_PAGES);
+            return dirty_in_half(chunk, half);
         }
         /* The kernel would join again what is split, and fill in what was given back. */
         chunk->huge_halves &= (uint8_t) ~(1u << half);
         chunk->splitting |= (uint8_t)(1u << half);
     }
     for (uint32_t w = end / 64; w-- > first / 64 && chosen < most;) {
-        for (uint64_t dirty = chunk->touched[w] & ~chunk->used[w]; dirty != 0 && chosen < most;
-             chosen++) {
+        for (uint64_t dirty = dirty_in_word(chunk, w); dirty != 0 && chosen < most; chosen++) {
             uint64_t bit = (uint64_t)1 << (63 - __builtin_clzll(dirty));
 
             chunk->purging[w] |= bit;
@@ -296,22 +310,13 @@ static uint32_t choose_in_half(struct chunk *chunk, uint32_t half, uint32_t most
     return chosen;
 }
 
-static bool has_dirty(const struct chunk *chunk, uint32_t half)
-{
-    for (uint32_t w = half * HALF_PAGES / 64; w < (half + 1) * HALF_PAGES / 64; w++) {
-        if ((chunk->touched[w] & ~chunk->used[w]) != 0)
-            return true;
-    }
-    return false;
-}
-
 uint32_t chunk_begin_purge(struct chunk *chunk, uint32_t most)
 {
     uint32_t chosen = 0;
 
-    chunk->splitting = chunk->joining = 0;
+    chunk->splitting = 0;
     for (uint32_t half = CHUNK_HALVES; half-- > 0 && chosen < most;) {
-        if (has_dirty(chunk, half))
+        if (dirty_in_half(chunk, half) > 0)
             chosen += choose_in_half(chunk, half, most - chosen);
     }
     if (chosen == 0)
@@ -343,22 +348,6 @@ static void purge_chosen(struct chunk *chunk)
     }
 }
 
-static void join_chosen(struct chunk *chunk)
-{
-    const size_t bytes = (size_t)HALF_PAGES * PAGE_BYTES;
-
-    for (uint32_t half = 0; half < CHUNK_HALVES; half++) {
-        char *address = half_address(chunk, half);
-
-        if (!has_half(chunk->joining, half) ||
-            page_source_populated_pages(address, HALF_PAGES) < NEARLY_FULL_PAGES)
-            continue;
-        page_source_prefer_huge_pages(address, bytes);
-        page_source_join(address, bytes);
-        chunk->joining &= (uint8_t) ~(1u << half);
-    }
-}
-
 void chunk_do_work(struct chunk *chunk)
 {
     for (uint32_t half = 0; half < CHUNK_HALVES; half++) {
@@ -367,7 +356,6 @@ void chunk_do_work(struct chunk *chunk)
                                          (size_t)HALF_PAGES * PAGE_BYTES);
     }
     purge_chosen(chunk);
-    join_chosen(chunk);
 }
 
 uint32_t chunk_finish_work(struct chunk *chunk)
@@ -377,13 +365,13 @@ uint32_t chunk_finish_work(struct chunk *chunk)
     for (uint32_t w = 0; w < CHUNK_WORDS; w++) {
         chunk->used[w] &= ~chunk->purging[w];
         chunk->used_pages -= (uint32_t)__builtin_popcountll(chunk->purging[w]);
-        chunk->touched[w] &= ~(chunk->purged[w] & chunk->purging[w]); /* none were, of a join */
-        dirty += (uint32_t)__builtin_popcountll(chunk->purging[w] & chunk->touched[w]);
+        chunk->touched[w] &= ~(chunk->purged[w] & chunk->purging[w]);
+        chunk->filled[w] &= ~(chunk->purged[w] & chunk->purging[w]);
+        dirty += (uint32_t)__builtin_popcountll(chunk->purging[w] & dirty_in_word(chunk, w));
         chunk->purging[w] = 0;
     }
     chunk->dirty_pages += dirty;
     chunk->longest_free = CHUNK_PAGES; /* unknown */
-    chunk->huge_halves &= (uint8_t)~chunk->joining;
     chunk->worker = NULL;
     return dirty;
 }

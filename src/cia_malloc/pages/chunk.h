@@ -7,9 +7,9 @@
  * Everything here but the remote words is read and written under the lock of the sub-heap that owns
  * the chunk. What asks the kernel is done without it, by the thread that chose it under the lock,
  * once it has given the lock up. Populating: chunk_populate notes ranges under the lock,
- * populate_now has them populated. Purging and joining: chunk_begin_purge or chunk_begin_join
- * choose pages under the lock, and the chunk is in work: pages to be purged count as used;
- * chunk_do_work does it without the lock; chunk_finish_work takes the result in, under it.
+ * populate_now has them populated. Purging: chunk_begin_purge chooses pages under the lock, and the
+ * chunk is in work: they count as used; chunk_do_work does it without the lock; chunk_finish_work
+ * takes the result in, under it.
  */
 #ifndef MPLACE_CIA_CHUNK_H
 #define MPLACE_CIA_CHUNK_H
@@ -83,7 +83,7 @@ static inline enum owner_kind owner_kind_of(const void *owner)
 struct chunk {
     enum owner_kind kind;
     uint32_t used_pages;
-    uint32_t dirty_pages;          /* free, but touched */
+    uint32_t dirty_pages;          /* free, but touched or filled */
     uint32_t longest_free;         /* an upper bound of the longest free run, in pages */
     struct subheap *owner;         /* constant */
     uint8_t node;                  /* constant: the memory node of its pages, if it has any left */
@@ -98,16 +98,16 @@ struct chunk {
     void *worker;            /* the thread pointer of who does it */
     struct chunk *work_next; /* in a list of chunks in work, or whose work is done */
     uint8_t splitting;       /* bit h: half h is to be a huge page no more */
-    uint8_t joining;         /* bit h: half h is to become one; afterwards: did not */
-    uint32_t join_pass;      /* its page heap's when that was last tried */
     uint64_t purging[CHUNK_WORDS];
     uint64_t purged[CHUNK_WORDS]; /* of those, the ones that the kernel took */
 
     uint64_t used[CHUNK_WORDS]; /* in a run */
     /* A page whose bit is not set reads as zero and has no byte of any block that was ever handed
-       out since: see populate.h, which sets the bits. One that is touched and not used is dirty. */
+       out since: see populate.h, which sets the bits. One that is touched or filled, and not used,
+       is dirty. */
     uint64_t touched[CHUNK_WORDS];
-    struct page_info *pages; /* constant: of the page map, CHUNK_PAGES of them */
+    uint64_t filled[CHUNK_WORDS]; /* the kernel may have filled it in, as a part of a huge page */
+    struct page_info *pages;      /* constant: of the page map, CHUNK_PAGES of them */
     /* Constant: with CIA_HARDEN=1 a word for each line, see hardened.c; those of pages that are in
        no run are 0. Else NULL. */
     _Atomic uint32_t *marks;
@@ -141,7 +141,8 @@ void chunk_destroy(struct chunk *chunk);
 int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint32_t residue,
                      uint64_t avoid, bool *clean);
 
-/* Gives a run back; those of its pages that were touched count as dirty. */
+/* Gives a run back; those of its pages that were touched count as dirty, and all free ones of a
+   huge page that it has a part of. */
 void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages);
 
 /* How many pages of a range were touched. */
@@ -158,13 +159,6 @@ void chunk_touch(struct chunk *chunk, uint32_t first, uint32_t pages);
  */
 void chunk_populate(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t ahead);
 void populate_now(const struct pending_pages *pending);
-
-/*
- * Begins to join each half of the chunk that has no huge page, and is nearly full of runs, to a
- * huge page; the work leaves out those that are not nearly all populated, so that hardly any memory
- * is added to what is in use. True if there is one. The chunk must not be in work.
- */
-bool chunk_begin_join(struct chunk *chunk);
 
 /*
  * Begins to purge at most so many dirty pages, or all of a huge page without a page in use if that

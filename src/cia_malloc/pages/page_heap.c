@@ -19,18 +19,18 @@ enum {
     SMALL_CHUNK_PAGES = (256 << 10) / PAGE_BYTES,
 
     /*
-     * Full halves of chunks are joined to huge pages when so much is in use in the process, and so
-     * much of it here: a program with a little on each of many CPUs would get 2 MiB for each. New
-     * chunks get none at once: the kernel would fill in the holes that runs leave between them.
+     * With CIA_HUGE_PAGES=auto a chunk asks for huge pages if the sub-heap has so many dense pages,
+     * and all else in its chunks is at most this part of them: the kernel fills in what the
+     * program does not touch, gaps between runs and long blocks of which it uses little.
      */
-    JOIN_BYTES_LEAST = 4 << 20,
-    JOIN_PAGES_LEAST = HALF_PAGES,
+    HUGE_FROM_PAGES = CHUNK_PAGES,
+    NOT_DENSE_PART = 24,
     /* How far what a sub-heap has in use may be from what is published of it. */
     UNPUBLISHED_PAGES = 256,
 };
 
 /* CIA_HUGE_PAGES. Relaxed, as in decay_policy.c. */
-enum huge_mode { HUGE_NEVER, HUGE_ALWAYS, HUGE_AUTO };
+enum { HUGE_NEVER, HUGE_ALWAYS, HUGE_AUTO };
 static _Atomic uint32_t huge_mode = HUGE_AUTO;
 
 /*
@@ -54,7 +54,6 @@ void page_heap_initialise(struct page_heap *heap, struct subheap *owner,
     heap->owner = owner;
     heap->lock = lock;
     heap->node = MEMORY_NODE_UNKNOWN;
-    heap->join_pass = 1; /* no chunk was looked at in it */
 }
 
 size_t page_heap_used_bytes(void)
@@ -112,57 +111,16 @@ static bool take_from_circle(struct page_heap *heap, enum chunk_circle circle, u
     return false;
 }
 
-static enum huge_mode mode(void)
+/* For the next chunk. The first one is small, so it does not count. */
+static bool wants_huge_pages(const struct page_heap *heap)
 {
-    return (enum huge_mode)atomic_load_explicit(&huge_mode, memory_order_relaxed);
-}
+    uint32_t mode = atomic_load_explicit(&huge_mode, memory_order_relaxed);
+    uint32_t dense = heap->dense_pages;
 
-static bool wants_to_join(const struct page_heap *heap)
-{
-    return mode() == HUGE_ALWAYS ||
-           (mode() == HUGE_AUTO && heap->used_pages >= JOIN_PAGES_LEAST &&
-            page_heap_used_bytes() >= JOIN_BYTES_LEAST && page_source_huge_pages_are_given());
-}
-
-/* A new chunk: by now those before it are full, and populated. */
-static void join_from_now_on(struct page_heap *heap)
-{
-    heap->joining = wants_to_join(heap);
-    heap->join_pause = heap->join_left = 0;
-}
-
-/*
- * One chunk a call: a half takes the kernel a millisecond. Each chunk once in a pass, and the
- * pauses between passes double: a half that the program has not populated it may never populate.
- */
-static void join_one_more(struct page_heap *heap)
-{
-    enum { PAUSE_LEAST = 16, PAUSE_MOST = 1 << 14 };
-    bool tried = false;
-
-    if (heap->join_left > 0) {
-        heap->join_left--;
-        return;
-    }
-    for (uint32_t i = 0; i < CHUNKS_EMPTY; i++) {
-        struct chunk *chunk = heap->circle[i];
-
-        for (bool around = chunk == NULL; !around; around = chunk == heap->circle[i]) {
-            if (chunk->join_pass == heap->join_pass) {
-                tried = true;
-            } else if (chunk->worker == NULL && chunk_begin_join(chunk)) {
-                chunk->join_pass = heap->join_pass;
-                page_work_add(heap, chunk);
-                return;
-            }
-            chunk = chunk->next;
-        }
-    }
-    heap->joining = tried;
-    heap->join_pass++;
-    if (heap->join_pause < PAUSE_MOST)
-        heap->join_pause = heap->join_pause > 0 ? 2 * heap->join_pause : PAUSE_LEAST;
-    heap->join_left = heap->join_pause;
+    return mode == HUGE_ALWAYS ||
+           (mode == HUGE_AUTO && dense >= HUGE_FROM_PAGES &&
+            (heap->chunk_count - 1) * CHUNK_PAGES <= dense + dense / NOT_DENSE_PART &&
+            page_source_huge_pages_are_given());
 }
 
 /*
@@ -198,7 +156,7 @@ static bool take_from_new_chunk(struct page_heap *heap, const struct page_reques
     if (!asks_again && decay_is_recent(atomic_load_explicit(&refused_at, memory_order_relaxed)))
         return false;
     asks_again = false;
-    bool huge = mode() == HUGE_ALWAYS;
+    bool huge = wants_huge_pages(heap);
     /* Hardened, a chunk has guard pages at its ends: it is to fill its 4 MiB. */
     uint32_t small = harden_is_on() ? CHUNK_PAGES : small_chunk_pages(request);
     uint32_t pages = heap->chunk_count == 0 && !huge ? small : CHUNK_PAGES;
@@ -224,7 +182,6 @@ static bool take_from_new_chunk(struct page_heap *heap, const struct page_reques
     }
     chunk_circle_insert(heap, chunk, CHUNKS_EMPTY);
     heap->chunk_count++;
-    join_from_now_on(heap);
     return take_from_chunk(heap, chunk, request, true, run) ||
            take_from_chunk(heap, chunk, request, false, run);
 }
@@ -244,8 +201,6 @@ bool page_heap_take(struct page_heap *heap, const struct page_request *request,
         take_from_circle(heap, CHUNKS_FULL, heap->chunk_count, request, false, run);
 
     publish(heap);
-    if (heap->joining)
-        join_one_more(heap);
     return taken;
 }
 

@@ -20,7 +20,7 @@ enum chunk_circle {
 
 /* Work that was chosen under the lock, for the thread that chose it: see chunk.h. */
 struct page_work {
-    struct chunk *chunks;  /* to be purged or joined, by work_next */
+    struct chunk *chunks;  /* to be purged, by work_next */
     struct chunk *destroy; /* to be destroyed, likewise: they are in no circle any more */
     struct pending_pages populate;
 };
@@ -38,13 +38,11 @@ struct page_heap {
                      unless set */
     struct chunk *circle[CHUNK_CIRCLES];
     uint32_t chunk_count;
-    uint32_t used_pages; /* in all chunks */
+    uint32_t used_pages;  /* in all chunks */
+    uint32_t dense_pages; /* of those, in runs whose blocks are populated whole before the program
+                             has them; kept by the sub-heap */
     uint32_t dirty_pages;
     uint32_t published_pages; /* what page_heap_used_bytes counts of used_pages */
-    bool joining;             /* there may be halves to join to huge pages */
-    uint32_t join_pass;       /* the present look at all chunks for that; from 1 */
-    uint32_t join_pause;      /* runs to be taken before the next one */
-    uint32_t join_left;       /* of those */
     uint32_t refused_pages;   /* dirty when the kernel last refused to purge; 0: it did not */
     uint32_t chunks_in_work;
     _Atomic uint32_t populating;  /* threads that populate pages without the lock: no chunk goes */

@@ -16,10 +16,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25 /* glibc 2.37 */
-#endif
-
 _Atomic(_Atomic(void *) *) page_source_root[1 << ROOT_BITS];
 
 /*
@@ -112,30 +108,6 @@ void page_source_avoid_huge_pages(void *address, size_t bytes)
     errno = saved_errno;
 }
 
-uint32_t page_source_populated_pages(void *address, uint32_t pages)
-{
-    unsigned char populated[POPULATED_PAGES_MOST];
-    int saved_errno = errno;
-    uint32_t count = 0;
-
-    if (pages > POPULATED_PAGES_MOST)
-        pages = POPULATED_PAGES_MOST;
-    if (mincore(address, (size_t)pages * PAGE_BYTES, populated) != 0)
-        pages = 0;
-    for (uint32_t page = 0; page < pages; page++)
-        count += populated[page] & 1;
-    errno = saved_errno;
-    return count;
-}
-
-void page_source_join(void *address, size_t bytes)
-{
-    int saved_errno = errno;
-
-    (void)madvise(address, bytes, MADV_COLLAPSE);
-    errno = saved_errno;
-}
-
 /*
  * The beginning of a short file as a string; empty when it cannot be read. By system calls of its
  * own: libc's open, read and close are points where a thread is cancelled, and malloc is none.
@@ -167,7 +139,7 @@ bool page_source_huge_pages_are_given(void)
     if (known == UNKNOWN) {
         char text[64];
 
-        /* Without the file there is no telling, and joining would go by no mode at all. */
+        /* Without the file there is no telling. */
         read_file("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text);
         known = strstr(text, "[madvise]") != NULL || strstr(text, "[always]") != NULL ? YES : NO;
         atomic_store_explicit(&answer, known, memory_order_relaxed);

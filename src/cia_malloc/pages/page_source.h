@@ -34,13 +34,6 @@ void *page_source_map(size_t bytes, size_t alignment);
 void page_source_prefer_huge_pages(void *address, size_t bytes);
 void page_source_avoid_huge_pages(void *address, size_t bytes);
 
-/* How many of the pages are there; at most POPULATED_PAGES_MOST are looked at. */
-enum { POPULATED_PAGES_MOST = 512 };
-uint32_t page_source_populated_pages(void *address, uint32_t pages);
-
-/* Puts the pages that are there into a huge page now, where the kernel can (6.1). */
-void page_source_join(void *address, size_t bytes);
-
 /* Whether the kernel gives huge pages on request. Reads a file at the first call. */
 bool page_source_huge_pages_are_given(void);
 

@@ -9,7 +9,7 @@
 
 #include "cia_malloc/pages/page_heap_state.h"
 
-/* Under the lock: the chunk is to be purged or joined, and is in work until page_work_take_in. */
+/* Under the lock: the chunk is to be purged, and is in work until page_work_take_in. */
 void page_work_add(struct page_heap *heap, struct chunk *chunk);
 
 /* Under the lock: a chunk that is in no circle any more is to be unmapped. */
