@@ -340,6 +340,24 @@ START_TEST(a_trim_gives_back_every_free_page_of_huge_pages)
 }
 END_TEST
 
+START_TEST(after_a_trim_no_more_is_resident_than_is_in_use)
+{
+    setenv("CIA_HUGE_PAGES", "1", 1);
+    stay_on_cpu(sched_getcpu());
+    size_t resident = resident_bytes();
+    take_runs(57 * MIB / 2); /* the last half is begun, not full */
+    size_t in_use = 0;
+    for (int i = 0; i < run_count; i++) {
+        if (i % 5 != 0)
+            cia_free(runs[i]);
+        else
+            in_use += RUN_BYTES + PAGE_BYTES;
+    }
+    cia_trim();
+    ck_assert_uint_le(resident_bytes(), resident + in_use + MIB); /* and its tables */
+}
+END_TEST
+
 START_TEST(a_huge_page_without_a_run_goes_back_in_one_piece)
 {
     setenv("CIA_HUGE_PAGES", "1", 1);
@@ -378,6 +396,7 @@ int main(void)
     tcase_add_test(tests, a_huge_page_is_split_when_a_part_of_it_was_free_for_the_decay_time);
     tcase_add_test(tests, what_the_kernel_filled_in_goes_back_once_a_run_beside_it_is_free);
     tcase_add_test(tests, a_trim_gives_back_every_free_page_of_huge_pages);
+    tcase_add_test(tests, after_a_trim_no_more_is_resident_than_is_in_use);
     tcase_add_test(tests, a_huge_page_without_a_run_goes_back_in_one_piece);
     suite_add_tcase(suite, tests);
 
