@@ -21,9 +21,10 @@ enum {
     /*
      * With CIA_HUGE_PAGES=auto a chunk asks for huge pages if the sub-heap has so many dense pages,
      * and all else in its chunks is at most this part of them: the kernel fills in what the
-     * program does not touch, gaps between runs and long blocks of which it uses little.
+     * program does not touch, gaps between runs and long blocks of which it uses little. One run of
+     * each class, of which a program may use a block, is 1281 pages.
      */
-    HUGE_FROM_PAGES = CHUNK_PAGES,
+    HUGE_FROM_PAGES = CHUNK_PAGES * 3 / 2,
     NOT_DENSE_PART = 24,
     /* How far what a sub-heap has in use may be from what is published of it. */
     UNPUBLISHED_PAGES = 256,
@@ -111,16 +112,15 @@ static bool take_from_circle(struct page_heap *heap, enum chunk_circle circle, u
     return false;
 }
 
-/* For the next chunk. The first one is small, so it does not count. */
+/* For the next chunk. */
 static bool wants_huge_pages(const struct page_heap *heap)
 {
     uint32_t mode = atomic_load_explicit(&huge_mode, memory_order_relaxed);
     uint32_t dense = heap->dense_pages;
 
-    return mode == HUGE_ALWAYS ||
-           (mode == HUGE_AUTO && dense >= HUGE_FROM_PAGES &&
-            (heap->chunk_count - 1) * CHUNK_PAGES <= dense + dense / NOT_DENSE_PART &&
-            page_source_huge_pages_are_given());
+    return mode == HUGE_ALWAYS || (mode == HUGE_AUTO && dense >= HUGE_FROM_PAGES &&
+                                   heap->mapped_pages <= dense + dense / NOT_DENSE_PART &&
+                                   page_source_huge_pages_are_given());
 }
 
 /*
@@ -182,6 +182,7 @@ static bool take_from_new_chunk(struct page_heap *heap, const struct page_reques
     }
     chunk_circle_insert(heap, chunk, CHUNKS_EMPTY);
     heap->chunk_count++;
+    heap->mapped_pages += chunk->mapped_pages;
     return take_from_chunk(heap, chunk, request, true, run) ||
            take_from_chunk(heap, chunk, request, false, run);
 }
@@ -197,6 +198,7 @@ bool page_heap_take(struct page_heap *heap, const struct page_request *request,
         take_from_circle(heap, CHUNKS_EMPTY, CHUNK_PROBES, request, true, run) ||
         /* A new chunk costs much more than a look at all of them. */
         take_from_circle(heap, CHUNKS_WITH_SLACK, heap->chunk_count, request, false, run) ||
+        take_from_circle(heap, CHUNKS_EMPTY, CHUNK_PROBES, request, false, run) ||
         take_from_new_chunk(heap, request, run) ||
         take_from_circle(heap, CHUNKS_FULL, heap->chunk_count, request, false, run);
 

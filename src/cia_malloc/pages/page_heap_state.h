@@ -38,9 +38,10 @@ struct page_heap {
                      unless set */
     struct chunk *circle[CHUNK_CIRCLES];
     uint32_t chunk_count;
-    uint32_t used_pages;  /* in all chunks */
-    uint32_t dense_pages; /* of those, in runs whose blocks are populated whole before the program
-                             has them; kept by the sub-heap */
+    uint32_t mapped_pages; /* of the chunks */
+    uint32_t used_pages;   /* in all chunks */
+    uint32_t dense_pages;  /* of those, in runs whose blocks are populated whole before the program
+                              has them; kept by the sub-heap */
     uint32_t dirty_pages;
     uint32_t published_pages; /* what page_heap_used_bytes counts of used_pages */
     uint32_t refused_pages;   /* dirty when the kernel last refused to purge; 0: it did not */

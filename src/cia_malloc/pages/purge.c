@@ -20,6 +20,7 @@ static void remove_chunk(struct page_heap *heap, struct chunk *chunk)
 {
     chunk_circle_remove(heap, chunk);
     heap->chunk_count--;
+    heap->mapped_pages -= chunk->mapped_pages;
     heap->dirty_pages -= chunk->dirty_pages;
     page_work_destroy(heap, chunk);
 }
