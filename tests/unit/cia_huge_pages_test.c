@@ -214,14 +214,20 @@ START_TEST(a_part_of_such_blocks_is_enough_to_ask_for_none)
 }
 END_TEST
 
-static size_t resident_in_chunk(void *chunk)
+static char *chunk_of(const void *address)
+{
+    return (char *)((uintptr_t)address & ~(uintptr_t)(CHUNK_BYTES - 1));
+}
+
+/* Of a chunk, or a half of one. */
+static size_t resident_bytes(char *address, size_t bytes)
 {
     static unsigned char pages[CHUNK_PAGES];
     size_t count = 0;
 
-    if (mincore(chunk, CHUNK_BYTES, pages) != 0)
+    if (mincore(address, bytes, pages) != 0)
         return 0; /* it is gone */
-    for (size_t i = 0; i < CHUNK_PAGES; i++)
+    for (size_t i = 0; i < bytes / PAGE_BYTES; i++)
         count += pages[i] & 1;
     return count * PAGE_BYTES;
 }
@@ -234,8 +240,7 @@ START_TEST(what_the_kernel_fills_in_is_a_small_part)
 
     stay_on_cpu(sched_getcpu());
     for (size_t taken = 0; taken < 100 * MIB; taken += DENSE) {
-        char *block = cia_allocate(DENSE);
-        char *chunk = (char *)((uintptr_t)block & ~(uintptr_t)(CHUNK_BYTES - 1));
+        char *chunk = chunk_of(cia_allocate(DENSE));
         size_t known = 0;
 
         while (known < count && chunks[known] != chunk)
@@ -245,7 +250,7 @@ START_TEST(what_the_kernel_fills_in_is_a_small_part)
         count += known == count;
     }
     for (size_t i = 0; i < count; i++)
-        resident += resident_in_chunk(chunks[i]);
+        resident += resident_bytes(chunks[i], CHUNK_BYTES);
     size_t used = page_heap_used_bytes();
     ck_assert_uint_gt(bytes_asked(MADV_HUGEPAGE), used / 2);
     /* What is published of the pages in use may be late by a MiB. */
@@ -367,7 +372,7 @@ END_TEST
 START_TEST(after_a_trim_no_more_is_resident_than_is_in_use)
 {
     size_t resident = 0, in_use = 0;
-    uintptr_t last = 0;
+    char *last = NULL;
 
     setenv("CIA_HUGE_PAGES", "1", 1);
     stay_on_cpu(sched_getcpu());
@@ -380,13 +385,40 @@ START_TEST(after_a_trim_no_more_is_resident_than_is_in_use)
     }
     cia_trim();
     for (int i = 0; i < run_count; i++) {
-        uintptr_t chunk = (uintptr_t)runs[i] & ~(uintptr_t)(CHUNK_BYTES - 1);
+        char *chunk = chunk_of(runs[i]);
 
-        resident += chunk != last ? resident_in_chunk((void *)chunk) : 0;
+        resident += chunk != last ? resident_bytes(chunk, CHUNK_BYTES) : 0;
         last = chunk;
     }
     ck_assert_uint_gt(resident, in_use / 2);
     ck_assert_uint_le(resident, in_use);
+}
+END_TEST
+
+START_TEST(a_half_that_went_back_is_no_huge_page_any_more)
+{
+    enum { BLOCKS = 40 * MIB / DENSE, APART = CHUNK_BYTES / DENSE };
+    static char *blocks[BLOCKS];
+    size_t empty = 0;
+
+    stay_on_cpu(sched_getcpu());
+    for (int i = 0; i < BLOCKS; i++)
+        blocks[i] = cia_allocate(DENSE);
+    for (int i = 0; i < BLOCKS; i++) {
+        if (i % APART != 0)
+            cia_free(blocks[i]);
+    }
+    cia_trim();
+    for (int i = 0; i < BLOCKS; i += APART) {
+        for (char *half = chunk_of(blocks[i]), *end = half + CHUNK_BYTES; half < end;
+             half += HUGE_PAGE) {
+            if (purged_in_half(half) == HUGE_PAGE) {
+                ck_assert_int_eq(wish_for(half), MADV_NOHUGEPAGE);
+                empty++;
+            }
+        }
+    }
+    ck_assert_uint_gt(empty, 0);
 }
 END_TEST
 
@@ -430,6 +462,7 @@ int main(void)
     tcase_add_test(tests, what_the_kernel_filled_in_goes_back_once_a_run_beside_it_is_free);
     tcase_add_test(tests, a_trim_gives_back_every_free_page_of_huge_pages);
     tcase_add_test(tests, after_a_trim_no_more_is_resident_than_is_in_use);
+    tcase_add_test(tests, a_half_that_went_back_is_no_huge_page_any_more);
     tcase_add_test(tests, a_huge_page_without_a_run_goes_back_in_one_piece);
     suite_add_tcase(suite, tests);
 

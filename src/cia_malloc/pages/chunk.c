@@ -12,6 +12,7 @@
 #include <string.h>
 
 static_assert((size_t)HALF_PAGES * PAGE_BYTES == 2 << 20, "a huge page of x86-64");
+static_assert(CHUNK_HALVES == 2, "count_dirty adds them");
 
 enum { MARKS_BYTES = CHUNK_BYTES / LINE_BYTES * sizeof(uint32_t) };
 
@@ -156,19 +157,24 @@ static uint64_t dirty_in_word(const struct chunk *chunk, uint32_t w)
     return (chunk->touched[w] | chunk->filled[w]) & ~chunk->used[w];
 }
 
-static uint32_t count_dirty(const struct chunk *chunk)
+static uint32_t dirty_in_half(const struct chunk *chunk, uint32_t half)
 {
     uint32_t count = 0;
 
-    for (uint32_t w = 0; w < CHUNK_WORDS; w++)
+    for (uint32_t w = half * HALF_PAGES / 64; w < (half + 1) * HALF_PAGES / 64; w++)
         count += (uint32_t)__builtin_popcountll(dirty_in_word(chunk, w));
     return count;
 }
 
+static uint32_t count_dirty(const struct chunk *chunk)
+{
+    return dirty_in_half(chunk, 0) + dirty_in_half(chunk, 1);
+}
+
 /*
- * The kernel fills a huge page in at the first touch. While a half is filled with runs, that is no
- * more than they will touch. From the first run that comes back on it counts, so that what is free
- * of the half goes back in its time.
+ * The kernel fills all of a huge page in at the first touch. While a half is being filled with
+ * runs, that is no more than they will touch. Once a run of the half is returned, every page of it
+ * counts as filled in, so that the free ones go back in their time.
  */
 static void fill_huge_halves(struct chunk *chunk, uint32_t first, uint32_t end)
 {
@@ -276,28 +282,23 @@ static uint32_t used_in_half(const struct chunk *chunk, uint32_t half)
     return count_set(chunk->used, half * HALF_PAGES, HALF_PAGES);
 }
 
-static uint32_t dirty_in_half(const struct chunk *chunk, uint32_t half)
-{
-    uint32_t count = 0;
-
-    for (uint32_t w = half * HALF_PAGES / 64; w < (half + 1) * HALF_PAGES / 64; w++)
-        count += (uint32_t)__builtin_popcountll(dirty_in_word(chunk, w));
-    return count;
-}
-
 /* Chooses pages of a half to purge, from its end, since runs are taken from the beginning. */
 static uint32_t choose_in_half(struct chunk *chunk, uint32_t half, uint32_t most)
 {
     uint32_t first = half * HALF_PAGES, end = first + HALF_PAGES, chosen = 0;
 
     if (has_half(chunk->huge_halves, half)) {
-        if (used_in_half(chunk, half) == 0) { /* in one piece, as it came */
+        bool empty = used_in_half(chunk, half) == 0;
+
+        /* The kernel would join again what is split, and fill in what was given back. */
+        if (!empty || !chunk->stays_huge) {
+            chunk->huge_halves &= (uint8_t) ~(1u << half);
+            chunk->splitting |= (uint8_t)(1u << half);
+        }
+        if (empty) { /* in one piece, as it came */
             set_range(chunk->purging, first, HALF_PAGES, true);
             return dirty_in_half(chunk, half);
         }
-        /* The kernel would join again what is split, and fill in what was given back. */
-        chunk->huge_halves &= (uint8_t) ~(1u << half);
-        chunk->splitting |= (uint8_t)(1u << half);
     }
     for (uint32_t w = end / 64; w-- > first / 64 && chosen < most;) {
         for (uint64_t dirty = dirty_in_word(chunk, w); dirty != 0 && chosen < most; chosen++) {

@@ -91,6 +91,7 @@ struct chunk {
     struct chunk *next, *previous; /* a circle of the sub-heap's chunks, see struct page_heap */
     uint8_t circle;                /* which of them */
     uint8_t huge_halves;           /* bit h: the kernel was asked for a huge page for half h */
+    bool stays_huge;               /* constant: an empty half is a huge page again */
     uint16_t mapped_pages;         /* constant: its pages, from base on; the others count as used */
     struct pending_pages *pending; /* constant: of the sub-heap */
 
@@ -125,7 +126,7 @@ static_assert(sizeof(struct span_remote) == LINE_BYTES, "remote words do not sha
  * NULL when out of memory. A chunk of so many pages, at most CHUNK_PAGES, registered; its pages are
  * to come from the memory node. huge: the kernel is asked for huge pages for it; else it is asked
  * for none, because where it gives them to everyone a program that uses a few blocks would hold 2
- * MiB for them. Needs no lock: the caller sets owner and pending.
+ * MiB for them. Needs no lock: the caller sets owner, stays_huge and pending.
  */
 struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge);
 
@@ -162,7 +163,8 @@ void populate_now(const struct pending_pages *pending);
 
 /*
  * Begins to purge at most so many dirty pages, or all of a huge page without a page in use if that
- * is more; one with pages in use is split. Returns how many. The chunk must not be in work.
+ * is more; any other, and each that does not stay huge, is split. Returns how many. The chunk must
+ * not be in work.
  */
 uint32_t chunk_begin_purge(struct chunk *chunk, uint32_t most);
 

@@ -112,15 +112,19 @@ static bool take_from_circle(struct page_heap *heap, enum chunk_circle circle, u
     return false;
 }
 
+static uint32_t mode(void)
+{
+    return atomic_load_explicit(&huge_mode, memory_order_relaxed);
+}
+
 /* For the next chunk. */
 static bool wants_huge_pages(const struct page_heap *heap)
 {
-    uint32_t mode = atomic_load_explicit(&huge_mode, memory_order_relaxed);
     uint32_t dense = heap->dense_pages;
 
-    return mode == HUGE_ALWAYS || (mode == HUGE_AUTO && dense >= HUGE_FROM_PAGES &&
-                                   heap->mapped_pages <= dense + dense / NOT_DENSE_PART &&
-                                   page_source_huge_pages_are_given());
+    return mode() == HUGE_ALWAYS || (mode() == HUGE_AUTO && dense >= HUGE_FROM_PAGES &&
+                                     heap->mapped_pages <= dense + dense / NOT_DENSE_PART &&
+                                     page_source_huge_pages_are_given());
 }
 
 /*
@@ -176,6 +180,7 @@ static bool take_from_new_chunk(struct page_heap *heap, const struct page_reques
         return found;
     chunk->owner = heap->owner;
     chunk->pending = &heap->work.populate;
+    chunk->stays_huge = mode() == HUGE_ALWAYS;
     if (found) {
         page_work_destroy(heap, chunk);
         return true;
