@@ -97,6 +97,9 @@ SysRes VG_(do_syscall)(UWord number, RegWord a1, RegWord a2, RegWord a3, RegWord
 /* The running thread is in translated code, or in a helper that this called. */
 extern Bool VG_(in_generated_code);
 
+/* fcntl(2); -1: it failed. */
+Int VG_(fcntl)(Int descriptor, Int command, Addr argument);
+
 /* Moves a file descriptor to where the program does not see it. */
 Int VG_(safe_fd)(Int descriptor);
 

@@ -6,6 +6,8 @@
 #ifndef PROGRAM_CALLS_VALGRIND_API_H
 #define PROGRAM_CALLS_VALGRIND_API_H
 
+#include <stddef.h> /* before Valgrind's own offsetof */
+
 #include "pub_tool_basics.h"
 #include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
@@ -23,8 +25,6 @@
 #include "pub_tool_options.h"
 #include "pub_tool_threadstate.h"
 #include "pub_tool_tooliface.h"
-
-#include <stddef.h>
 
 typedef VexGuestAMD64State Guest;
 

@@ -5,6 +5,8 @@
  */
 #include "virtual_processors/futex_call.h"
 
+#include "program_calls/core_internals.h"
+
 void futex_sleep(const UInt *word, UInt value)
 {
     (void)VG_(do_syscall)(__NR_futex, (UWord)word, FUTEX_WAIT | FUTEX_PRIVATE, value, 0, 0, 0, 0,
