@@ -310,25 +310,12 @@ static __attribute__((noinline)) void *allocate_sampled(size_t bytes)
     return block;
 }
 
+/* malloc in profiled mode; blocks that a magazine may have are counted. */
 static __attribute__((noinline)) void *allocate_when_due(size_t bytes)
 {
-    return profile_is_due(bytes) ? allocate_sampled(bytes) : allocate_slow(bytes);
-}
+    bool is_due = bytes <= MAGAZINE_LARGEST ? profile_is_due(bytes) : profile_count(bytes);
 
-/* malloc in profiled mode: its fast path is here. */
-static inline __attribute__((always_inline)) void *allocate_counted(size_t bytes)
-{
-    ptrdiff_t area = magazine_areas.all;
-
-    if (__builtin_expect(profile_count_down(bytes), 0))
-        return allocate_when_due(bytes);
-    if (__builtin_expect(magazine_has_announced(area), 1) && bytes <= MAGAZINE_LARGEST) {
-        uintptr_t block = magazine_pop(area, magazine_offset_of(bytes));
-
-        if (__builtin_expect(block != 0, 1))
-            return magazine_block(block);
-    }
-    return allocate_slow(bytes);
+    return is_due ? allocate_sampled(bytes) : allocate_slow(bytes);
 }
 
 /* malloc in hardened mode; and the first call of the process, whatever its mode is to be. */
@@ -344,13 +331,25 @@ static __attribute__((noinline)) void *allocate_hardened_or_first(size_t bytes)
     return block;
 }
 
+/*
+ * malloc's fast path in profiled mode is here, before the mode is asked: in no other mode is a
+ * thread's countdown above 0.
+ */
 void *cia_allocate_slow(size_t bytes)
 {
-    uint8_t mode = atomic_load_explicit(&allocator_mode, memory_order_relaxed);
+    ptrdiff_t area = magazine_areas.all;
+    uint8_t mode;
 
-    /* First the mode in which every malloc comes here. */
+    if (bytes <= MAGAZINE_LARGEST && !profile_count_down(bytes)) {
+        uintptr_t block = 0;
+
+        if (__builtin_expect(magazine_has_announced(area), 1))
+            block = magazine_pop(area, magazine_offset_of(bytes));
+        return __builtin_expect(block != 0, 1) ? magazine_block(block) : allocate_slow(bytes);
+    }
+    mode = atomic_load_explicit(&allocator_mode, memory_order_relaxed);
     if (mode == MODE_PROFILED)
-        return allocate_counted(bytes);
+        return allocate_when_due(bytes);
     return mode == MODE_PLAIN ? allocate_slow(bytes) : allocate_hardened_or_first(bytes);
 }
 
@@ -400,8 +399,6 @@ static __attribute__((noinline)) void give_back(void *address)
 {
     void *found = block_owner(address);
 
-    if (profile_is_on())
-        profile_forget(address);
     if (owner_kind_of(found) == OWNER_HUGE) {
         huge_free(huge_at(found, address));
         flush_housekeeping();
@@ -417,6 +414,17 @@ static __attribute__((noinline)) void give_back(void *address)
     flush_block_here(&block);
 }
 
+/* Whether a block of a class begins there. One that was sampled does so once that is forgotten; a
+   sample of another kind is forgotten, too. */
+static bool begins_or_was_sampled(const struct page_info *info, void *address)
+{
+    if (info != NULL && block_begins(info, address))
+        return true;
+    if (profile_is_on())
+        profile_forget(address);
+    return info != NULL && block_begins(info, address);
+}
+
 void cia_free_slow(void *address)
 {
     const struct page_info *info = page_map_find(address);
@@ -429,7 +437,7 @@ void cia_free_slow(void *address)
         return;
     }
     check_clock();
-    if (__builtin_expect(info != NULL && block_begins(info, address), 1)) {
+    if (__builtin_expect(begins_or_was_sampled(info, address), 1)) {
         if (!magazines_use_sequences()) {
             if (overflow_push_locked(info, address))
                 return;
