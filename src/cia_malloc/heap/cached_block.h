@@ -27,7 +27,7 @@ enum {
     MAGAZINE_BYTES = LINE_BYTES,
     MAGAZINES_AT = LINE_BYTES,
     MAGAZINE_REGION_BYTES = MAGAZINES_AT + SIZE_CLASS_COUNT * MAGAZINE_BYTES,
-    MAGAZINE_NODES = 64, /* more share regions: right, but their blocks get mixed */
+    MAGAZINE_NODES = 32, /* more share regions: right, but their blocks get mixed */
 };
 
 static_assert(MAGAZINE_NODES * MAGAZINE_REGION_BYTES / 8 <= UINT16_MAX,
