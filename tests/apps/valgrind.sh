@@ -31,11 +31,16 @@ under_valgrind() {
     shift 3
     plainly "$@" >"$name-reference.output" 2>"$name-reference.err" ||
         fail "$name failed without any library"
+    # What it says of the program's own system calls, it says without the library, too.
+    plainly /usr/bin/valgrind --tool=none -q --log-file="$work/$name-reference.valgrind" "$@" >/dev/null 2>&1 ||
+        fail "$name failed under valgrind without any library"
     preloaded "$name" /usr/bin/valgrind --tool=none -q --log-file="$work/$name.valgrind" "$@" \
         >"$name-preloaded.output" 2>"$name.err" || fail "$name failed under valgrind and the library"
     prove "$name" "$pid" "$allocations" "$acquisitions"
     same "what $name printed under valgrind" "$name-reference.output" "$name-preloaded.output"
-    [[ ! -s $name.valgrind ]] || fail "valgrind complains: $(head -n 1 "$name.valgrind")"
+    sed -i 's/^\([-=]*\)[0-9]*\([-=]*\)/\1\2/' "$name-reference.valgrind" "$name.valgrind"
+    cmp -s "$name-reference.valgrind" "$name.valgrind" ||
+        fail "valgrind complains: $(diff "$name-reference.valgrind" "$name.valgrind" | head -n 3)"
 }
 
 under_valgrind sqlite3 "$rows" "$rows" /usr/bin/sqlite3 -batch -bail -init work.sql :memory: .quit

@@ -231,7 +231,9 @@ the_package_has_the_installed_files_and_says_what_it_needs()
         dpkg-deb -f "$package" | grep -qE "^$field" || fail "the package does not say '$field'"
     done
     if emulator_is_built; then
-        dpkg-deb -f "$package" Recommends | grep -qE 'valgrind \(>= [0-9:]*3\.19.*valgrind \(<< ' ||
+        version=$(valgrind --version)
+        dpkg-deb -f "$package" Recommends |
+            grep -qE "valgrind \(>= ([0-9]+:)?${version#valgrind-}.*valgrind \(<< ([0-9]+:)?${version#valgrind-}\.0\)" ||
             fail "Valgrind's version is open: $(dpkg-deb -f "$package" Recommends)"
     fi
     expect "version of the changelog" "mplace ($(dpkg-deb -f "$package" Version))" \
