@@ -27,13 +27,21 @@ program_files()
     esac
 }
 
-program_is_installed()
+# why_not NAME: prints why the program cannot be measured here, or nothing.
+why_not()
 {
     local file
 
     for file in $(program_files "$1"); do
-        type -P "$file" >/dev/null || return
+        if ! type -P "$file" >/dev/null; then
+            echo "is not installed; on Debian: apt-get install ${program_packages[$1]:-$1}"
+            return
+        fi
     done
+    # From Redis 8 on: memory from jemalloc's own functions goes to free(), which must then be jemalloc's.
+    if [[ $1 == redis ]] && grep -q mallocx "$(type -P redis-server)"; then
+        echo "crashes under any malloc but jemalloc, of which it calls mallocx"
+    fi
 }
 
 # list_programs LIST SHORTEN: the programs to measure, one a line, "NAME 0 - SIZE UNIT"; without a list all that
@@ -53,10 +61,10 @@ list_programs()
         is_one_of "$name" "$program_names" ||
             die "unknown program '$name': one of ${program_names// /, }$(did_you_mean "$name" $program_names)"
         ! is_one_of "$name" "$listed" || die "program '$name' is there twice"
-        if ! program_is_installed "$name"; then
-            missing="$name is not installed; on Debian: apt-get install ${program_packages[$name]:-$name}"
-            [[ -z $1 ]] || die "$missing"
-            note "$missing: left out"
+        missing=$(why_not "$name")
+        if [[ -n $missing ]]; then
+            [[ -z $1 ]] || die "$name $missing"
+            note "$name $missing: left out"
             continue
         fi
         listed+="${listed:+ }$name"
