@@ -331,26 +331,34 @@ static __attribute__((noinline)) void *allocate_hardened_or_first(size_t bytes)
     return block;
 }
 
+static __attribute__((noinline)) void *allocate_by_mode(size_t bytes)
+{
+    uint8_t mode = atomic_load_explicit(&allocator_mode, memory_order_relaxed);
+
+    if (mode == MODE_PLAIN)
+        return allocate_slow(bytes);
+    return mode == MODE_PROFILED ? allocate_when_due(bytes) : allocate_hardened_or_first(bytes);
+}
+
 /*
  * malloc's fast path in profiled mode is here, before the mode is asked: in no other mode is a
  * thread's countdown above 0.
  */
-void *cia_allocate_slow(size_t bytes)
+__attribute__((aligned(LINE_BYTES))) void *cia_allocate_slow(size_t bytes)
 {
     ptrdiff_t area = magazine_areas.all;
-    uint8_t mode;
 
-    if (bytes <= MAGAZINE_LARGEST && !profile_count_down(bytes)) {
-        uintptr_t block = 0;
-
-        if (__builtin_expect(magazine_has_announced(area), 1))
-            block = magazine_pop(area, magazine_offset_of(bytes));
-        return __builtin_expect(block != 0, 1) ? magazine_block(block) : allocate_slow(bytes);
+    if (__builtin_expect(bytes > MAGAZINE_LARGEST, 0) ||
+        __builtin_expect(profile_count_down(bytes), 0)) {
+        return allocate_by_mode(bytes);
     }
-    mode = atomic_load_explicit(&allocator_mode, memory_order_relaxed);
-    if (mode == MODE_PROFILED)
-        return allocate_when_due(bytes);
-    return mode == MODE_PLAIN ? allocate_slow(bytes) : allocate_hardened_or_first(bytes);
+    if (__builtin_expect(magazine_has_announced(area), 1)) {
+        uintptr_t block = magazine_pop(area, magazine_offset_of(bytes));
+
+        if (__builtin_expect(block != 0, 1))
+            return magazine_block(block);
+    }
+    return allocate_slow(bytes);
 }
 
 static __attribute__((noinline)) void *allocate_zeroed_by_mode(size_t bytes)
