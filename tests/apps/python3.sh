@@ -14,10 +14,12 @@
 # descriptors of a process, and would find that of the statistics: it runs without them.
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.bash"
 start "$@"
+python=$(readlink -f /usr/bin/python3) # python3.11
+python=${python##*/}
 shows "its own tests of threads, json, memory, ctypes; sqlite3 in threads; a pool of processes" \
-    python3.11-minimal libpython3.11-testsuite
+    "$python-minimal" "lib$python-testsuite"
 need /usr/bin/python3 python3
-need /usr/lib/python3.11/test/test_threading.py libpython3.11-testsuite
+need "/usr/lib/$python/test/test_threading.py" "lib$python-testsuite"
 
 # One line a test: its name and how it came out.
 cat >outcomes.py <<'END'

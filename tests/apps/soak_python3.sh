@@ -10,7 +10,9 @@
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.bash"
 start "$@"
 need /usr/bin/python3 python3
-need /usr/lib/python3.11/test/test_threading.py libpython3.11-testsuite
+python=$(readlink -f /usr/bin/python3) # python3.11
+python=${python##*/}
+need "/usr/lib/$python/test/test_threading.py" "lib$python-testsuite"
 
 copies=4
 
