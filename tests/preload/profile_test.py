@@ -199,7 +199,7 @@ def the_fast_paths_know_nothing_of_profiles():
         known = set(re.findall(r"<(\w+)", body))
         check(slow in known and not re.search("profile|mode|sampl|stack", " ".join(known)), name, known)
     # The same pattern finds what asks.
-    body = re.search(r"<cia_allocate_slow>:\n(.*?)\n\n", code, re.DOTALL).group(1)
+    body = re.search(r"<allocate_by_mode>:\n(.*?)\n\n", code, re.DOTALL).group(1)
     check("<allocator_mode" in body, body)
 
 
