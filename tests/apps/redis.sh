@@ -9,9 +9,10 @@
 # with two threads, does too. Debian's redis-server calls plain malloc, which its link to
 # libjemalloc.so.2 provides unless a preloaded library comes first in the search order: with one, the
 # server's own malloc calls reach it and jemalloc serves nothing but what the server asks of jemalloc
-# by name. (From Redis 8 on, which Debian 13 has, that is memory which free() gets: under any
-# other malloc such a server crashes at its start, and the test is skipped.) The count required is far above what the start of an idle server needs, so it is the data
-# that our library holds. INFO memory goes on to name jemalloc, from the time it was compiled.
+# by name. (From Redis 8 on, which Debian 13 has, the server gives memory that it has from there to
+# free(): it crashes at its start under any other malloc, and the test is skipped.) The count required
+# is far above what the start of an idle server needs, so it is the data that our library holds. INFO
+# memory goes on to name jemalloc, from the time it was compiled.
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.bash"
 source "$(dirname -- "${BASH_SOURCE[0]}")/servers.bash"
 start "$@"

@@ -133,10 +133,13 @@ in_a_static_program_the_allocators_serve_and_the_others_say_that_they_cannot()
     printf '#include <pthread.h>\nint main(void) { static pthread_mutex_t m; return pthread_mutex_lock(&m); }\n' >plain.c
     sources=$scratch
     # From glibc 2.41 on that one does not, either.
-    if ! (linked plain plain tts_lock -- -static) 2>/dev/null; then
-        grep -q 'multiple definition of .__pthread_mutex_unlock' "$scratch/err" || fail "plain does not link"
+    libc=$(getconf GNU_LIBC_VERSION)
+    if [[ ${libc#glibc 2.} -ge 41 ]]; then
+        ! (linked plain plain tts_lock -- -static) 2>/dev/null || fail "plain links"
+        grep -q 'multiple definition of .__pthread_mutex_unlock' "$scratch/err" || fail "another reason not to link"
         return
     fi
+    linked plain plain tts_lock -- -static
     run ./plain
     grep -q '^mplace: the lock library finds no libc behind it, as in a static program: ' "$scratch/err" ||
         fail "the lock library says nothing"

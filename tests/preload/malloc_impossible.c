@@ -121,7 +121,7 @@ static void posix_memalign_returns_its_error_and_does_not_touch_the_pointer(void
 
 #pragma weak mplace_malloc_name
 
-/* posix_memalign of glibc 2.39 does. */
+/* glibc 2.39's own posix_memalign crashes at 2^63. */
 static bool crashes_in_libc(size_t alignment)
 {
     return mplace_malloc_name == NULL && alignment == (size_t)1 << 63 &&
