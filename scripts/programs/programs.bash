@@ -48,7 +48,7 @@ why_not()
 # are installed, and a note for each of the others.
 list_programs()
 {
-    local name missing listed='' wanted=()
+    local name reason listed='' wanted=()
 
     if [[ -n $1 ]]; then
         [[ ,$1, != *,,* ]] || die "--programs '$1' has an empty entry"
@@ -61,10 +61,10 @@ list_programs()
         is_one_of "$name" "$program_names" ||
             die "unknown program '$name': one of ${program_names// /, }$(did_you_mean "$name" $program_names)"
         ! is_one_of "$name" "$listed" || die "program '$name' is there twice"
-        missing=$(why_not "$name")
-        if [[ -n $missing ]]; then
-            [[ -z $1 ]] || die "$name $missing"
-            note "$name $missing: left out"
+        reason=$(why_not "$name")
+        if [[ -n $reason ]]; then
+            [[ -z $1 ]] || die "$name $reason"
+            note "$name $reason: left out"
             continue
         fi
         listed+="${listed:+ }$name"

@@ -310,7 +310,7 @@ static __attribute__((noinline)) void *allocate_sampled(size_t bytes)
     return block;
 }
 
-/* malloc in profiled mode; blocks that a magazine may have are counted. */
+/* malloc in profiled mode; cia_allocate_slow has counted bytes that a magazine serves. */
 static __attribute__((noinline)) void *allocate_when_due(size_t bytes)
 {
     bool is_due = bytes <= MAGAZINE_LARGEST ? profile_is_due(bytes) : profile_count(bytes);
@@ -341,8 +341,8 @@ static __attribute__((noinline)) void *allocate_by_mode(size_t bytes)
 }
 
 /*
- * malloc's fast path in profiled mode is here, before the mode is asked: in no other mode is a
- * thread's countdown above 0.
+ * The fast path of malloc in profiled mode, before the mode is asked: in every other mode
+ * profile_count_down is true.
  */
 __attribute__((aligned(LINE_BYTES))) void *cia_allocate_slow(size_t bytes)
 {
@@ -422,8 +422,8 @@ static __attribute__((noinline)) void give_back(void *address)
     flush_block_here(&block);
 }
 
-/* Whether a block of a class begins there. One that was sampled does so once that is forgotten; a
-   sample of another kind is forgotten, too. */
+/* Whether a block of a class begins there, in the eyes of its page. For that a sample of it, and of
+   any other block to be freed, is forgotten first. */
 static bool begins_or_was_sampled(const struct page_info *info, void *address)
 {
     if (info != NULL && block_begins(info, address))

@@ -20,7 +20,11 @@ struct profile_thread {
 extern
     __attribute__((tls_model("initial-exec"))) _Thread_local struct profile_thread profile_thread;
 
-/* Counts an allocation of this thread, in profiled mode. True: profile_is_due must be asked. */
+/*
+ * Counts an allocation of this thread. In profiled mode, true: profile_is_due must be asked. True
+ * in every other mode, for up to MAGAZINE_LARGEST bytes: there the countdown begins at 0 and only
+ * falls.
+ */
 static inline bool profile_count_down(size_t bytes)
 {
     uint64_t left = profile_thread.countdown - (bytes + 1);
