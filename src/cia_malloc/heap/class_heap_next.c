@@ -7,12 +7,31 @@
 #include "cia_malloc/heap/cached_block.h"
 #include "cia_malloc/heap/class_heap.h"
 
+#include <emmintrin.h>
+
 enum {
     /* Spans looked at, a type, before any free block will do. A span has a given slot free as often
        as blocks are free at all, and half of the slots are under quota on average: eight fail
        rarely. */
     PROBES = 8,
 };
+
+/* Which of the counts, below 2^31 and a multiple of four of them, are below the quota. */
+static uint64_t slots_below(const uint32_t *count, uint32_t blocks, uint32_t quota)
+{
+    __m128i limit = _mm_set1_epi32((int)quota);
+    uint64_t below = 0;
+
+    for (uint32_t bit = 0; bit < blocks; bit += 4) {
+        __m128i four = _mm_load_si128((const __m128i *)(const void *)&count[bit]);
+
+        below |= (uint64_t)_mm_movemask_ps(_mm_castsi128_ps(_mm_cmplt_epi32(four, limit))) << bit;
+    }
+    return below;
+}
+
+static_assert(offsetof(struct class_heap, count) % 16 == 0 && SPAN_BLOCKS_LEAST % 4 == 0,
+              "counts are loaded four at a time");
 
 void class_heap_set_quota(struct class_heap *heap, uint32_t quota)
 {
@@ -21,12 +40,7 @@ void class_heap_set_quota(struct class_heap *heap, uint32_t quota)
     uint32_t rise = (quota - 1) * cycle; /* live, when the quota rose to this value */
 
     for (uint32_t type = 0; type < heap->types; type++) {
-        const uint32_t *count = &heap->count[type * blocks];
-        uint64_t under_quota = 0;
-
-        for (uint32_t bit = 0; bit < blocks; bit++)
-            under_quota |= (uint64_t)(count[bit] < quota) << bit;
-        heap->under_quota[type] = under_quota;
+        heap->under_quota[type] = slots_below(&heap->count[type * blocks], blocks, quota);
     }
     heap->quota = quota;
     heap->lower_at = rise > cycle / 2 ? rise - cycle / 2 : 0;
@@ -190,6 +204,9 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t m
     uint64_t wanted = span->free & heap->under_quota[span->type];
     uint64_t ahead = wanted & (~(uint64_t)0 << heap->first_bit);
     uint64_t taken = 0, reached = 0;
+    /* Copies, so that the compiler knows that no store below changes them. */
+    const struct span from = *span;
+    const uint32_t quota = heap->quota, mask = heap->block_mask, bytes = heap->block_bytes;
     bool compact = size_class_is_compact(heap->size_class);
     uint32_t *counts = &heap->count[(uint32_t)span->type << heap->span_shift];
     uint32_t count = 0;
@@ -199,8 +216,7 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t m
 
         for (; left != 0 && count < most; left &= left - 1) {
             uint32_t bit = (uint32_t)__builtin_ctzll(left);
-            char *block =
-                span->base + (size_t)((bit - span->phase) & heap->block_mask) * heap->block_bytes;
+            char *block = from.base + (size_t)((bit - from.phase) & mask) * bytes;
             uint64_t colour = (uint64_t)1 << magazine_colour(block);
 
             /* Packed ones in a row have few of a colour as they are. */
@@ -213,23 +229,20 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t m
             }
             *colours_taken |= colour;
             taken |= left & -left;
-            blocks[count++] = block + (span->untouched >> bit & 1) * MAGAZINE_UNTOUCHED;
+            reached |= (uint64_t)(++counts[bit] >= quota) << bit;
+            blocks[count++] = block + (from.untouched >> bit & 1) * MAGAZINE_UNTOUCHED;
         }
-    }
-    for (uint64_t left = taken; left != 0; left &= left - 1) {
-        uint32_t bit = (uint32_t)__builtin_ctzll(left);
-
-        reached |= (uint64_t)(++counts[bit] >= heap->quota) << bit;
     }
     heap->under_quota[span->type] &= ~reached;
     heap->live += count;
     heap->allocations += count;
-    if ((span->untouched & taken) != 0) {
-        populate_blocks(span, span->untouched & taken, class_heap_live_bytes(heap));
-        heap->untouched -= (uint32_t)__builtin_popcountll(span->untouched & taken);
+    uint64_t untouched = from.untouched & taken;
+    if (untouched != 0) {
+        populate_blocks(span, untouched, class_heap_live_bytes(heap));
+        heap->untouched -= untouched == taken ? count : (uint32_t)__builtin_popcountll(untouched);
     }
-    span->free &= ~taken;
-    span->untouched &= ~taken;
+    span->free = from.free & ~taken;
+    span->untouched = from.untouched & ~taken;
     return count;
 }
 
