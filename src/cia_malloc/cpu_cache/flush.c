@@ -62,40 +62,41 @@ static void add_remote(struct subheap *locked, struct remote_batch *batch, struc
     batch->bytes += place->bytes;
 }
 
-/* A block of a span of the locked sub-heap. */
-struct local_block {
+/* Blocks of one span of the locked sub-heap. */
+struct local_batch {
     struct span *span;
-    uint64_t bit;
+    uint64_t bits;
 };
 
-/* Those of one span that follow each other go together. */
-static void return_local(struct subheap *locked, const struct local_block *blocks, uint32_t count)
+/* All of one class. */
+static void return_local(struct subheap *locked, const struct local_batch *batches, uint32_t count)
 {
-    for (uint32_t i = 0; i < count;) {
-        struct span *span = blocks[i].span;
-        uint64_t bits = blocks[i].bit;
-
-        while (++i < count && blocks[i].span == span) {
-            if (__builtin_expect((bits & blocks[i].bit) != 0, 0))
-                subheap_double_free(span, blocks[i].bit);
-            bits |= blocks[i].bit;
-        }
-        subheap_free_local(locked, span, bits);
-    }
+    for (uint32_t i = 0; i < count; i++)
+        subheap_put(locked, &locked->classes[batches->span->size_class], batches[i].span,
+                    batches[i].bits);
 }
 
-/* Some at a time, for what is known of them waits on the stack, and a thread's stack may be short.
- * First it is found where they belong, and the spans are fetched: freed in any order, the blocks
- * are of a span each, and its line is not in the cache. */
+/* The layout of the class that blocks of a magazine are of. */
+static struct class_layout layout_of(const void *address)
+{
+    return class_layouts[block_page(page_source_owner(address), address)->size_class];
+}
+
+/* Those of one span that follow each other go together. Some spans at a time, for what is known of
+ * them waits on the stack, and a thread's stack may be short. First it is found where the blocks
+ * belong, and the spans are fetched: freed in any order, the blocks are of a span each, and its
+ * line is not in the cache. */
 void flush_blocks(struct subheap *locked, char *const *blocks, uint32_t count)
 {
     enum { AT_ONCE = 32 };
+    /* A copy, so that the compiler knows that no store below changes it. */
+    const struct class_layout layout = layout_of(magazine_block((uintptr_t)blocks[0]));
     struct remote_batch remote = {.chunk = NULL};
-    struct local_block local[AT_ONCE];
+    struct local_batch local[AT_ONCE + 1], *last = local; /* the first one is of no span */
     struct chunk *chunk = NULL;
-    uint32_t local_count = 0;
     uintptr_t page = 0;
 
+    local[0].span = NULL;
     for (uint32_t i = 0; i < count; i++) {
         const void *address = magazine_block((uintptr_t)blocks[i]);
 
@@ -103,20 +104,25 @@ void flush_blocks(struct subheap *locked, char *const *blocks, uint32_t count)
             page = (uintptr_t)address >> PAGE_SHIFT;
             chunk = page_source_owner(address);
         }
-        struct block_place place = block_place(chunk, address);
+        struct block_place place = block_place(&layout, chunk, address);
+        struct span *span = &chunk->spans[place.span];
         if (__builtin_expect(chunk->owner != locked, 0)) {
             add_remote(locked, &remote, chunk, &place);
-            continue;
-        }
-        local[local_count++] = (struct local_block){&chunk->spans[place.span], place.bit};
-        __builtin_prefetch(&chunk->spans[place.span], 1);
-        if (local_count == AT_ONCE) {
-            return_local(locked, local, AT_ONCE);
-            local_count = 0;
+        } else if (span == last->span) {
+            if (__builtin_expect((last->bits & place.bit) != 0, 0))
+                subheap_double_free(span, place.bit);
+            last->bits |= place.bit;
+        } else {
+            if (last == local + AT_ONCE) {
+                return_local(locked, local + 1, AT_ONCE);
+                last = local;
+            }
+            *++last = (struct local_batch){span, place.bit};
+            __builtin_prefetch(span, 1);
         }
     }
     return_remote(locked, &remote);
-    return_local(locked, local, local_count);
+    return_local(locked, local + 1, (uint32_t)(last - local));
 }
 
 void flush_blocks_here(char *const *blocks, uint32_t count)

@@ -52,7 +52,7 @@ struct block block_at(struct chunk *chunk, const void *address)
     if (__builtin_expect(
             position.span >= layout->run_spans || position.block >= layout->span_blocks, 0))
         block_is_wrong(address, "between two blocks");
-    struct block_place place = block_place_at(info, position);
+    struct block_place place = block_place_at(layout, info, position);
     at.span = place.span;
     at.bit = place.bit;
     at.start =

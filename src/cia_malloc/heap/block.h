@@ -66,11 +66,11 @@ static inline __attribute__((always_inline)) bool block_begins(const struct page
            size_class_divides(info->size_class, offset + ((uint32_t)info->before << GRANULE_SHIFT));
 }
 
-/* Of a page of a size class. */
-static inline struct block_place block_place_at(const struct page_info *info,
+/* Of a page of the class with that layout. */
+static inline struct block_place block_place_at(const struct class_layout *layout,
+                                                const struct page_info *info,
                                                 struct block_position position)
 {
-    const struct class_layout *layout = &class_layouts[info->size_class];
     uint32_t phase = span_phase(layout, info->run_type, position.span);
 
     return (struct block_place){
@@ -81,16 +81,17 @@ static inline struct block_place block_place_at(const struct page_info *info,
 }
 
 /*
- * That of an address which is known to have been handed out and to be of a size class: one that
- * is cached was checked when it was freed. A third of the instructions of block_at.
+ * That of an address which is known to have been handed out and to be of the class with that
+ * layout: one that is cached was checked when it was freed. A third of the instructions of
+ * block_at.
  */
-static inline struct block_place block_place(const struct chunk *chunk, const void *address)
+static inline struct block_place block_place(const struct class_layout *layout,
+                                             const struct chunk *chunk, const void *address)
 {
     const struct page_info *info = block_page(chunk, address);
-    const struct class_layout *layout = &class_layouts[info->size_class];
 
     return block_place_at(
-        info, class_layout_locate(layout, block_unit(info, layout->unit_shift, address)));
+        layout, info, class_layout_locate(layout, block_unit(info, layout->unit_shift, address)));
 }
 
 /* The process ends unless the address was handed out: the first byte, or an aligned one. */

@@ -266,11 +266,14 @@ static inline bool class_layout_is_whole(const struct class_layout *layout)
 
 /* Where among the chunk's spans that number of a run is: as many as it has pages from the place of
    its first page on, those behind them in further rows of CHUNK_PAGES. Most classes have one row,
-   the shortest have two and four. Without a branch: which row it is nobody can predict. */
+   the shortest have two and four: which of them it is nobody can predict, so there is no branch. */
 static inline uint32_t class_layout_span(const struct class_layout *layout, uint32_t run_page,
                                          uint32_t number)
 {
     uint32_t row_spans = layout->page_spans;
+
+    if (layout->run_spans <= row_spans)
+        return run_page + number;
     uint32_t row =
         (number >= row_spans) + (number >= 2 * row_spans) + (uint32_t)(number >= 3 * row_spans);
 

@@ -153,22 +153,28 @@ void subheap_reconcile(struct subheap *heap, struct span *span);
 void subheap_free_large(struct subheap *heap, struct span *span);
 
 /*
- * Puts back blocks of a span of this sub-heap. The process ends if one of them is free already: it
+ * Puts back blocks of a span of the class heap. The process ends if one of them is free already: it
  * was freed twice.
  */
-static inline void subheap_free_local(struct subheap *heap, struct span *span, uint64_t bits)
+static inline void subheap_put(struct subheap *heap, struct class_heap *class_heap,
+                               struct span *span, uint64_t bits)
 {
     if (__builtin_expect((span->free & bits) != 0, 0))
         subheap_double_free(span, span->free & bits);
-    if (__builtin_expect(span->size_class == CLASS_LARGE, 0)) {
-        subheap_free_large(heap, span);
-        return;
-    }
-    struct class_heap *class_heap = &heap->classes[span->size_class];
-
     class_heap_put(class_heap, span, bits);
     if (__builtin_expect(class_heap_record(class_heap, span), 0))
         subheap_reconcile(heap, span);
+}
+
+/* The same of any span of this sub-heap. */
+static inline void subheap_free_local(struct subheap *heap, struct span *span, uint64_t bits)
+{
+    if (__builtin_expect(span->size_class != CLASS_LARGE, 1))
+        subheap_put(heap, &heap->classes[span->size_class], span, bits);
+    else if (__builtin_expect((span->free & bits) != 0, 0))
+        subheap_double_free(span, span->free & bits);
+    else
+        subheap_free_large(heap, span);
 }
 
 /* Takes over what other threads freed. */
