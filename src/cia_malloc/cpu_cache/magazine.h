@@ -240,7 +240,8 @@ struct magazine_areas {
     ptrdiff_t
         take; /* for malloc's fast path: in profiled mode that finds nothing announced, ever */
 };
-extern struct magazine_areas magazine_areas;
+/* Hidden here too, for GCC would load its address where it could load the word. */
+extern __attribute__((visibility("hidden"))) struct magazine_areas magazine_areas;
 
 static inline __attribute__((always_inline)) bool magazine_has_announced(ptrdiff_t area)
 {
