@@ -68,18 +68,19 @@ struct local_batch {
     uint64_t bits;
 };
 
-/* All of one class. */
-static void return_local(struct subheap *locked, const struct local_batch *batches, uint32_t count)
+static void return_local(struct subheap *locked, unsigned size_class,
+                         const struct local_batch *batches, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        subheap_put(locked, &locked->classes[batches->span->size_class], batches[i].span,
-                    batches[i].bits);
+        subheap_put(locked, &locked->classes[size_class], batches[i].span, batches[i].bits);
 }
 
-/* The layout of the class that blocks of a magazine are of. */
-static struct class_layout layout_of(const void *address)
+/* The class of a block that was cached. */
+static unsigned class_of(const char *block)
 {
-    return class_layouts[block_page(page_source_owner(address), address)->size_class];
+    const void *address = magazine_block((uintptr_t)block);
+
+    return block_page(page_source_owner(address), address)->size_class;
 }
 
 /* Those of one span that follow each other go together. Some spans at a time, for what is known of
@@ -89,8 +90,9 @@ static struct class_layout layout_of(const void *address)
 void flush_blocks(struct subheap *locked, char *const *blocks, uint32_t count)
 {
     enum { AT_ONCE = 32 };
+    const unsigned size_class = class_of(blocks[0]);
     /* A copy, so that the compiler knows that no store below changes it. */
-    const struct class_layout layout = layout_of(magazine_block((uintptr_t)blocks[0]));
+    const struct class_layout layout = class_layouts[size_class];
     struct remote_batch remote = {.chunk = NULL};
     struct local_batch local[AT_ONCE + 1], *last = local; /* the first one is of no span */
     struct chunk *chunk = NULL;
@@ -114,7 +116,7 @@ void flush_blocks(struct subheap *locked, char *const *blocks, uint32_t count)
             last->bits |= place.bit;
         } else {
             if (last == local + AT_ONCE) {
-                return_local(locked, local + 1, AT_ONCE);
+                return_local(locked, size_class, local + 1, AT_ONCE);
                 last = local;
             }
             *++last = (struct local_batch){span, place.bit};
@@ -122,7 +124,7 @@ void flush_blocks(struct subheap *locked, char *const *blocks, uint32_t count)
         }
     }
     return_remote(locked, &remote);
-    return_local(locked, local + 1, (uint32_t)(last - local));
+    return_local(locked, size_class, local + 1, (uint32_t)(last - local));
 }
 
 void flush_blocks_here(char *const *blocks, uint32_t count)

@@ -17,8 +17,8 @@ struct subheap;
 void flush_block(struct subheap *locked, const struct block *block);
 void flush_block_here(const struct block *block);
 
-/* Returns blocks that were cached; those of one span that follow each other, as they do when they
-   were allocated and freed in a row, go together. */
+/* Returns blocks that were cached, one at least and all of one class; those of one span that follow
+   each other, as they do when they were allocated and freed in a row, go together. */
 void flush_blocks(struct subheap *locked, char *const *blocks, uint32_t count);
 void flush_blocks_here(char *const *blocks, uint32_t count);
 
