@@ -4,7 +4,7 @@
 # How fast the tool is: plain programs against Valgrind's tool that does nothing, the ring with one
 # transaction a traversal, and plain code beside another thread's transaction. Processor time in
 # user mode of many short runs that take turns, so that a busy machine slows all of them alike;
-# medians. Prints figures and judges nothing.
+# medians and their quartiles. Prints figures and judges nothing.
 set -euo pipefail
 
 usage()
@@ -77,9 +77,13 @@ seconds()
     { time "$@" >/dev/null 2>&1; } 2>&1
 }
 
-median()
+# The median of the numbers in a file and their quartiles: spread FORMAT FILE
+spread()
 {
-    sort -g -- "$1" | awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'
+    sort -g -- "$2" | awk -v format="$1 [$1, $1]" '
+        { value[NR] = $1 }
+        function at(part) { return value[1 + int((NR - 1) * part + 0.5)] }
+        END { printf format, at(0.5), at(0.25), at(0.75) }'
 }
 
 # The program of a name, so that it takes about half a second under the tool that does nothing.
@@ -110,19 +114,21 @@ print(sum(len(str(i)) for i in range(40000)))')
 compare_plain()
 {
     local what=$1 run tool command line
+    local -A took
 
     workload "$what"
     type -P "${command[0]}" >/dev/null || { printf '%-8s not here\n' "$what"; return; }
     for ((run = 0; run < runs; run++)); do
         for tool in "${tools[@]}"; do
-            seconds under "$tool" "${command[@]}" >>"$scratch/$what.$tool"
+            took[$tool]=$(seconds under "$tool" "${command[@]}")
+            printf '%s\n' "${took[$tool]}" >>"$scratch/$what.$tool"
+            awk -v one="${took[$tool]}" -v none="${took[none]}" 'BEGIN { print one / none }' \
+                >>"$scratch/$what.$tool.times"
         done
     done
-    line=$(printf '%-8s none %.2f s' "$what" "$(median "$scratch/$what.none")")
+    line=$(printf '%-8s none %s s' "$what" "$(spread %.2f "$scratch/$what.none")")
     for tool in "${tools[@]:1}"; do
-        line+=$(awk -v name="$tool" -v one="$(median "$scratch/$what.$tool")" \
-            -v none="$(median "$scratch/$what.none")" \
-            'BEGIN { printf ", %s %.2f s: %.2f times", name, one, one / none }')
+        line+=", $tool $(spread %.2f "$scratch/$what.$tool.times") times"
     done
     printf '%s\n' "$line"
 }
@@ -147,8 +153,8 @@ compare_ring()
         done
     done
     for tool in "${tools[@]:1}"; do
-        printf 'ring     %s %.0f traversals/s, a transaction of 128 nodes each\n' "$tool" \
-            "$(median "$scratch/ring.$tool")"
+        printf 'ring     %s %s traversals/s, a transaction of 128 nodes each\n' "$tool" \
+            "$(spread %.0f "$scratch/ring.$tool")"
     done
 }
 
@@ -206,8 +212,8 @@ END
         done
     done
     for tool in "${tools[@]:1}"; do
-        printf 'beside   %s %.0f times, with --switch-inside=5000 %.1f times\n' "$tool" \
-            "$(median "$scratch/beside.$tool")" "$(median "$scratch/seldom.$tool")"
+        printf 'beside   %s %s times, with --switch-inside=5000 %s times\n' "$tool" \
+            "$(spread %.0f "$scratch/beside.$tool")" "$(spread %.1f "$scratch/seldom.$tool")"
     done
 }
 
