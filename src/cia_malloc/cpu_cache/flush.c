@@ -169,9 +169,9 @@ static void flush_exclusive(struct magazines *magazines, unsigned size_class,
 }
 
 /*
- * The magazines of one sub-heap's CPU, emptied four times in a decay time, whether they are used or
- * not: a run of which one block waits in a magazine does not go back. A class at a time under the
- * lock, to which most of the blocks belong. now: of decay_clock.
+ * The magazines of one sub-heap's CPU, emptied whether they are used or not: a run of which one
+ * block waits in a magazine does not go back. A class at a time under the lock, to which most of
+ * the blocks belong. now: of decay_clock.
  */
 static void flush_cpu(struct subheap *heap, uint64_t now)
 {
