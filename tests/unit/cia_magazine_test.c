@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -252,6 +253,33 @@ START_TEST(the_longest_blocks_of_magazines_wait_in_small_numbers)
         ck_assert_uint_eq(magazine_bounds_of(magazine).full, 0);
     }
     ck_assert_uint_eq(live_blocks(), 0);
+}
+END_TEST
+
+/* Whether the page with that place of the stack is populated. */
+static bool place_has_its_page(const struct magazine *magazine, uint32_t place)
+{
+    uintptr_t page = (uintptr_t)&magazine->store->stack[place] & ~(uintptr_t)(PAGE_BYTES - 1);
+    unsigned char state;
+
+    ck_assert_int_eq(mincore((void *)page, PAGE_BYTES, &state), 0);
+    return (state & 1) != 0;
+}
+
+START_TEST(a_stack_has_its_pages_as_far_as_it_may_be_filled_and_no_others)
+{
+    struct magazine *magazine = open_magazine();
+    uint32_t first = magazine_bounds_of(magazine).ceiling, ceiling = first;
+
+    ck_assert(!place_has_its_page(magazine, (uint32_t)magazine->ceiling_most - 1));
+    for (int round = 0; round < 20; round++) {
+        allocate_many(); /* it may hold more from now on; nothing waits there yet */
+        ceiling = magazine_bounds_of(magazine).ceiling;
+        for (uint32_t place = 0; place < ceiling; place++)
+            ck_assert_msg(place_has_its_page(magazine, place), "place %u of %u", place, ceiling);
+        free_many();
+    }
+    ck_assert_uint_gt(ceiling, 2 * first);
 }
 END_TEST
 
@@ -615,6 +643,7 @@ int main(void)
     tcase_add_test(tests,
                    a_loaded_magazine_stays_within_its_bounds_when_there_is_no_room_for_another);
     tcase_add_test(tests, the_longest_blocks_of_magazines_wait_in_small_numbers);
+    tcase_add_test(tests, a_stack_has_its_pages_as_far_as_it_may_be_filled_and_no_others);
     tcase_add_test(tests, blocks_of_one_colour_do_not_follow_each_other);
     tcase_add_test(tests, what_another_cpu_freed_leaves_the_next_blocks_even);
     tcase_add_test_raise_signal(tests, a_block_that_was_freed_lately_is_not_freed_twice, SIGABRT);

@@ -141,12 +141,16 @@ static void enter(uint32_t cpu, struct magazines *magazines)
     atomic_store_explicit(&magazine_to_put[cpu], magazines->region, memory_order_release);
 }
 
-/* A free inside a transaction would abort it where the stack first reaches a page. */
-static void touch(void *store, size_t bytes)
+/* Has the kernel fill in the pages of a store up to a place: a free inside a transaction would
+   abort it where the stack first reaches a page. Pages that the stack never reaches take no memory.
+   Writes what is there, for a thread that was moved may have raised the ceiling and put a block. */
+static void touch(struct magazine_store *store, const void *from, uint32_t places)
 {
-    for (size_t at = 0; at < bytes; at += PAGE_BYTES)
-        *((volatile char *)store + at) = 0;
-    *((volatile char *)store + bytes - 1) = 0;
+    char *end = (char *)&store->stack[places];
+
+    for (char *at = (char *)from; at < end; at += PAGE_BYTES)
+        __atomic_fetch_or(at, 0, __ATOMIC_RELAXED);
+    __atomic_fetch_or(end - 1, 0, __ATOMIC_RELAXED);
 }
 
 /* So many blocks more of the class, if all may hold so much more. */
@@ -169,19 +173,25 @@ bool magazine_may_rise(struct magazines *magazines, unsigned size_class)
         ceiling + MAGAZINE_CEILING_STEP > magazine->ceiling_most)
         return false;
     atomic_store_explicit(&magazine->overflowed, false, memory_order_relaxed);
-    return reserve(magazines, size_class, MAGAZINE_CEILING_STEP);
+    if (!reserve(magazines, size_class, MAGAZINE_CEILING_STEP))
+        return false;
+    touch(magazine->store, &magazine->store->stack[ceiling], ceiling + MAGAZINE_CEILING_STEP);
+    return true;
 }
 
-/* A magazine's first ceiling. */
+/* A magazine's first ceiling; it has a store. */
 static uint32_t first_ceiling(struct magazines *magazines, unsigned size_class)
 {
+    struct magazine_store *store = magazines->own[size_class].store;
     uint32_t most = ceiling_of(size_class), least = 2 * load_of(size_class);
-    uint32_t wanted = most < MAGAZINE_FIRST_CEILING ? most : MAGAZINE_FIRST_CEILING;
+    uint32_t ceiling = most < MAGAZINE_FIRST_CEILING ? most : MAGAZINE_FIRST_CEILING;
 
-    if (reserve(magazines, size_class, wanted))
-        return wanted;
-    magazines->ceiling_bytes += (uint64_t)least * bytes_of(size_class);
-    return least;
+    if (!reserve(magazines, size_class, ceiling)) {
+        ceiling = least;
+        magazines->ceiling_bytes += (uint64_t)ceiling * bytes_of(size_class);
+    }
+    touch(store, store, ceiling);
+    return ceiling;
 }
 
 bool magazine_open(struct magazines *magazines, unsigned size_class)
@@ -201,7 +211,6 @@ bool magazine_open(struct magazines *magazines, unsigned size_class)
     magazine->colour_limit = size_class_bytes(size_class) == GRANULE_BYTES
                                  ? MAGAZINE_OF_A_COLOUR_MOST
                                  : MAGAZINE_OF_A_COLOUR;
-    touch(magazine->store, store_bytes_of(size_class));
     /* Release: a sequence that finds the ceiling finds the others. */
     atomic_store_explicit(&magazine->bounds, bounds.word, memory_order_release);
     return true;
