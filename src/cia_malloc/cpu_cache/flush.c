@@ -75,30 +75,25 @@ static void return_local(struct subheap *locked, unsigned size_class,
         subheap_put(locked, &locked->classes[size_class], batches[i].span, batches[i].bits);
 }
 
-/* The class of a block that was cached. */
-static unsigned class_of(const char *block)
-{
-    const void *address = magazine_block((uintptr_t)block);
-
-    return block_page(page_source_owner(address), address)->size_class;
-}
-
-/* Those of one span that follow each other go together. Some spans at a time, for what is known of
- * them waits on the stack, and a thread's stack may be short. First it is found where the blocks
- * belong, and the spans are fetched: freed in any order, the blocks are of a span each, and its
- * line is not in the cache. */
-void flush_blocks(struct subheap *locked, char *const *blocks, uint32_t count)
+/*
+ * Blocks that follow each other and are of one span make one batch. Batches are collected first,
+ * and their spans fetched: blocks that were freed in any order are of a span each, and its line is
+ * not in the cache. So many at most, because they are on the stack, and a thread's stack may be
+ * short.
+ *
+ * A block whose page is of another class was freed twice, and the first time its run went back.
+ */
+void flush_blocks(struct subheap *locked, unsigned size_class, char *const *blocks, uint32_t count)
 {
     enum { AT_ONCE = 32 };
-    const unsigned size_class = class_of(blocks[0]);
     /* A copy, so that the compiler knows that no store below changes it. */
     const struct class_layout layout = class_layouts[size_class];
     struct remote_batch remote = {.chunk = NULL};
-    struct local_batch local[AT_ONCE + 1], *last = local; /* the first one is of no span */
+    struct local_batch local[AT_ONCE + 1], *last = local;
     struct chunk *chunk = NULL;
     uintptr_t page = 0;
 
-    local[0].span = NULL;
+    local[0].span = NULL; /* no block's */
     for (uint32_t i = 0; i < count; i++) {
         const void *address = magazine_block((uintptr_t)blocks[i]);
 
@@ -106,6 +101,9 @@ void flush_blocks(struct subheap *locked, char *const *blocks, uint32_t count)
             page = (uintptr_t)address >> PAGE_SHIFT;
             chunk = page_source_owner(address);
         }
+        if (__builtin_expect(chunk == NULL || block_page(chunk, address)->size_class != size_class,
+                             0))
+            block_is_wrong(address, "free already");
         struct block_place place = block_place(&layout, chunk, address);
         struct span *span = &chunk->spans[place.span];
         if (__builtin_expect(chunk->owner != locked, 0)) {
@@ -127,11 +125,11 @@ void flush_blocks(struct subheap *locked, char *const *blocks, uint32_t count)
     return_local(locked, size_class, local + 1, (uint32_t)(last - local));
 }
 
-void flush_blocks_here(char *const *blocks, uint32_t count)
+void flush_blocks_here(unsigned size_class, char *const *blocks, uint32_t count)
 {
     struct subheap *heap = heap_try_acquire();
 
-    flush_blocks(heap, blocks, count);
+    flush_blocks(heap, size_class, blocks, count);
     if (heap != NULL)
         subheap_unlock(heap);
 }
@@ -144,9 +142,9 @@ bool flush_loaded(const struct magazine_access *access, struct subheap *locked)
     if (count == 0)
         return false;
     if (locked != NULL || access->exclusive != NULL) {
-        flush_blocks(locked, blocks, count);
+        flush_blocks(locked, access->size_class, blocks, count);
     } else {
-        flush_blocks_here(blocks, count);
+        flush_blocks_here(access->size_class, blocks, count);
         flush_housekeeping();
     }
     return true;
@@ -163,7 +161,8 @@ static void flush_magazine(const struct magazine_access *access, struct subheap 
 static void flush_exclusive(struct magazines *magazines, unsigned size_class,
                             struct subheap *locked)
 {
-    struct magazine_access access = {.exclusive = &magazines->own[size_class]};
+    struct magazine_access access = {.exclusive = &magazines->own[size_class],
+                                     .size_class = size_class};
 
     flush_magazine(&access, locked);
 }

@@ -240,7 +240,7 @@ struct magazine_areas {
     ptrdiff_t
         take; /* for malloc's fast path: in profiled mode that finds nothing announced, ever */
 };
-/* Hidden here too, for GCC would load its address where it could load the word. */
+/* Hidden in the declaration, too: else GCC loads its address first, for it may be elsewhere. */
 extern __attribute__((visibility("hidden"))) struct magazine_areas magazine_areas;
 
 static inline __attribute__((always_inline)) bool magazine_has_announced(ptrdiff_t area)

@@ -12,6 +12,7 @@
 #include "cia_malloc/cpu_cache/magazine_sequences.h"
 
 struct magazine_access {
+    unsigned size_class;
     struct magazine *exclusive; /* NULL: by sequences, on the CPU where the thread is */
     ptrdiff_t area;             /* these three by sequences only */
     uint32_t offset;
@@ -20,8 +21,10 @@ struct magazine_access {
 
 static inline struct magazine_access access_to_take(ptrdiff_t area, unsigned size_class)
 {
-    return (struct magazine_access){
-        .area = area, .offset = magazine_offset(size_class, 0), .side = MAGAZINE_TAKE};
+    return (struct magazine_access){.size_class = size_class,
+                                    .area = area,
+                                    .offset = magazine_offset(size_class, 0),
+                                    .side = MAGAZINE_TAKE};
 }
 
 static inline uintptr_t access_pop(const struct magazine_access *access)

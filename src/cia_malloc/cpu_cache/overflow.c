@@ -71,7 +71,10 @@ static bool put_elsewhere(const struct magazine_access *access, struct magazine 
 
 bool overflow_by_sequence(ptrdiff_t area, const struct page_info *info, void *address)
 {
-    struct magazine_access access = {.area = area, .offset = info->magazine, .side = MAGAZINE_PUT};
+    struct magazine_access access = {.size_class = info->size_class,
+                                     .area = area,
+                                     .offset = info->magazine,
+                                     .side = MAGAZINE_PUT};
 
     return put_elsewhere(&access, magazine_here(info->magazine), NULL, address);
 }
@@ -96,7 +99,8 @@ static bool put_under_lock(struct subheap *heap, const struct page_info *info, v
     if (magazine_under_lock(heap, info->size_class) == NULL)
         return false;
     /* As free does by sequences: for a block of another node, one without room. */
-    struct magazine_access access = {.exclusive =
+    struct magazine_access access = {.size_class = info->size_class,
+                                     .exclusive =
                                          magazine_from(heap->magazines->region, info->magazine)};
     return access_push(&access, address) || put_elsewhere(&access, access.exclusive, heap, address);
 }

@@ -44,7 +44,7 @@ static uint32_t load_from(struct subheap *heap, unsigned size_class, uint32_t mo
 static __attribute__((noinline)) uintptr_t refill_locked(unsigned size_class)
 {
     struct subheap *heap = heap_acquire();
-    struct magazine_access access = {.exclusive = NULL};
+    struct magazine_access access = {.size_class = size_class};
     char *blocks[MAGAZINE_LOAD_MOST];
     uintptr_t block = 0;
     bool cached = false;
@@ -63,7 +63,7 @@ static __attribute__((noinline)) uintptr_t refill_locked(unsigned size_class)
         if (count > 1) {
             /* Refused where the ceiling leaves no room for a load. */
             if (!magazine_load_exclusive(access.exclusive, blocks + 1, count - 1))
-                flush_blocks(heap, blocks + 1, count - 1);
+                flush_blocks(heap, size_class, blocks + 1, count - 1);
             if (magazine_may_rise(heap->magazines, size_class))
                 magazine_raise_ceiling_exclusive(access.exclusive);
         }
@@ -94,7 +94,7 @@ static uintptr_t refill_by_sequences(ptrdiff_t area, unsigned size_class)
      */
     if (count > 1 &&
         !magazine_load(area, magazine_offset(size_class, heap->pages.node), blocks + 1, count - 1))
-        flush_blocks_here(blocks + 1, count - 1);
+        flush_blocks_here(size_class, blocks + 1, count - 1);
     if (may_rise)
         magazine_raise_ceiling(area, magazine_offset(size_class, 0));
     if (most > 1)
