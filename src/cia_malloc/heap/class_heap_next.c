@@ -16,7 +16,8 @@ enum {
     PROBES = 8,
 };
 
-/* Which of the counts, below 2^31 and a multiple of four of them, are below the quota. */
+/* Bit i says count[i] < quota. Of a multiple of four counts; all are below 2^31, for the comparison
+   has signs. */
 static uint64_t slots_below(const uint32_t *count, uint32_t blocks, uint32_t quota)
 {
     __m128i limit = _mm_set1_epi32((int)quota);
@@ -205,7 +206,7 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t m
     uint64_t ahead = wanted & (~(uint64_t)0 << heap->first_bit);
     uint64_t taken = 0, reached = 0;
     /* Copies, so that the compiler knows that no store below changes them. */
-    const struct span from = *span;
+    const struct span before = *span;
     const uint32_t quota = heap->quota, mask = heap->block_mask, bytes = heap->block_bytes;
     bool compact = size_class_is_compact(heap->size_class);
     uint32_t *counts = &heap->count[(uint32_t)span->type << heap->span_shift];
@@ -216,7 +217,7 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t m
 
         for (; left != 0 && count < most; left &= left - 1) {
             uint32_t bit = (uint32_t)__builtin_ctzll(left);
-            char *block = from.base + (size_t)((bit - from.phase) & mask) * bytes;
+            char *block = before.base + (size_t)((bit - before.phase) & mask) * bytes;
             uint64_t colour = (uint64_t)1 << magazine_colour(block);
 
             /* Packed ones in a row have few of a colour as they are. */
@@ -230,19 +231,19 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t m
             *colours_taken |= colour;
             taken |= left & -left;
             reached |= (uint64_t)(++counts[bit] >= quota) << bit;
-            blocks[count++] = block + (from.untouched >> bit & 1) * MAGAZINE_UNTOUCHED;
+            blocks[count++] = block + (before.untouched >> bit & 1) * MAGAZINE_UNTOUCHED;
         }
     }
     heap->under_quota[span->type] &= ~reached;
     heap->live += count;
     heap->allocations += count;
-    uint64_t untouched = from.untouched & taken;
+    uint64_t untouched = before.untouched & taken;
     if (untouched != 0) {
         populate_blocks(span, untouched, class_heap_live_bytes(heap));
         heap->untouched -= untouched == taken ? count : (uint32_t)__builtin_popcountll(untouched);
     }
-    span->free = from.free & ~taken;
-    span->untouched = from.untouched & ~taken;
+    span->free = before.free & ~taken;
+    span->untouched = before.untouched & ~taken;
     return count;
 }
 

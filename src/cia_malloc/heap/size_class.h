@@ -266,7 +266,8 @@ static inline bool class_layout_is_whole(const struct class_layout *layout)
 
 /* Where among the chunk's spans that number of a run is: as many as it has pages from the place of
    its first page on, those behind them in further rows of CHUNK_PAGES. Most classes have one row,
-   the shortest have two and four: which of them it is nobody can predict, so there is no branch. */
+   which is the same question for all blocks of a class; the shortest have two and four, and in
+   which of them a span is nobody can predict: without a branch. */
 static inline uint32_t class_layout_span(const struct class_layout *layout, uint32_t run_page,
                                          uint32_t number)
 {
