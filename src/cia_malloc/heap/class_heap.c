@@ -25,29 +25,19 @@ void class_heap_initialise(struct class_heap *heap, unsigned size_class)
     class_heap_set_quota(heap, 1);
 }
 
-/* Sets the bits of the lines in which the run's blocks begin. A page's word is stored once: its
-   bits one after the other would each wait for the store before. */
+/* Sets the bits of the lines in which the run's blocks begin. */
 static void mark_starts(struct page_info *pages, const struct class_layout *layout,
                         uint32_t first_unit)
 {
-    uint64_t starts = 0;
-    uint32_t page = 0;
-
     for (uint32_t span = 0; span < layout->run_spans; span++) {
         uint32_t unit = first_unit + span * layout->span_units;
 
         for (uint32_t block = 0; block < layout->span_blocks; block++, unit += layout->units) {
             uint32_t line = unit >> (LINE_SHIFT - layout->unit_shift);
 
-            if (line / LINES_PER_PAGE != page) {
-                pages[page].starts = starts;
-                starts = 0;
-                page = line / LINES_PER_PAGE;
-            }
-            starts |= (uint64_t)1 << line % LINES_PER_PAGE;
+            pages[line / LINES_PER_PAGE].starts |= (uint64_t)1 << line % LINES_PER_PAGE;
         }
     }
-    pages[page].starts = starts;
 }
 
 /* What is before each page of a compact class's run, of which block 0 begins at the unit. */

@@ -205,9 +205,6 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t m
     uint64_t wanted = span->free & heap->under_quota[span->type];
     uint64_t ahead = wanted & (~(uint64_t)0 << heap->first_bit);
     uint64_t taken = 0, reached = 0;
-    /* Copies, so that the compiler knows that no store below changes them. */
-    const struct span before = *span;
-    const uint32_t quota = heap->quota, mask = heap->block_mask, bytes = heap->block_bytes;
     bool compact = size_class_is_compact(heap->size_class);
     uint32_t *counts = &heap->count[(uint32_t)span->type << heap->span_shift];
     uint32_t count = 0;
@@ -217,7 +214,8 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t m
 
         for (; left != 0 && count < most; left &= left - 1) {
             uint32_t bit = (uint32_t)__builtin_ctzll(left);
-            char *block = before.base + (size_t)((bit - before.phase) & mask) * bytes;
+            char *block =
+                span->base + (size_t)((bit - span->phase) & heap->block_mask) * heap->block_bytes;
             uint64_t colour = (uint64_t)1 << magazine_colour(block);
 
             /* Packed ones in a row have few of a colour as they are. */
@@ -230,20 +228,23 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t m
             }
             *colours_taken |= colour;
             taken |= left & -left;
-            reached |= (uint64_t)(++counts[bit] >= quota) << bit;
-            blocks[count++] = block + (before.untouched >> bit & 1) * MAGAZINE_UNTOUCHED;
+            blocks[count++] = block + (span->untouched >> bit & 1) * MAGAZINE_UNTOUCHED;
         }
+    }
+    for (uint64_t left = taken; left != 0; left &= left - 1) {
+        uint32_t bit = (uint32_t)__builtin_ctzll(left);
+
+        reached |= (uint64_t)(++counts[bit] >= heap->quota) << bit;
     }
     heap->under_quota[span->type] &= ~reached;
     heap->live += count;
     heap->allocations += count;
-    uint64_t untouched = before.untouched & taken;
-    if (untouched != 0) {
-        populate_blocks(span, untouched, class_heap_live_bytes(heap));
-        heap->untouched -= untouched == taken ? count : (uint32_t)__builtin_popcountll(untouched);
+    if ((span->untouched & taken) != 0) {
+        populate_blocks(span, span->untouched & taken, class_heap_live_bytes(heap));
+        heap->untouched -= (uint32_t)__builtin_popcountll(span->untouched & taken);
     }
-    span->free = before.free & ~taken;
-    span->untouched = before.untouched & ~taken;
+    span->free &= ~taken;
+    span->untouched &= ~taken;
     return count;
 }
 
