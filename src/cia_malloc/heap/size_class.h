@@ -265,9 +265,9 @@ static inline bool class_layout_is_whole(const struct class_layout *layout)
 }
 
 /* Where among the chunk's spans that number of a run is: as many as it has pages from the place of
-   its first page on, those behind them in further rows of CHUNK_PAGES. Most classes have one row, so
-   the first test has one answer for all blocks of a class. The shortest have two and four: in which
-   of them a span is nobody can predict, so that is computed without a branch. */
+   its first page on, those behind them in further rows of CHUNK_PAGES. Most classes have one row,
+   so the first test has one answer for all blocks of a class. The shortest have two and four: in
+   which of them a span is nobody can predict, so that is computed without a branch. */
 static inline uint32_t class_layout_span(const struct class_layout *layout, uint32_t run_page,
                                          uint32_t number)
 {
