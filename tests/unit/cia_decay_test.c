@@ -364,6 +364,40 @@ START_TEST(what_waits_in_a_magazine_that_is_not_used_goes_home)
 }
 END_TEST
 
+START_TEST(the_child_of_a_vfork_takes_no_magazines_and_does_no_housekeeping)
+{
+    enum { MANY = 2000, BYTES = 300 };
+    static void *waiting[MANY];
+    struct magazines_revoked revoked;
+    struct magazine *magazine;
+    ptrdiff_t area;
+
+    stay_on_cpu(sched_getcpu());
+    for (int i = 0; i < MANY; i++)
+        cia_free(cia_allocate(BYTES));
+    for (int i = 0; i < MANY; i++)
+        waiting[i] = cia_allocate(BYTES);
+    for (int i = 0; i < MANY; i++)
+        cia_free(waiting[i]);
+    magazine = &heap_here()->magazines->own[size_class_of(BYTES)];
+    ck_assert_uint_gt(magazine_cached(magazine), 100);
+    area = magazine_thread_area;
+    magazine_thread_area = MAGAZINE_AREA_VFORKED; /* as vfork leaves it in the child */
+    for (int i = 0; i <= 2 * DECAY_STEPS; i++) {
+        clock_milliseconds += STEP + 1;
+        flush_housekeeping();
+    }
+    ck_assert(!magazines_revoke(&revoked));
+    ck_assert_uint_gt(magazine_cached(magazine), 100);
+    magazine_thread_area = area;
+    for (int i = 0; i <= 2 * DECAY_STEPS; i++) {
+        clock_milliseconds += STEP + 1;
+        flush_housekeeping();
+    }
+    ck_assert_uint_eq(magazine_cached(magazine), 0);
+}
+END_TEST
+
 START_TEST(a_tick_before_its_time_does_nothing)
 {
     stay_on_cpu(sched_getcpu());
@@ -398,6 +432,7 @@ int main(void)
     tcase_add_test(tests, a_sub_heap_that_nobody_comes_by_gives_its_idle_runs_back);
     tcase_add_test(tests, a_sub_heap_that_somebody_holds_is_passed_by);
     tcase_add_test(tests, what_waits_in_a_magazine_that_is_not_used_goes_home);
+    tcase_add_test(tests, the_child_of_a_vfork_takes_no_magazines_and_does_no_housekeeping);
     tcase_add_test(tests, a_tick_before_its_time_does_nothing);
     suite_add_tcase(suite, tests);
 

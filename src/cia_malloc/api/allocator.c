@@ -217,9 +217,7 @@ static void *reallocate_hardened(void *block, size_t bytes)
 /* For a thread that may have slept since its last call: a program may have no other slow paths. */
 static inline void check_clock(void)
 {
-    /* Not the child of a vfork, whose work would be half done if it were killed. */
-    if (magazines_use_sequences() && !magazine_has_announced(magazine_areas.all) &&
-        magazine_thread_area != MAGAZINE_AREA_OFF)
+    if (magazines_use_sequences() && !magazine_has_announced(magazine_areas.all))
         flush_housekeeping();
 }
 

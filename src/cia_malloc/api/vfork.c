@@ -26,9 +26,9 @@ pid_t vfork(void)
             "popq %rdi\n\t"
             "movq magazine_thread_area@gottpoff(%rip), %rdx\n\t"
             "movq %fs:(%rdx), %rsi\n\t"
-            /* MAGAZINE_AREA_OFF, before a signal can come in the child; and nothing announced, so
-               that the fast paths look there. */
-            "movq $1, %fs:(%rdx)\n\t"
+            /* MAGAZINE_AREA_VFORKED, before a signal can come in the child; and nothing announced,
+               so that the fast paths look there. */
+            "movq $2, %fs:(%rdx)\n\t"
             "movq magazine_areas(%rip), %rax\n\t"
             "movq $0, %fs:8(%rax)\n\t"
             "movl $58, %eax\n\t" /* SYS_vfork */

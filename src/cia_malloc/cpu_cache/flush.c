@@ -206,13 +206,15 @@ static void flush_if_due(struct subheap *heap, uint64_t now)
 
     if (flushed_at == 0)
         atomic_store_explicit(&heap->magazines->flushed_at, now, memory_order_relaxed);
-    else if (now - flushed_at >= (period < LEAST_MS ? LEAST_MS : period))
+    /* Another thread may have flushed them since this one looked at the clock. */
+    else if (now >= flushed_at + (period < LEAST_MS ? LEAST_MS : period))
         flush_cpu(heap, now);
 }
 
 void flush_housekeeping(void)
 {
-    housekeeping_tick(flush_if_due);
+    if (!magazine_thread_is_vforked())
+        housekeeping_tick(flush_if_due);
 }
 
 static void flush_cpu_exclusive(struct magazines *magazines, struct subheap *locked)

@@ -26,7 +26,7 @@ void flush_blocks_here(unsigned size_class, char *const *blocks, uint32_t count)
 bool flush_loaded(const struct magazine_access *access, struct subheap *locked);
 
 /* Called now and then off the fast paths: housekeeping.h, and flushes each CPU's magazines four
-   times in a decay time, but not more often than every 100 ms. */
+   times in a decay time, but not more often than every 100 ms. Not in the child of a vfork. */
 void flush_housekeeping(void);
 
 /* Flushes the magazines of all CPUs that can be had. */

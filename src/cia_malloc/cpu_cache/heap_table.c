@@ -433,7 +433,7 @@ static void check_forked(void)
     int32_t known = atomic_load_explicit(&table_process, memory_order_relaxed);
 
     /* The child of a vfork has another number too, but it is the parent's table. */
-    if (process == known || magazine_thread_area == MAGAZINE_AREA_OFF ||
+    if (process == known || magazine_thread_is_vforked() ||
         !atomic_compare_exchange_strong_explicit(&table_process, &known, process,
                                                  memory_order_relaxed, memory_order_relaxed))
         return;

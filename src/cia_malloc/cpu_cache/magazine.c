@@ -322,7 +322,7 @@ bool magazines_revoke(struct magazines_revoked *revoked)
 {
     void *expected = NULL;
 
-    if (!magazines_use_sequences() ||
+    if (!magazines_use_sequences() || magazine_thread_is_vforked() ||
         !atomic_compare_exchange_strong_explicit(&revoker, &expected, __builtin_thread_pointer(),
                                                  memory_order_acquire, memory_order_relaxed))
         return false;

@@ -215,14 +215,21 @@ static inline bool magazines_use_sequences(void)
 
 /*
  * The offset of this thread's rseq area, if it may use sequences; else one of these. A thread may
- * not when its area was not registered, and in the child of a vfork, see vfork.c.
+ * not when its area was not registered (off), and in the child of a vfork, see vfork.c.
  */
-enum { MAGAZINE_AREA_UNKNOWN = 0, MAGAZINE_AREA_OFF = 1 };
+enum { MAGAZINE_AREA_UNKNOWN = 0, MAGAZINE_AREA_OFF = 1, MAGAZINE_AREA_VFORKED = 2 };
 extern __attribute__((tls_model("initial-exec"))) _Thread_local ptrdiff_t magazine_thread_area;
 
 static inline bool magazine_area_is_usable(ptrdiff_t area)
 {
-    return (size_t)area > MAGAZINE_AREA_OFF;
+    return (size_t)area > MAGAZINE_AREA_VFORKED;
+}
+
+/* Whether this is the child of a vfork: it may be killed at any moment, in the parent's memory, so
+   it begins nothing that others wait for or that would stay half done. */
+static inline bool magazine_thread_is_vforked(void)
+{
+    return magazine_thread_area == MAGAZINE_AREA_VFORKED;
 }
 
 /*
@@ -351,8 +358,8 @@ struct magazines_revoked {
 /*
  * Takes the magazines of all CPUs out of the tables and waits until no sequence works on one: they
  * are the caller's then, who may use magazine_exclusive.h on magazines_revoked_next, until
- * magazines_restore. False when the kernel cannot do that (before Linux 5.10) or another thread is
- * at it: none is revoked then. Two system calls.
+ * magazines_restore. False when the kernel cannot do that (before Linux 5.10), another thread is at
+ * it, or in the child of a vfork: none is revoked then. Two system calls.
  */
 bool magazines_revoke(struct magazines_revoked *revoked);
 void magazines_restore(const struct magazines_revoked *revoked);

@@ -62,7 +62,7 @@ bool profile_is_due(size_t bytes)
         }
     }
     /* The child of a vfork may be killed at any moment, in the parent's memory. */
-    if (magazine_thread_area == MAGAZINE_AREA_OFF) {
+    if (magazine_thread_is_vforked()) {
         draw();
         return false;
     }
