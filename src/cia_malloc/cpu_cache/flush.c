@@ -176,7 +176,7 @@ static void flush_cpu(struct subheap *heap, uint64_t now)
 {
     struct magazines *magazines = heap->magazines;
     struct magazines_revoked revoked;
-    bool by_sequences = magazines_use_sequences(), counted = false;
+    bool by_sequences = magazines_use_sequences();
 
     if (by_sequences && !magazines_revoke(&revoked))
         return;
@@ -186,9 +186,6 @@ static void flush_cpu(struct subheap *heap, uint64_t now)
          i++) {
         if (!subheap_try_lock(heap))
             continue; /* the next time */
-        if (!counted)
-            magazines_count_ceilings(magazines);
-        counted = true;
         flush_exclusive(magazines, i, heap);
         magazine_begin_anew(magazines, i);
         subheap_unlock(heap);

@@ -256,7 +256,7 @@ struct subheap *heap_acquire_slow(void)
     }
 }
 
-struct magazine *heap_count_use(struct subheap *heap, unsigned size_class, bool *may_rise)
+struct magazine *heap_count_use(struct subheap *heap, unsigned size_class, bool with_load)
 {
     struct subheap *here = heap_of_this_cpu(), *counts = heap;
     struct magazine *open = NULL;
@@ -269,8 +269,8 @@ struct magazine *heap_count_use(struct subheap *heap, unsigned size_class, bool 
         return NULL;
     if (magazine_use(counts->magazines, size_class)) {
         open = &counts->magazines->own[size_class];
-        if (may_rise != NULL)
-            *may_rise = magazine_may_rise(counts->magazines, size_class);
+        if (with_load)
+            magazine_rise(counts->magazines, size_class);
     }
     if (counts != heap)
         subheap_unlock(counts);

@@ -102,17 +102,17 @@ struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_o
 /*
  * For the holder of a sub-heap that heap_acquire gave: counts a use of the class, whose blocks are
  * cached, in the magazines that go with it. With one thread those are this CPU's, whose sub-heap
- * may be another one. The class's magazine there if it is open, else NULL. *may_rise, unless NULL:
- * set if its ceiling may rise, see magazine_may_rise.
+ * may be another one. The class's magazine there if it is open, else NULL. with_load: the magazine
+ * is to be loaded, so its ceiling may rise.
  */
-struct magazine *heap_count_use(struct subheap *heap, unsigned size_class, bool *may_rise);
+struct magazine *heap_count_use(struct subheap *heap, unsigned size_class, bool with_load);
 
 /* The magazine of the class, for the holder of the lock, where it is under the lock and the class
    has one; else NULL. Counts a use. */
 static inline struct magazine *magazine_under_lock(struct subheap *heap, unsigned size_class)
 {
     struct magazine *open =
-        class_is_cached(size_class) ? heap_count_use(heap, size_class, NULL) : NULL;
+        class_is_cached(size_class) ? heap_count_use(heap, size_class, false) : NULL;
 
     /* With sequences, this is a thread that may not use them. */
     return magazines_use_sequences() ? NULL : open;

@@ -43,14 +43,9 @@ static _Atomic(void *) revoker;
 
 _Atomic uint16_t magazine_offset_by_granules[MAGAZINE_LARGEST_GRANULES + 1];
 
-static uint32_t bytes_of(unsigned size_class)
-{
-    return (uint32_t)size_class_bytes(size_class);
-}
-
 static uint32_t load_of(unsigned size_class)
 {
-    uint32_t most = MAGAZINE_LOAD_BYTES / bytes_of(size_class);
+    uint32_t most = MAGAZINE_LOAD_BYTES / (uint32_t)size_class_bytes(size_class);
 
     return most < MAGAZINE_LOAD_MOST ? most : MAGAZINE_LOAD_MOST;
 }
@@ -60,8 +55,8 @@ static uint32_t ceiling_of(unsigned size_class)
 {
     uint32_t load = load_of(size_class);
     bool is_long = load < MAGAZINE_LOAD_MOST;
-    uint32_t room =
-        is_long ? MAGAZINE_LOADS_OF_LONG * load : MAGAZINE_STACK_BYTES / bytes_of(size_class);
+    uint32_t room = is_long ? MAGAZINE_LOADS_OF_LONG * load
+                            : MAGAZINE_STACK_BYTES / (uint32_t)size_class_bytes(size_class);
     uint32_t most = is_long ? MAGAZINE_LONG_MOST : MAGAZINE_STACK_MOST;
 
     return room < most ? room : most;
@@ -143,7 +138,7 @@ static void enter(uint32_t cpu, struct magazines *magazines)
 
 /* Has the kernel fill in the pages of a store up to a place: a free inside a transaction would
    abort it where the stack first reaches a page. Pages that the stack never reaches take no memory.
-   Writes what is there, for a thread that was moved may have raised the ceiling and put a block. */
+   Writes what is there, for a magazine that begins anew may have been filled before. */
 static void touch(struct magazine_store *store, const void *from, uint32_t places)
 {
     char *end = (char *)&store->stack[places];
@@ -153,30 +148,32 @@ static void touch(struct magazine_store *store, const void *from, uint32_t place
     __atomic_fetch_or(end - 1, 0, __ATOMIC_RELAXED);
 }
 
-/* So many blocks more of the class, if all may hold so much more. */
-static bool reserve(struct magazines *magazines, unsigned size_class, uint32_t blocks)
+/* Whether so many blocks more of the class are within what all may hold together. Ceilings are
+   counted anew each time: a rise may be lost, see magazine_rise. */
+static bool there_is_room(const struct magazines *magazines, unsigned size_class, uint32_t blocks)
 {
-    uint64_t bytes = magazines->ceiling_bytes + (uint64_t)blocks * bytes_of(size_class);
+    uint64_t bytes = (uint64_t)blocks * size_class_bytes(size_class);
 
-    if (bytes > MAGAZINES_BYTES)
-        return false;
-    magazines->ceiling_bytes = bytes;
-    return true;
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
+        bytes += (uint64_t)atomic_load_explicit(&magazines->own[i].ceiling, memory_order_relaxed) *
+                 size_class_bytes(i);
+    return bytes <= MAGAZINES_BYTES;
 }
 
-bool magazine_may_rise(struct magazines *magazines, unsigned size_class)
+void magazine_rise(struct magazines *magazines, unsigned size_class)
 {
     struct magazine *magazine = &magazines->own[size_class];
     uint32_t ceiling = atomic_load_explicit(&magazine->ceiling, memory_order_relaxed);
+    uint32_t risen = ceiling + MAGAZINE_CEILING_STEP;
 
     if (!atomic_load_explicit(&magazine->overflowed, memory_order_relaxed) ||
-        ceiling + MAGAZINE_CEILING_STEP > magazine->ceiling_most)
-        return false;
+        risen > magazine->ceiling_most)
+        return;
     atomic_store_explicit(&magazine->overflowed, false, memory_order_relaxed);
-    if (!reserve(magazines, size_class, MAGAZINE_CEILING_STEP))
-        return false;
-    touch(magazine->store, &magazine->store->stack[ceiling], ceiling + MAGAZINE_CEILING_STEP);
-    return true;
+    if (!there_is_room(magazines, size_class, MAGAZINE_CEILING_STEP))
+        return;
+    touch(magazine->store, &magazine->store->stack[ceiling], risen);
+    atomic_store_explicit(&magazine->ceiling, (uint16_t)risen, memory_order_release);
 }
 
 /* A magazine's first ceiling; it has a store. */
@@ -186,10 +183,8 @@ static uint32_t first_ceiling(struct magazines *magazines, unsigned size_class)
     uint32_t most = ceiling_of(size_class), least = 2 * load_of(size_class);
     uint32_t ceiling = most < MAGAZINE_FIRST_CEILING ? most : MAGAZINE_FIRST_CEILING;
 
-    if (!reserve(magazines, size_class, ceiling)) {
+    if (!there_is_room(magazines, size_class, ceiling))
         ceiling = least;
-        magazines->ceiling_bytes += (uint64_t)ceiling * bytes_of(size_class);
-    }
     touch(store, store, ceiling);
     return ceiling;
 }
@@ -252,15 +247,6 @@ uint64_t magazine_served(const struct magazine *magazine)
     return atomic_load_explicit(&magazine->top, memory_order_relaxed) >> MAGAZINE_TOP_BITS;
 }
 
-void magazines_count_ceilings(struct magazines *magazines)
-{
-    magazines->ceiling_bytes = 0;
-    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
-        magazines->ceiling_bytes +=
-            (uint64_t)atomic_load_explicit(&magazines->own[i].ceiling, memory_order_relaxed) *
-            bytes_of(i);
-}
-
 void magazine_begin_anew(struct magazines *magazines, unsigned size_class)
 {
     struct magazine *magazine = &magazines->own[size_class];
@@ -270,8 +256,8 @@ void magazine_begin_anew(struct magazines *magazines, unsigned size_class)
 
     if (ceiling == 0 || magazine_cached(magazine) != 0)
         return;
-    magazines->ceiling_bytes -= (uint64_t)ceiling * bytes_of(size_class);
     magazines->uses[size_class] = 0;
+    atomic_store_explicit(&magazine->bounds, 0, memory_order_relaxed); /* not counted as its own */
     if (served != magazines->served[size_class])
         bounds.ceiling = (uint16_t)first_ceiling(magazines, size_class);
     magazines->served[size_class] = served;

@@ -143,9 +143,8 @@ struct magazines {
     struct magazine *own;              /* by class: in the region of the CPU's node; constant */
     _Atomic uint64_t flushed_at;       /* when they were last emptied, of decay_clock; 0: never */
     uint64_t served[SIZE_CLASS_COUNT]; /* by then; for whoever empties them */
-    uint64_t ceiling_bytes; /* of all ceilings, see MAGAZINES_BYTES; under the sub-heap's lock */
-    uint32_t uses[SIZE_CLASS_COUNT]; /* until there is a ceiling; likewise */
-    struct magazine_region region[]; /* by node */
+    uint32_t uses[SIZE_CLASS_COUNT];   /* until there is a ceiling; under the sub-heap's lock */
+    struct magazine_region region[];   /* by node */
 };
 
 /* What the sequences have as numbers; where the fields are they are told (MAGAZINE_LAYOUT). */
@@ -301,9 +300,12 @@ static inline bool magazine_use(struct magazines *magazines, unsigned size_class
     return magazine_open(magazines, size_class);
 }
 
-/* For the holder of the sub-heap's lock: whether the class is to hold a step more, by
-   magazine_raise_ceiling, because it overflowed and there is room in what the CPU may hold. */
-bool magazine_may_rise(struct magazines *magazines, unsigned size_class);
+/*
+ * For the holder of the sub-heap's lock, with a load: the class may hold a step more from now on,
+ * if it overflowed and there is room in what the CPU may hold. Also beside a sequence that puts
+ * aside or reloads: those write the ceiling that they read, and undo the rise; either is right.
+ */
+void magazine_rise(struct magazines *magazines, unsigned size_class);
 
 /* Says that blocks of the open magazine are flushed for want of room. */
 static inline void magazine_overflows(struct magazine *magazine)
@@ -312,15 +314,8 @@ static inline void magazine_overflows(struct magazine *magazine)
 }
 
 /*
- * For a caller with exclusive access and the lock: counts anew what they may hold together. A
- * thread that was moved, or found no magazine, raised another CPU's ceiling or none.
- */
-void magazines_count_ceilings(struct magazines *magazines);
-
-/*
- * For a caller with exclusive access and the lock, after magazines_count_ceilings: gives an empty
- * magazine its first ceiling again. A class that served nothing since it last did has no magazine
- * any more.
+ * For a caller with exclusive access and the lock: gives an empty magazine its first ceiling again.
+ * A class that served nothing since it last did has no magazine any more.
  */
 void magazine_begin_anew(struct magazines *magazines, unsigned size_class);
 

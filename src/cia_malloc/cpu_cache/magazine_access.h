@@ -65,6 +65,16 @@ static inline uint32_t access_unload(const struct magazine_access *access,
                : magazine_unload(access->area, access->offset, access->side, blocks);
 }
 
+/* Blocks of that node, as magazine_load. */
+static inline bool access_load(const struct magazine_access *access, unsigned node,
+                               char *const *blocks, uint32_t count)
+{
+    return access->exclusive != NULL
+               ? magazine_load_exclusive(access->exclusive, blocks, count)
+               : magazine_load(access->area, magazine_offset(access->size_class, node), blocks,
+                               count);
+}
+
 /* A block of what waits: of the loaded magazine, which may have been the last full one until now.
  * 0: none. */
 static inline uintptr_t access_take_cached(const struct magazine_access *access)

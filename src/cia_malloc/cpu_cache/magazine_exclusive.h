@@ -163,14 +163,4 @@ static inline bool magazine_load_exclusive(struct magazine *magazine, char *cons
     return true;
 }
 
-static inline void magazine_raise_ceiling_exclusive(struct magazine *magazine)
-{
-    union magazine_bounds bounds = magazine_bounds_of(magazine);
-
-    if ((uint64_t)bounds.ceiling + MAGAZINE_CEILING_STEP > magazine->ceiling_most)
-        return;
-    bounds.ceiling = (uint16_t)(bounds.ceiling + MAGAZINE_CEILING_STEP);
-    magazine_set_word(&magazine->bounds, bounds.word);
-}
-
 #endif

@@ -155,26 +155,6 @@ uint32_t magazine_unload(ptrdiff_t area, uint32_t offset, enum magazine_side sid
     return (uint32_t)done;
 }
 
-void magazine_raise_ceiling(ptrdiff_t area, uint32_t offset)
-{
-    enum magazine_side side = MAGAZINE_TAKE;
-    uint64_t done, scratch, top;
-    char *found;
-
-    __asm__ volatile(BEGIN                                      /* */
-                     "movq %c[at_bounds](%[found]), %[top]\n\t" /* bounds */
-                     "movzwl %c[at_ceiling](%[found]), %k[scratch]\n\t"
-                     "addl %[step], %k[scratch]\n\t"
-                     "cmpq %c[at_ceiling_most](%[found]), %[scratch]\n\t" /* ceiling_most */
-                     "ja 6f\n\t"
-                     "addq %[step_in_place], %[top]\n\t"
-                     "movq %[top], %c[at_bounds](%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
-                     : RESULTS
-                     : INPUTS, [step] "i"(MAGAZINE_CEILING_STEP),
-                       [step_in_place] "i"(MAGAZINE_CEILING_STEP << 16)
-                     : "memory", "cc");
-}
-
 bool magazine_load(ptrdiff_t area, uint32_t offset, char *const *places, uint32_t count)
 {
     enum magazine_side side = MAGAZINE_PUT;

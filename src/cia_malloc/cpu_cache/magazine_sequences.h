@@ -153,7 +153,4 @@ uint32_t magazine_unload(ptrdiff_t area, uint32_t offset, enum magazine_side sid
    of the blocks' pages, as for free: on a CPU of another node there is none. */
 bool magazine_load(ptrdiff_t area, uint32_t offset, char *const *places, uint32_t count);
 
-/* For malloc: a step up, if that is not above ceiling_most. */
-void magazine_raise_ceiling(ptrdiff_t area, uint32_t offset);
-
 #endif

@@ -158,10 +158,10 @@ bool class_heap_find(struct class_heap *heap, bool at_any_price);
 /*
  * Takes eligible blocks of the current span, in the order of class_heap_allocate_fast,
  * at most so many, and, of an exclusive class, none of a colour (see magazine_colour) that is in
- * *colours_taken, where those taken are added. Bit 0 of each says MAGAZINE_UNTOUCHED. Returns how
- * many. A nanosecond each.
+ * *colours_taken, where those taken are added. The first one is stored below end, the others below
+ * that. Bit 0 of each says MAGAZINE_UNTOUCHED. Returns how many. A nanosecond each.
  */
-uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t most,
+uint32_t class_heap_take_many(struct class_heap *heap, char **end, uint32_t most,
                               uint64_t *colours_taken);
 
 /* The type that a new run should begin with: one with slots under quota. */

@@ -198,7 +198,7 @@ bool class_heap_find(struct class_heap *heap, bool at_any_price)
            find_least_filled(heap, at_any_price);
 }
 
-uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t most,
+uint32_t class_heap_take_many(struct class_heap *heap, char **end, uint32_t most,
                               uint64_t *colours_taken)
 {
     struct span *span = heap->current;
@@ -228,7 +228,7 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **blocks, uint32_t m
             }
             *colours_taken |= colour;
             taken |= left & -left;
-            blocks[count++] = block + (span->untouched >> bit & 1) * MAGAZINE_UNTOUCHED;
+            end[-(int)++count] = block + (span->untouched >> bit & 1) * MAGAZINE_UNTOUCHED;
         }
     }
     for (uint64_t left = taken; left != 0; left &= left - 1) {

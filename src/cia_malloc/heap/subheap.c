@@ -182,7 +182,7 @@ bool subheap_find(struct subheap *heap, unsigned size_class)
     return class_heap_find(class_heap, true);
 }
 
-uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **blocks, uint32_t most)
+uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **end, uint32_t most)
 {
     struct class_heap *class_heap = &heap->classes[size_class];
     uint32_t count = 0, more;
@@ -196,10 +196,10 @@ uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **blocks, 
     char *block = subheap_allocate(heap, size_class, &untouched);
     if (block == NULL)
         return 0;
-    blocks[count++] = block + (untouched ? MAGAZINE_UNTOUCHED : 0);
+    end[-(int)++count] = block + (untouched ? MAGAZINE_UNTOUCHED : 0);
     colours_taken = (uint64_t)1 << magazine_colour(block);
     do {
-        more = class_heap_take_many(class_heap, blocks + count, most - count, &colours_taken);
+        more = class_heap_take_many(class_heap, end - count, most - count, &colours_taken);
         count += more;
         /* What is still eligible in this span has a colour that was taken, or nothing is. */
     } while (count < most && more > 0 && class_heap_find(class_heap, false));

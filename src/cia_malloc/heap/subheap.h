@@ -128,10 +128,11 @@ bool subheap_find(struct subheap *heap, unsigned size_class);
 /*
  * Takes blocks of the class for a magazine, at least one and at most so many: those that as many
  * calls of subheap_allocate would take, in that order, but of an exclusive class none of the same
- * colour twice, and new memory is taken for the first one only. Returns how many; 0 when out of
- * memory. Bit 0 of each is MAGAZINE_UNTOUCHED.
+ * colour twice, and new memory is taken for the first one only. The first one is stored below end,
+ * the others below that: as they lie in a stack. Returns how many; 0 when out of memory. Bit 0 of
+ * each is MAGAZINE_UNTOUCHED.
  */
-uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **blocks, uint32_t most);
+uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **end, uint32_t most);
 
 /* A block of the class; NULL when out of memory. *untouched: it reads as zero. */
 static inline void *subheap_allocate(struct subheap *heap, unsigned size_class, bool *untouched)
