@@ -226,10 +226,10 @@ void flush_all(void)
     uint32_t index = 0, passed_over = 0;
 
     if (magazines_revoke(&revoked)) {
-        struct magazines *magazines;
-
-        while ((magazines = magazines_revoked_next(&revoked, &index)) != NULL)
-            flush_cpu_exclusive(magazines, NULL);
+        for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
+            if (magazines_is_revoked(&revoked, cpu))
+                flush_cpu_exclusive(magazines_of(cpu), NULL);
+        }
         magazines_restore(&revoked);
     } else if (magazines_use_sequences()) {
         ptrdiff_t area = magazine_area_here();

@@ -65,21 +65,6 @@ static void initialise_once(void)
     }
 }
 
-/*
- * The magazines of a CPU stay when its sub-heap is replaced after a fork. False when out of memory.
- */
-static bool give_magazines(struct subheap *heap)
-{
-    struct magazines *magazines = magazines_create(heap->pages.node);
-
-    if (magazines == NULL)
-        return false;
-    heap->magazines = magazines_publish(heap->number, magazines);
-    if (heap->magazines != magazines)
-        magazines_destroy(magazines);
-    return true;
-}
-
 static struct subheap *heap_make(uint32_t number, uint8_t node)
 {
     struct subheap *expected = NULL;
@@ -89,9 +74,12 @@ static struct subheap *heap_make(uint32_t number, uint8_t node)
     heap = subheap_create(number, node);
     if (heap == NULL)
         return atomic_load_explicit(&heap_table[number], memory_order_acquire);
-    if (number < CPU_HEAPS && !give_magazines(heap)) {
-        page_source_unmap_metadata(heap, sizeof *heap);
-        return NULL;
+    if (number < CPU_HEAPS) {
+        heap->magazines = magazines_provide(number, node);
+        if (heap->magazines == NULL) {
+            page_source_unmap_metadata(heap, sizeof *heap);
+            return NULL;
+        }
     }
     if (!atomic_compare_exchange_strong_explicit(&heap_table[number], &expected, heap,
                                                  memory_order_acq_rel, memory_order_acquire)) {
@@ -127,22 +115,14 @@ static struct subheap *try_number(uint32_t number, uint32_t node)
  * hint.
  */
 static _Atomic uint64_t refused_at;
-static atomic_bool has_any; /* relaxed: likewise */
-
-static void record_if_made(bool made)
-{
-    if (made)
-        atomic_store_explicit(&has_any, true, memory_order_relaxed);
-    else if (atomic_load_explicit(&has_any, memory_order_relaxed))
-        atomic_store_explicit(&refused_at, decay_clock(), memory_order_relaxed);
-}
-
 /* Made for the node if it is not there; or another thread does, perhaps for another node. */
 static void make_if_missing(uint32_t number, uint8_t node)
 {
     if (atomic_load_explicit(&heap_table[number], memory_order_acquire) == NULL &&
-        !decay_is_recent(atomic_load_explicit(&refused_at, memory_order_relaxed)))
-        record_if_made(heap_make(number, node) != NULL);
+        !decay_is_recent(atomic_load_explicit(&refused_at, memory_order_relaxed)) &&
+        heap_make(number, node) == NULL &&
+        atomic_load_explicit(&cpu_heap_count, memory_order_relaxed) != 0)
+        atomic_store_explicit(&refused_at, decay_clock(), memory_order_relaxed);
 }
 
 /*
@@ -258,19 +238,23 @@ struct subheap *heap_acquire_slow(void)
 
 struct magazine *heap_count_use(struct subheap *heap, unsigned size_class, bool with_load)
 {
+    /* More than a program's start needs of any class, and done in some 30 us. */
+    enum { USES_BEFORE_MAGAZINE = 1024 };
     struct subheap *here = heap_of_this_cpu(), *counts = heap;
     struct magazine *open = NULL;
 
     if (here != heap && heap_to_allocate_from(here) == heap)
         counts = here;
     /* A second lock is only tried: no thread waits for one while it holds another. */
-    if (counts == NULL || counts->magazines == NULL ||
-        (counts != heap && !subheap_try_lock(counts)))
+    if (counts->magazines == NULL || (counts != heap && !subheap_try_lock(counts)))
         return NULL;
-    if (magazine_use(counts->magazines, size_class)) {
-        open = &counts->magazines->own[size_class];
+    struct magazines *magazines = counts->magazines;
+    if (atomic_load_explicit(&magazines->own[size_class].bounds, memory_order_relaxed) != 0 ||
+        (++magazines->uses[size_class] > USES_BEFORE_MAGAZINE &&
+         magazine_open(magazines, size_class))) {
+        open = &magazines->own[size_class];
         if (with_load)
-            magazine_rise(counts->magazines, size_class);
+            magazine_rise(magazines, size_class);
     }
     if (counts != heap)
         subheap_unlock(counts);
@@ -293,29 +277,22 @@ uint64_t heap_cached_blocks(unsigned size_class)
     return blocks;
 }
 
-/* Tries to lock it for some 20 ms. */
-static bool lock_within_deadline(struct subheap *heap)
-{
-    enum { TRIES = 20 };
-
-    for (int i = 0; i < TRIES; i++) {
-        if (subheap_lock_soon(heap))
-            return true;
-    }
-    return false;
-}
-
 struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_over)
 {
+    enum { TRIES = 20 }; /* of a millisecond each */
+
     while (*index < end) {
         struct subheap *heap = atomic_load_explicit(&heap_table[(*index)++], memory_order_acquire);
 
         if (heap == NULL)
             continue;
         /* One that this thread holds below us will not be had by waiting. */
-        if (atomic_load_explicit(&heap->lock, memory_order_relaxed) != subheap_self() &&
-            lock_within_deadline(heap))
-            return heap;
+        int tries =
+            atomic_load_explicit(&heap->lock, memory_order_relaxed) == subheap_self() ? 0 : TRIES;
+        for (; tries > 0; tries--) {
+            if (subheap_lock_soon(heap))
+                return heap;
+        }
         ++*passed_over;
     }
     return NULL;

@@ -84,14 +84,6 @@ static inline struct subheap *heap_try_acquire(void)
     return subheap_try_lock(heap) ? heap : NULL;
 }
 
-/* The sub-heap of this CPU if it has magazines; constant, not locked. */
-static inline struct subheap *heap_with_magazines(void)
-{
-    struct subheap *heap = heap_of_this_cpu();
-
-    return __builtin_expect(heap != NULL, 1) && heap->magazines != NULL ? heap : NULL;
-}
-
 /*
  * The next existing sub-heap from number *index on and before end, locked, waiting a bounded time
  * for its holder; *index is moved behind it. NULL when there is none. One whose holder does not let

@@ -5,13 +5,11 @@
  */
 #include "cia_malloc/cpu_cache/magazine.h"
 
+#include "base/system_call.h"
 #include "cia_malloc/pages/allocator_mode.h"
 #include "cia_malloc/pages/page_source.h"
 
-#include <errno.h>
 #include <linux/membarrier.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 atomic_bool magazine_sequences;
 _Thread_local ptrdiff_t magazine_thread_area;
@@ -110,15 +108,6 @@ void magazines_choose(bool sequences, unsigned nodes)
     ptrdiff_t all = sequences ? __rseq_offset : none;
     __atomic_store_n(&magazine_areas.all, all, __ATOMIC_RELEASE);
     __atomic_store_n(&magazine_areas.take, profile_is_on() ? none : all, __ATOMIC_RELEASE);
-}
-
-struct magazines *magazines_create(unsigned node)
-{
-    struct magazines *magazines = page_source_map_metadata(bytes_of_regions());
-
-    if (magazines != NULL)
-        magazines->own = magazines->region[node % MAGAZINE_NODES].of_class;
-    return magazines;
 }
 
 void magazines_destroy(struct magazines *magazines)
@@ -225,21 +214,15 @@ uint32_t magazine_cached(const struct magazine *magazine)
     return atomic_load_explicit(&magazine->top, memory_order_acquire) & MAGAZINE_TOP_MASK;
 }
 
-static uint32_t untouched_among(char *const *places, uint32_t count)
-{
-    uint32_t untouched = 0;
-
-    /* Relaxed: any of them may be taken or written anew meanwhile. The store is there for ever. */
-    for (uint32_t i = 0; i < count; i++)
-        untouched += (uintptr_t)__atomic_load_n(&places[i], __ATOMIC_RELAXED) & MAGAZINE_UNTOUCHED;
-    return untouched;
-}
-
 uint32_t magazine_cached_untouched(const struct magazine *magazine)
 {
-    uint32_t top = magazine_cached(magazine);
+    uint32_t top = magazine_cached(magazine), untouched = 0;
 
-    return top > 0 ? untouched_among(magazine->store->stack, top) : 0;
+    /* Relaxed: any of them may be taken or written anew meanwhile. The store is there for ever. */
+    for (uint32_t i = 0; i < top; i++)
+        untouched += (uintptr_t)__atomic_load_n(&magazine->store->stack[i], __ATOMIC_RELAXED) &
+                     MAGAZINE_UNTOUCHED;
+    return untouched;
 }
 
 uint64_t magazine_served(const struct magazine *magazine)
@@ -264,20 +247,26 @@ void magazine_begin_anew(struct magazines *magazines, unsigned size_class)
     atomic_store_explicit(&magazine->bounds, bounds.word, memory_order_release);
 }
 
-struct magazines *magazines_publish(uint32_t cpu, struct magazines *magazines)
+struct magazines *magazines_provide(uint32_t cpu, unsigned node)
 {
+    struct magazines *magazines = page_source_map_metadata(bytes_of_regions());
     struct magazines *expected = NULL;
 
+    if (magazines == NULL)
+        return NULL;
+    magazines->own = magazines->region[node % MAGAZINE_NODES].of_class;
     if (!magazines_use_sequences())
         return magazines;
     if (!atomic_compare_exchange_strong_explicit(&published[cpu], &expected, magazines,
-                                                 memory_order_acq_rel, memory_order_acquire))
+                                                 memory_order_acq_rel, memory_order_acquire)) {
+        magazines_destroy(magazines);
         return expected;
+    }
     enter(cpu, magazines);
     return magazines;
 }
 
-const struct magazines *magazines_of(uint32_t cpu)
+struct magazines *magazines_of(uint32_t cpu)
 {
     return atomic_load_explicit(&published[cpu], memory_order_acquire);
 }
@@ -287,21 +276,21 @@ const void *magazines_published_at(void)
     return published;
 }
 
+static long membarrier(int command)
+{
+    return system_call(SYS_membarrier, command, NULL, 0);
+}
+
 /* Interrupts every section that runs now. */
 static bool interrupt_sections(void)
 {
     static atomic_bool registered;
-    int saved_errno = errno;
-    bool done;
 
     if (!atomic_load_explicit(&registered, memory_order_relaxed))
-        atomic_store_explicit(
-            &registered,
-            syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0,
-            memory_order_relaxed);
-    done = syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0;
-    errno = saved_errno;
-    return done;
+        atomic_store_explicit(&registered,
+                              membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ) == 0,
+                              memory_order_relaxed);
+    return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ) == 0;
 }
 
 bool magazines_revoke(struct magazines_revoked *revoked)
@@ -312,9 +301,8 @@ bool magazines_revoke(struct magazines_revoked *revoked)
         !atomic_compare_exchange_strong_explicit(&revoker, &expected, __builtin_thread_pointer(),
                                                  memory_order_acquire, memory_order_relaxed))
         return false;
+    *revoked = (struct magazines_revoked){{0}};
     for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
-        uint64_t bit = (uint64_t)1 << cpu % 64;
-
         /* One that is published from now on stays in use. */
         if (atomic_load_explicit(&magazine_to_put[cpu], memory_order_relaxed) !=
                 magazines_without_room &&
@@ -322,9 +310,7 @@ bool magazines_revoke(struct magazines_revoked *revoked)
                                      memory_order_seq_cst) != magazines_without_room) {
             atomic_store_explicit(&magazine_to_take[cpu], magazines_without_room,
                                   memory_order_seq_cst);
-            revoked->cpus[cpu / 64] |= bit;
-        } else {
-            revoked->cpus[cpu / 64] &= ~bit;
+            revoked->cpus[cpu / 64] |= (uint64_t)1 << cpu % 64;
         }
     }
     /* A section that began before finds itself at its beginning, and there NULL. */
@@ -341,17 +327,6 @@ void magazines_restore(const struct magazines_revoked *revoked)
             enter(cpu, atomic_load_explicit(&published[cpu], memory_order_relaxed));
     }
     atomic_store_explicit(&revoker, NULL, memory_order_release);
-}
-
-struct magazines *magazines_revoked_next(const struct magazines_revoked *revoked, uint32_t *cpu)
-{
-    while (*cpu < CPU_HEAPS) {
-        uint32_t here = (*cpu)++;
-
-        if (magazines_is_revoked(revoked, here))
-            return atomic_load_explicit(&published[here], memory_order_relaxed);
-    }
-    return NULL;
 }
 
 void magazines_after_fork(void)

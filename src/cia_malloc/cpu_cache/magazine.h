@@ -275,8 +275,12 @@ void magazines_choose(bool sequences, unsigned nodes);
    never written. */
 extern struct magazine_region magazines_without_room[MAGAZINE_NODES];
 
-/* For a CPU of the node. NULL when out of memory. */
-struct magazines *magazines_create(unsigned node);
+/*
+ * For a CPU of the node, when its sub-heap is made. With sequences they are published, or are those
+ * that the CPU has already: they stay when its sub-heap is replaced after a fork. NULL when out of
+ * memory. What is not published the caller may destroy.
+ */
+struct magazines *magazines_provide(uint32_t cpu, unsigned node);
 void magazines_destroy(struct magazines *magazines);
 
 /* For the holder of the sub-heap's lock: the class has a magazine on the CPU from now on. False
@@ -284,34 +288,11 @@ void magazines_destroy(struct magazines *magazines);
 bool magazine_open(struct magazines *magazines, unsigned size_class);
 
 /*
- * For the holder of the sub-heap's lock: counts a use of the class, gives it a magazine when those
- * are many, and says whether it has one.
- */
-static inline bool magazine_use(struct magazines *magazines, unsigned size_class)
-{
-    /* More than a program's start needs of any class, and done in some 30 us. */
-    enum { USES_BEFORE_MAGAZINE = 1024 };
-
-    if (__builtin_expect(
-            atomic_load_explicit(&magazines->own[size_class].bounds, memory_order_relaxed) != 0, 1))
-        return true;
-    if (++magazines->uses[size_class] <= USES_BEFORE_MAGAZINE)
-        return false;
-    return magazine_open(magazines, size_class);
-}
-
-/*
  * For the holder of the sub-heap's lock, with a load: the class may hold a step more from now on,
  * if it overflowed and there is room in what the CPU may hold. Also beside a sequence that puts
  * aside or reloads: those write the ceiling that they read, and undo the rise; either is right.
  */
 void magazine_rise(struct magazines *magazines, unsigned size_class);
-
-/* Says that blocks of the open magazine are flushed for want of room. */
-static inline void magazine_overflows(struct magazine *magazine)
-{
-    atomic_store_explicit(&magazine->overflowed, true, memory_order_relaxed);
-}
 
 /*
  * For a caller with exclusive access and the lock: gives an empty magazine its first ceiling again.
@@ -336,11 +317,8 @@ static inline struct magazine *magazine_here(uint32_t offset)
     return magazine_from(atomic_load_explicit(&magazine_to_put[cpu], memory_order_acquire), offset);
 }
 
-/* With sequences: the CPU's magazines from now on. Returns them, or those that it had already. */
-struct magazines *magazines_publish(uint32_t cpu, struct magazines *magazines);
-
-/* Those published for the CPU, or NULL. To be read only. */
-const struct magazines *magazines_of(uint32_t cpu);
+/* Those published for the CPU, or NULL. To be read only, but by who revoked them. */
+struct magazines *magazines_of(uint32_t cpu);
 
 /* Where all of those are kept, by CPU: for another process to begin at. */
 const void *magazines_published_at(void);
@@ -352,7 +330,7 @@ struct magazines_revoked {
 
 /*
  * Takes the magazines of all CPUs out of the tables and waits until no sequence works on one: they
- * are the caller's then, who may use magazine_exclusive.h on magazines_revoked_next, until
+ * are the caller's then, who may use magazine_exclusive.h on those that are revoked, until
  * magazines_restore. False when the kernel cannot do that (before Linux 5.10), another thread is at
  * it, or in the child of a vfork: none is revoked then. Two system calls.
  */
@@ -363,9 +341,6 @@ static inline bool magazines_is_revoked(const struct magazines_revoked *revoked,
 {
     return (revoked->cpus[cpu / 64] >> cpu % 64 & 1) != 0;
 }
-
-/* Those of the next CPU from *cpu on, which is moved behind it; NULL when there is none. */
-struct magazines *magazines_revoked_next(const struct magazines_revoked *revoked, uint32_t *cpu);
 
 /* In the child of a fork: no other thread has revoked any. */
 void magazines_after_fork(void);

@@ -60,11 +60,10 @@ static inline void magazine_grow(struct magazine *magazine, int64_t blocks)
     magazine_set_word(&magazine->top, magazine_word(&magazine->top) + (uint64_t)blocks);
 }
 
-/* magazine_pop_exclusive where top has been read. */
-static inline __attribute__((always_inline)) uintptr_t magazine_pop_below(struct magazine *magazine,
-                                                                          uint64_t top)
+static inline uintptr_t magazine_pop_exclusive(struct magazine *magazine)
 {
     struct magazine_store *store = magazine->store;
+    uint64_t top = magazine_word(&magazine->top);
     size_t count = top & MAGAZINE_TOP_MASK;
 
     if (__builtin_expect(count == magazine_floor(magazine), 0))
@@ -74,14 +73,7 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop_below(struct
     store->count[colour]--;
     store->last[colour] = 0;
     magazine_set_word(&magazine->top, top + (MAGAZINE_SERVED - 1));
-    if (block == NULL)
-        __builtin_unreachable(); /* so that callers need not ask */
     return (uintptr_t)block;
-}
-
-static inline uintptr_t magazine_pop_exclusive(struct magazine *magazine)
-{
-    return magazine_pop_below(magazine, magazine_word(&magazine->top));
 }
 
 /* look: as magazine_push; else as magazine_push_anyway. */

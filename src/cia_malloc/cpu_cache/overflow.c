@@ -5,9 +5,36 @@
  */
 #include "cia_malloc/cpu_cache/overflow.h"
 
-#include "cia_malloc/cpu_cache/double_free.h"
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
+
+/*
+ * Whether a block that is freed waits in a magazine already: a look at the places, for whoever
+ * finds that the loaded magazine does not take it. Whoever works on the magazine meanwhile: places
+ * below the top held blocks that waited when it was read, and have been written only with blocks
+ * that wait since, or are in another thread's hands; the caller's is none of them. So it is true
+ * only of a block that does wait. What waits as it was loaded, never freed, has MAGAZINE_UNTOUCHED
+ * and is not meant.
+ */
+
+/* Of an open magazine. Whether the block is the last of its colour that was freed there: a hint. */
+static bool magazine_freed_last(const struct magazine *magazine, const void *block)
+{
+    return __atomic_load_n(&magazine->store->last[magazine_colour(block)], __ATOMIC_RELAXED) ==
+           magazine_low_address(block);
+}
+
+/* Whether the block waits in one of the last so many places. */
+static bool magazine_has(const struct magazine *magazine, const void *block, uint32_t among)
+{
+    uint32_t top = magazine_cached(magazine);
+
+    for (uint32_t i = top < among ? 0 : top - among; i < top; i++) {
+        if (__atomic_load_n(&magazine->store->stack[i], __ATOMIC_RELAXED) == block)
+            return true;
+    }
+    return false;
+}
 
 static _Noreturn void freed_twice(const void *address)
 {
@@ -64,7 +91,7 @@ static bool put_elsewhere(const struct magazine_access *access, struct magazine 
     if (magazine_loaded_blocks(now) != 0 &&
         !(has_no_room_for_another(now) && is_worth_a_flush(now)))
         return false;
-    magazine_overflows(now);
+    atomic_store_explicit(&now->overflowed, true, memory_order_relaxed);
     flush_loaded(access, locked);
     return access_push_anyway(access, address);
 }
@@ -81,7 +108,7 @@ bool overflow_by_sequence(ptrdiff_t area, const struct page_info *info, void *ad
 
 bool overflow_push_locked(const struct page_info *info, void *address)
 {
-    struct subheap *heap = heap_with_magazines();
+    struct subheap *heap = heap_of_this_cpu();
 
     if (__builtin_expect(heap == NULL, 0))
         return false;

@@ -75,7 +75,7 @@ enum { USES_PER_CLOCK_CHECK = 32, USES_PER_CLOCK_CALL = 4096 };
    after it wait for. */
 uintptr_t refill_pop_locked(unsigned size_class)
 {
-    struct subheap *heap = heap_with_magazines();
+    struct subheap *heap = heap_of_this_cpu();
 
     if (__builtin_expect(heap == NULL, 0))
         return 0;

@@ -250,8 +250,8 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **end, uint32_t most
 
 uint32_t class_heap_wanted_type(struct class_heap *heap)
 {
-    if (class_layout_is_whole(&class_layouts[heap->size_class]))
-        return 0;
+    if ((class_layouts[heap->size_class].run_spans & (heap->types - 1u)) == 0)
+        return 0; /* whole cycles: each begins with type 0 */
     /* Behind the type that was last carved or used, so that no type gets ahead of the others. */
     uint32_t wanted = (heap->last_type + 1u) & (heap->types - 1u);
 

@@ -18,17 +18,13 @@ struct range {
     uint32_t first, pages;
 };
 
-static uint32_t block_bytes_of(const struct span *span)
-{
-    return (uint32_t)size_class_bytes(span->size_class);
-}
-
 /* The pages of count blocks of the span, from the one with that number on. */
 static struct range pages_of(const struct span *span, uint32_t number, uint32_t count)
 {
-    uint32_t begin = (uint32_t)(span->base - span->chunk->base) + number * block_bytes_of(span);
+    uint32_t bytes = (uint32_t)size_class_bytes(span->size_class);
+    uint32_t begin = (uint32_t)(span->base - span->chunk->base) + number * bytes;
     uint32_t first = begin >> PAGE_SHIFT;
-    uint32_t last = (begin + count * block_bytes_of(span) - 1) >> PAGE_SHIFT;
+    uint32_t last = (begin + count * bytes - 1) >> PAGE_SHIFT;
 
     return (struct range){first, last - first + 1};
 }

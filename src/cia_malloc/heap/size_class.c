@@ -120,17 +120,6 @@ static uint32_t slot_of_colour(uint32_t lines, uint32_t colour)
     return slot;
 }
 
-uint32_t size_class_colour(unsigned size_class, uint32_t slot)
-{
-    const struct class_layout *layout = &class_layouts[size_class];
-
-    if (layout->even_shift != 0) /* slots of type 0 are the multiples of n in order, and so on */
-        return (slot % layout->span_blocks) * layout->units + slot / layout->span_blocks;
-    if (size_class_is_compact(size_class))
-        return slot * layout->units % GRANULES_PER_PAGE / (LINE_BYTES / GRANULE_BYTES);
-    return (slot * layout->units) & (colours - 1);
-}
-
 static void lay_out_exclusive(struct class_layout *layout, uint32_t number)
 {
     uint32_t lines = size_class_granules[number] / (LINE_BYTES / GRANULE_BYTES);

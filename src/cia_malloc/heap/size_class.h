@@ -42,7 +42,6 @@ enum {
     COLOURS_LEAST = 64,
     COLOURS_GREATEST = 128,
     SPAN_BLOCKS_LEAST = 8,
-    SPAN_BLOCKS_GREATEST = 64,
     TYPES_GREATEST = COLOURS_GREATEST / SPAN_BLOCKS_LEAST,
 
     /* After so many granules any distance between blocks comes back to where it was in a page. */
@@ -170,9 +169,6 @@ extern uint32_t colours; /* 64 or 128 */
  */
 void size_class_initialise(uint32_t l1_sets);
 
-/* The colour of a slot. */
-uint32_t size_class_colour(unsigned size_class, uint32_t slot);
-
 /*
  * By class, for the remainder of small numbers without a divide: ceil(2^32 / d), where d is the
  * distance in bytes at which blocks of the class can begin in a page, of an exclusive class a line.
@@ -256,12 +252,6 @@ static inline uint32_t span_phase(const struct class_layout *layout, uint32_t ru
     return layout->even_shift != 0
                ? ((run_type + span) >> layout->even_shift) & (layout->span_blocks - 1u)
                : 0;
-}
-
-/* Whether a run is whole cycles: then each begins with type 0. */
-static inline bool class_layout_is_whole(const struct class_layout *layout)
-{
-    return (layout->run_spans & (layout->types - 1u)) == 0;
 }
 
 /* Where among the chunk's spans that number of a run is: as many as it has pages from the place of

@@ -6,7 +6,6 @@
  */
 #include "cia_malloc/heap/subheap.h"
 
-#include "base/futex.h"
 #include "base/probes.h"
 #include "base/report.h"
 #include "base/spin.h"
@@ -53,17 +52,6 @@ bool subheap_lock_soon(struct subheap *heap)
     return subheap_try_lock(heap);
 }
 
-void subheap_lock(struct subheap *heap)
-{
-    while (!subheap_lock_soon(heap))
-        ;
-}
-
-void subheap_wake_sleeper(struct subheap *heap)
-{
-    futex_wake_one((int *)(void *)&heap->lock);
-}
-
 void subheap_unlock_and_work(struct subheap *heap)
 {
     struct page_work work;
@@ -90,7 +78,8 @@ static void give_up(struct subheap *heap)
 
 static void take_again(struct subheap *heap)
 {
-    subheap_lock(heap);
+    while (!subheap_lock_soon(heap))
+        ;
     heap->relocking -= heap->relocking > 0; /* a child of fork forgets those of other threads */
 }
 

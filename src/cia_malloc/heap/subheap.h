@@ -16,6 +16,7 @@
 #ifndef MPLACE_CIA_SUBHEAP_H
 #define MPLACE_CIA_SUBHEAP_H
 
+#include "base/futex.h"
 #include "cia_malloc/heap/cached_block.h"
 #include "cia_malloc/heap/class_heap.h"
 #include "cia_malloc/heap/inbox.h"
@@ -94,11 +95,6 @@ enum {
 /* Takes the lock if it can be had by spinning, or by sleeping once. Not for the holder. */
 bool subheap_lock_soon(struct subheap *heap);
 
-/* Waits for the lock. Not for its holder, nor in a signal handler above it. */
-void subheap_lock(struct subheap *heap);
-
-void subheap_wake_sleeper(struct subheap *heap);
-
 /* Gives up the lock while there is work that waits for it, and does that. */
 void subheap_unlock_and_work(struct subheap *heap);
 
@@ -106,7 +102,7 @@ static inline void subheap_release(struct subheap *heap)
 {
     atomic_store_explicit(&heap->lock, 0, memory_order_release);
     if (__builtin_expect(atomic_load_explicit(&heap->sleepers, memory_order_relaxed) != 0, 0))
-        subheap_wake_sleeper(heap);
+        futex_wake_one((int *)(void *)&heap->lock);
 }
 
 static inline void subheap_unlock(struct subheap *heap)
