@@ -62,6 +62,8 @@ static void *take_and_unlock(struct subheap *heap, size_t alignment, size_t byte
 {
     void *block;
 
+    if (harden_is_on())
+        return hardened_allocate_and_unlock(heap, alignment, bytes, zeroed);
     if (takes_pages(alignment, bytes))
         return large_allocate_and_unlock(heap, bytes, alignment, zeroed);
     block = alignment > LINE_BYTES ? take_aligned(heap, alignment, bytes)
@@ -77,25 +79,18 @@ static void *allocate_here(size_t alignment, size_t bytes, bool *zeroed)
     return heap != NULL ? take_and_unlock(heap, alignment, bytes, zeroed) : NULL;
 }
 
-static void *allocate_aligned_once(size_t alignment, size_t bytes, bool *zeroed)
+static void *allocate_once(size_t alignment, size_t bytes, bool *zeroed)
 {
-    void *block = allocate_here(alignment, bytes, zeroed);
+    if (alignment <= LINE_BYTES && bytes <= SIZE_CLASS_LARGEST && !harden_is_on()) {
+        uintptr_t block = refill_block(class_for(alignment, bytes));
 
+        *zeroed = (block & MAGAZINE_UNTOUCHED) != 0;
+        return magazine_block(block);
+    }
+    void *block = allocate_here(alignment, bytes, zeroed);
     if (takes_pages(alignment, bytes))
         flush_housekeeping();
     return block;
-}
-
-/* Aligned to a line at most. */
-static void *allocate_once(size_t alignment, size_t bytes, bool *zeroed)
-{
-    uintptr_t block;
-
-    if (bytes > SIZE_CLASS_LARGEST)
-        return allocate_aligned_once(LINE_BYTES, bytes, zeroed);
-    block = refill_block(class_for(alignment, bytes));
-    *zeroed = (block & MAGAZINE_UNTOUCHED) != 0;
-    return magazine_block(block);
 }
 
 /*
@@ -166,7 +161,7 @@ static __attribute__((noinline)) void *allocate_at_the_limit(size_t alignment, s
     return block != NULL ? block : allocate_whatever_is_free(alignment, bytes, zeroed);
 }
 
-/* Aligned to a line at most. */
+/* In hardened mode, too. */
 static __attribute__((noinline)) void *allocate(size_t alignment, size_t bytes, bool *zeroed)
 {
     void *block = allocate_once(alignment, bytes, zeroed);
@@ -176,42 +171,16 @@ static __attribute__((noinline)) void *allocate(size_t alignment, size_t bytes, 
     return block;
 }
 
-/* Everything that asks for memory with CIA_HARDEN=1; in the same order as memory ends. */
-static __attribute__((noinline)) void *allocate_hardened(size_t alignment, size_t bytes,
-                                                         bool zeroed)
+/* For malloc, behind all that is quick: here, for all callers, because the fast path need not look
+   at errno. */
+static __attribute__((noinline)) void *allocate_or_fail(size_t bytes)
 {
-    struct subheap *heap;
-    void *block = NULL;
+    bool zeroed;
+    void *block = bytes <= PTRDIFF_MAX ? allocate(GRANULE_BYTES, bytes, &zeroed) : NULL;
 
-    if (bytes > PTRDIFF_MAX)
-        return NULL;
-    for (int tries = 0; tries < 2 && block == NULL; tries++) {
-        uint32_t index = 0, passed_over = 0;
-
-        if (tries > 0 && !made_room_for(bytes))
-            return NULL;
-        heap = heap_acquire();
-        if (heap != NULL)
-            block = hardened_allocate_and_unlock(heap, alignment, bytes, zeroed);
-        while (block == NULL && (heap = heap_lock_next(&index, ALL_HEAPS, &passed_over)) != NULL)
-            block = hardened_allocate_and_unlock(heap, alignment, bytes, zeroed);
-    }
+    if (block == NULL)
+        errno = ENOMEM;
     return block;
-}
-
-static void *reallocate_hardened(void *block, size_t bytes)
-{
-    size_t old_bytes;
-    void *moved = hardened_resize(block, bytes, &old_bytes);
-
-    if (moved != NULL)
-        return moved;
-    moved = allocate_hardened(LINE_BYTES, bytes, false);
-    if (moved == NULL)
-        return bytes <= old_bytes ? block : NULL; /* shrinking never fails */
-    memcpy(moved, block, bytes < old_bytes ? bytes : old_bytes);
-    hardened_free(block);
-    return moved;
 }
 
 /* For a thread that may have slept since its last call: a program may have no other slow paths. */
@@ -224,9 +193,6 @@ static inline void check_clock(void)
 /* What the fast path leaves, in any mode. */
 static void *allocate_slow(size_t bytes)
 {
-    bool zeroed;
-    void *block;
-
     PROBE1(malloc_slow_path, bytes);
     check_clock();
     if (bytes <= MAGAZINE_LARGEST && !magazines_use_sequences()) {
@@ -243,11 +209,7 @@ static void *allocate_slow(size_t bytes)
         if (__builtin_expect(refilled != 0, 1))
             return magazine_block(refilled);
     }
-    /* Here, for all callers, because the fast path need not look. */
-    block = bytes <= PTRDIFF_MAX ? allocate(GRANULE_BYTES, bytes, &zeroed) : NULL;
-    if (block == NULL)
-        errno = ENOMEM;
-    return block;
+    return allocate_or_fail(bytes);
 }
 
 /* As cia_allocate, aligned to a line at most; leaves errno alone. The class is chosen once for the
@@ -267,27 +229,22 @@ static void *allocate_quietly(size_t alignment, size_t bytes, bool *zeroed)
 
 static void *allocate_aligned(size_t alignment, size_t bytes, bool *zeroed)
 {
-    void *block;
-
     if (alignment <= LINE_BYTES)
         return allocate_quietly(alignment, bytes < alignment ? alignment : bytes, zeroed);
-    if (bytes == 0)
-        bytes = 1;
-    block = allocate_aligned_once(alignment, bytes, zeroed);
-    if (__builtin_expect(block == NULL, 0))
-        block = allocate_at_the_limit(alignment, bytes, zeroed);
-    return block;
+    return allocate(alignment, bytes != 0 ? bytes : 1, zeroed);
 }
 
 /*
- * In profiled mode, for calls that are not malloc. A sampled block is of an exclusive class:
- * whether one of a packed class begins somewhere is not asked of its page.
+ * In a mode that is not plain, for calls that are not malloc. A sampled block is of an exclusive
+ * class: whether one of a packed class begins somewhere is not asked of its page.
  */
-static __attribute__((noinline)) void *allocate_profiled(size_t alignment, size_t bytes,
-                                                         bool *zeroed)
+static __attribute__((noinline)) void *allocate_in_mode(size_t alignment, size_t bytes,
+                                                        bool *zeroed)
 {
     void *block;
 
+    if (harden_is_on())
+        return allocate(alignment, bytes, zeroed);
     if (!profile_is_on() || !profile_count(bytes))
         return allocate_aligned(alignment, bytes, zeroed);
     block = allocate_aligned(alignment < LINE_BYTES ? LINE_BYTES : alignment, bytes, zeroed);
@@ -316,26 +273,16 @@ static __attribute__((noinline)) void *allocate_when_due(size_t bytes)
     return is_due ? allocate_sampled(bytes) : allocate_slow(bytes);
 }
 
-/* malloc in hardened mode; and the first call of the process, whatever its mode is to be. */
-static __attribute__((noinline)) void *allocate_hardened_or_first(size_t bytes)
-{
-    void *block;
-
-    if (!harden_is_on())
-        return allocate_slow(bytes);
-    block = allocate_hardened(LINE_BYTES, bytes, false);
-    if (block == NULL)
-        errno = ENOMEM;
-    return block;
-}
-
 static __attribute__((noinline)) void *allocate_by_mode(size_t bytes)
 {
     uint8_t mode = atomic_load_explicit(&allocator_mode, memory_order_relaxed);
 
     if (mode == MODE_PLAIN)
         return allocate_slow(bytes);
-    return mode == MODE_PROFILED ? allocate_when_due(bytes) : allocate_hardened_or_first(bytes);
+    if (mode == MODE_PROFILED)
+        return allocate_when_due(bytes);
+    /* Hardened; or the first call of the process, whatever its mode is to be. */
+    return harden_is_on() ? allocate_or_fail(bytes) : allocate_slow(bytes);
 }
 
 /*
@@ -359,34 +306,13 @@ __attribute__((aligned(LINE_BYTES))) void *cia_allocate_slow(size_t bytes)
     return allocate_slow(bytes);
 }
 
-static __attribute__((noinline)) void *allocate_zeroed_by_mode(size_t bytes)
-{
-    bool zeroed = false;
-    void *block;
-
-    if (harden_is_on())
-        return allocate_hardened(LINE_BYTES, bytes, true);
-    block = allocate_profiled(GRANULE_BYTES, bytes, &zeroed);
-    return block != NULL && !zeroed ? memset(block, 0, bytes) : block;
-}
-
 void *cia_allocate_zeroed(size_t bytes)
 {
     bool zeroed = false;
-
-    if (!mode_is_plain())
-        return allocate_zeroed_by_mode(bytes);
-    void *block = allocate_quietly(GRANULE_BYTES, bytes, &zeroed);
+    void *block = mode_is_plain() ? allocate_quietly(GRANULE_BYTES, bytes, &zeroed)
+                                  : allocate_in_mode(GRANULE_BYTES, bytes, &zeroed);
 
     return block != NULL && !zeroed ? memset(block, 0, bytes) : block;
-}
-
-static __attribute__((noinline)) void *allocate_aligned_by_mode(size_t alignment, size_t bytes)
-{
-    bool zeroed;
-
-    return harden_is_on() ? allocate_hardened(alignment, bytes, false)
-                          : allocate_profiled(alignment, bytes, &zeroed);
 }
 
 void *cia_allocate_aligned(size_t alignment, size_t bytes)
@@ -394,7 +320,7 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes)
     bool zeroed;
 
     return mode_is_plain() ? allocate_aligned(alignment, bytes, &zeroed)
-                           : allocate_aligned_by_mode(alignment, bytes);
+                           : allocate_in_mode(alignment, bytes, &zeroed);
 }
 
 /*
@@ -521,11 +447,33 @@ static void *resize_huge(struct huge *huge, void *block, size_t bytes, bool is_p
     return resized;
 }
 
-/* In plain and profiled mode. */
-static inline __attribute__((always_inline)) void *reallocate(void *block, size_t bytes,
-                                                              bool is_profiled)
+/* The contents go to another block, NULL: there is none. */
+static void *move(void *block, size_t old_bytes, void *moved, size_t bytes)
 {
+    if (moved == NULL)
+        return bytes <= old_bytes ? block : NULL; /* shrinking never fails */
+    memcpy(moved, block, bytes < old_bytes ? bytes : old_bytes);
+    cia_free(block);
+    return moved;
+}
+
+static void *reallocate_hardened(void *block, size_t bytes)
+{
+    size_t old_bytes;
+    bool zeroed;
+    void *resized = hardened_resize(block, bytes, &old_bytes);
+
+    if (resized != NULL)
+        return resized;
+    return move(block, old_bytes, allocate(LINE_BYTES, bytes, &zeroed), bytes);
+}
+
+void *cia_reallocate(void *block, size_t bytes)
+{
+    if (harden_is_on())
+        return reallocate_hardened(block, bytes);
     size_t usable = cia_usable(block);
+    bool is_profiled = profile_is_on();
 
     if (usable > SIZE_CLASS_LARGEST && bytes > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES) {
         struct huge *huge = page_map_huge(block);
@@ -548,24 +496,7 @@ static inline __attribute__((always_inline)) void *reallocate(void *block, size_
         moved = allocate_quietly(alignment, bytes, &zeroed);
     if (is_sampled)
         profile_record(moved, bytes, __builtin_frame_address(0));
-    if (moved == NULL)
-        return bytes <= usable ? block : NULL; /* shrinking never fails */
-    memcpy(moved, block, bytes < usable ? bytes : usable);
-    cia_free(block);
-    return moved;
-}
-
-/* realloc in a mode that is not plain. */
-static __attribute__((noinline)) void *reallocate_by_mode(void *block, size_t bytes)
-{
-    if (harden_is_on())
-        return reallocate_hardened(block, bytes);
-    return reallocate(block, bytes, profile_is_on());
-}
-
-void *cia_reallocate(void *block, size_t bytes)
-{
-    return mode_is_plain() ? reallocate(block, bytes, false) : reallocate_by_mode(block, bytes);
+    return move(block, usable, moved, bytes);
 }
 
 bool cia_trim(void)

@@ -29,7 +29,6 @@
 #include "cia_malloc/heap/block.h"
 #include "cia_malloc/large/large.h"
 
-#include <string.h>
 
 typedef _Atomic uint32_t mark;
 
@@ -107,11 +106,10 @@ static char *take_block(struct subheap *heap, unsigned size_class, bool *untouch
                                random_bit(heap, class_heap_eligible(class_heap)), untouched);
 }
 
-static void *allocate_of_class(struct subheap *heap, size_t alignment, size_t bytes, bool zeroed)
+static void *allocate_of_class(struct subheap *heap, size_t alignment, size_t bytes, bool *zeroed)
 {
     unsigned size_class = size_class_of(bytes + HARDEN_SLACK_LEAST + alignment - LINE_BYTES);
-    bool untouched;
-    char *start = take_block(heap, size_class, &untouched);
+    char *start = take_block(heap, size_class, zeroed);
 
     subheap_unlock(heap);
     if (start == NULL)
@@ -125,8 +123,6 @@ static void *allocate_of_class(struct subheap *heap, size_t alignment, size_t by
     if (block != start)
         mark_write(mark_at(chunk, start), 0);
     mark_write(mark_at(chunk, block), MARK_LIVE | (uint32_t)bytes);
-    if (zeroed && !untouched)
-        memset(block, 0, bytes);
     write_canary(block, bytes, start + length);
     return block;
 }
@@ -136,11 +132,9 @@ static char *huge_end(const struct huge *huge)
     return huge->base + huge->mapped_bytes;
 }
 
-static void *allocate_large(struct subheap *heap, size_t alignment, size_t bytes, bool zeroed)
+static void *allocate_large(struct subheap *heap, size_t alignment, size_t bytes, bool *zeroed)
 {
-    bool reads_as_zero;
-    char *block =
-        large_allocate_and_unlock(heap, bytes + HARDEN_SLACK_LEAST, alignment, &reads_as_zero);
+    char *block = large_allocate_and_unlock(heap, bytes + HARDEN_SLACK_LEAST, alignment, zeroed);
 
     if (block == NULL)
         return NULL;
@@ -155,15 +149,13 @@ static void *allocate_large(struct subheap *heap, size_t alignment, size_t bytes
         end = block + block_at(chunk, block).bytes;
         mark_write(mark_at(chunk, block), MARK_LIVE | (uint32_t)bytes);
     }
-    if (zeroed && !reads_as_zero)
-        memset(block, 0, bytes);
     write_canary(block, bytes, end);
     flush_housekeeping();
     return block;
 }
 
 void *hardened_allocate_and_unlock(struct subheap *heap, size_t alignment, size_t bytes,
-                                   bool zeroed)
+                                   bool *zeroed)
 {
     if (alignment < LINE_BYTES)
         alignment = LINE_BYTES;

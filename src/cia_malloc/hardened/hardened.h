@@ -11,12 +11,12 @@
 #include "cia_malloc/heap/subheap.h"
 
 /*
- * A block of so many bytes (0 to PTRDIFF_MAX), aligned to a power of two and to a line; zeroed, if
- * that is wanted, else whatever is there. NULL when this sub-heap can have no memory for it. The
- * sub-heap is locked on entry and unlocked on return.
+ * A block of so many bytes (0 to PTRDIFF_MAX), aligned to a power of two and to a line; *zeroed:
+ * they read as zero. NULL when this sub-heap can have no memory for it. The sub-heap is locked on
+ * entry and unlocked on return.
  */
 void *hardened_allocate_and_unlock(struct subheap *heap, size_t alignment, size_t bytes,
-                                   bool zeroed);
+                                   bool *zeroed);
 
 /* block came from there, and is the program's. */
 void hardened_free(void *block);
