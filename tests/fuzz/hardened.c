@@ -398,6 +398,30 @@ static void usable_bytes_are_those_asked_for(void)
     }
 }
 
+/* As often as it takes for freed blocks to come out of quarantine. */
+static void what_calloc_gives_is_zero(void)
+{
+    static const size_t lengths[] = {0, 1, 48, 700};
+    enum { ROUNDS = 20000 };
+
+    for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {
+        size_t left = 0;
+
+        size = lengths[l];
+        for (int i = 0; i < ROUNDS; i++) {
+            volatile char *block = calloc(size, 1);
+            size_t usable = malloc_usable_size((void *)(uintptr_t)block);
+
+            for (size_t byte = 0; byte < usable; byte++) {
+                left += block[byte] != 0;
+                block[byte] = 1;
+            }
+            free((void *)(uintptr_t)block);
+        }
+        check(left == 0, "every byte of a block from calloc is zero");
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -412,6 +436,7 @@ int main(int argc, char **argv)
         {"junk", freed_blocks_are_junk},
         {"order", the_order_is_random_and_the_sets_are_even},
         {"usable", usable_bytes_are_those_asked_for},
+        {"zero", what_calloc_gives_is_zero},
     };
 
     for (size_t i = 0; argc == 2 && i < sizeof claims / sizeof claims[0]; i++) {

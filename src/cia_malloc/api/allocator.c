@@ -309,6 +309,9 @@ __attribute__((aligned(LINE_BYTES))) void *cia_allocate_slow(size_t bytes)
 void *cia_allocate_zeroed(size_t bytes)
 {
     bool zeroed = false;
+
+    if (bytes == 0) /* one byte is the caller's */
+        bytes = 1;
     void *block = mode_is_plain() ? allocate_quietly(GRANULE_BYTES, bytes, &zeroed)
                                   : allocate_in_mode(GRANULE_BYTES, bytes, &zeroed);
 
