@@ -186,7 +186,9 @@ static __attribute__((noinline)) void *allocate_or_fail(size_t bytes)
 /* For a thread that may have slept since its last call: a program may have no other slow paths. */
 static inline void check_clock(void)
 {
-    if (magazines_use_sequences() && !magazine_has_announced(magazine_areas.all))
+    /* One that may not use sequences never has anything announced: it would look each time. */
+    if (magazines_use_sequences() && !magazine_has_announced(magazine_areas.all) &&
+        magazine_thread_area != MAGAZINE_AREA_OFF)
         flush_housekeeping();
 }
 
