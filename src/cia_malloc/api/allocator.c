@@ -138,7 +138,7 @@ static void *allocate_whatever_is_free(size_t alignment, size_t bytes, bool *zer
 {
     void *block = allocate_anywhere(alignment, bytes, zeroed);
 
-    if (block == NULL && alignment < LINE_BYTES)
+    if (block == NULL && alignment < LINE_BYTES && !harden_is_on())
         block = allocate_anywhere(LINE_BYTES, bytes, zeroed);
     return block;
 }
