@@ -334,24 +334,32 @@ START_TEST(a_sub_heap_that_somebody_holds_is_passed_by)
 }
 END_TEST
 
+/* The magazine of the class for such blocks, on the CPU that the test stays on: many wait in it. */
+static struct magazine *full_magazine_of(size_t bytes)
+{
+    enum { MANY = 2000 };
+    static void *waiting[MANY];
+    struct magazine *magazine;
+
+    for (int i = 0; i < MANY; i++) /* the class is in heavy use */
+        cia_free(cia_allocate(bytes));
+    for (int i = 0; i < MANY; i++)
+        waiting[i] = cia_allocate(bytes);
+    for (int i = 0; i < MANY; i++)
+        cia_free(waiting[i]);
+    magazine = &heap_here()->magazines->own[size_class_of(bytes)];
+    ck_assert_uint_gt(magazine_cached(magazine), 100);
+    return magazine;
+}
+
 START_TEST(what_waits_in_a_magazine_that_is_not_used_goes_home)
 {
-    enum { MANY = 2000, IDLE_BYTES = 300, USED_BYTES = 500 };
-    static void *waiting[MANY];
+    enum { IDLE_BYTES = 300, USED_BYTES = 500 };
     struct magazine *idle, *used;
 
     stay_on_cpu(sched_getcpu());
-    for (int i = 0; i < 2 * MANY; i++) { /* both classes are in heavy use */
-        cia_free(cia_allocate(IDLE_BYTES));
-        cia_free(cia_allocate(USED_BYTES));
-    }
-    for (int i = 0; i < MANY; i++)
-        waiting[i] = cia_allocate(IDLE_BYTES);
-    for (int i = 0; i < MANY; i++)
-        cia_free(waiting[i]);
-    idle = &heap_here()->magazines->own[size_class_of(IDLE_BYTES)];
-    used = &heap_here()->magazines->own[size_class_of(USED_BYTES)];
-    ck_assert_uint_gt(magazine_cached(idle), 100);
+    used = full_magazine_of(USED_BYTES);
+    idle = full_magazine_of(IDLE_BYTES);
     for (int i = 0; i <= DECAY_STEPS; i++) { /* a quarter of that, and the first look */
         ck_assert(i >= DECAY_STEPS / 4 || magazine_cached(idle) > 100);
         cia_free(cia_allocate(USED_BYTES));
@@ -364,36 +372,30 @@ START_TEST(what_waits_in_a_magazine_that_is_not_used_goes_home)
 }
 END_TEST
 
+/* With the magazines, which let_time_pass leaves alone. */
+static void keep_house(int steps)
+{
+    for (int i = 0; i < steps; i++) {
+        clock_milliseconds += STEP + 1;
+        flush_housekeeping();
+    }
+}
+
 START_TEST(the_child_of_a_vfork_takes_no_magazines_and_does_no_housekeeping)
 {
-    enum { MANY = 2000, BYTES = 300 };
-    static void *waiting[MANY];
     struct magazines_revoked revoked;
     struct magazine *magazine;
     ptrdiff_t area;
 
     stay_on_cpu(sched_getcpu());
-    for (int i = 0; i < MANY; i++)
-        cia_free(cia_allocate(BYTES));
-    for (int i = 0; i < MANY; i++)
-        waiting[i] = cia_allocate(BYTES);
-    for (int i = 0; i < MANY; i++)
-        cia_free(waiting[i]);
-    magazine = &heap_here()->magazines->own[size_class_of(BYTES)];
-    ck_assert_uint_gt(magazine_cached(magazine), 100);
+    magazine = full_magazine_of(300);
     area = magazine_thread_area;
     magazine_thread_area = MAGAZINE_AREA_VFORKED; /* as vfork leaves it in the child */
-    for (int i = 0; i <= 2 * DECAY_STEPS; i++) {
-        clock_milliseconds += STEP + 1;
-        flush_housekeeping();
-    }
+    keep_house(2 * DECAY_STEPS);
     ck_assert(!magazines_revoke(&revoked));
     ck_assert_uint_gt(magazine_cached(magazine), 100);
     magazine_thread_area = area;
-    for (int i = 0; i <= 2 * DECAY_STEPS; i++) {
-        clock_milliseconds += STEP + 1;
-        flush_housekeeping();
-    }
+    keep_house(2 * DECAY_STEPS);
     ck_assert_uint_eq(magazine_cached(magazine), 0);
 }
 END_TEST
