@@ -161,7 +161,7 @@ static __attribute__((noinline)) void *allocate_at_the_limit(size_t alignment, s
     return block != NULL ? block : allocate_whatever_is_free(alignment, bytes, zeroed);
 }
 
-/* In hardened mode, too. */
+/* A block of any length and alignment, in any mode, never sampled. Leaves errno alone. */
 static __attribute__((noinline)) void *allocate(size_t alignment, size_t bytes, bool *zeroed)
 {
     void *block = allocate_once(alignment, bytes, zeroed);
@@ -171,8 +171,7 @@ static __attribute__((noinline)) void *allocate(size_t alignment, size_t bytes, 
     return block;
 }
 
-/* For malloc, behind all that is quick: here, for all callers, because the fast path need not look
-   at errno. */
+/* For malloc, when its quick ways gave nothing. errno is set here, so that they need not look. */
 static __attribute__((noinline)) void *allocate_or_fail(size_t bytes)
 {
     bool zeroed;
@@ -452,7 +451,7 @@ static void *resize_huge(struct huge *huge, void *block, size_t bytes, bool is_p
     return resized;
 }
 
-/* The contents go to another block, NULL: there is none. */
+/* The end of realloc: the contents go to moved, the new block; NULL when out of memory. */
 static void *move(void *block, size_t old_bytes, void *moved, size_t bytes)
 {
     if (moved == NULL)

@@ -125,15 +125,6 @@ void flush_blocks(struct subheap *locked, unsigned size_class, char *const *bloc
     return_local(locked, size_class, local + 1, (uint32_t)(last - local));
 }
 
-void flush_blocks_here(unsigned size_class, char *const *blocks, uint32_t count)
-{
-    struct subheap *heap = heap_try_acquire();
-
-    flush_blocks(heap, size_class, blocks, count);
-    if (heap != NULL)
-        subheap_unlock(heap);
-}
-
 bool flush_loaded(const struct magazine_access *access, struct subheap *locked)
 {
     char *blocks[MAGAZINE_LOADED_MOST];
@@ -144,7 +135,11 @@ bool flush_loaded(const struct magazine_access *access, struct subheap *locked)
     if (locked != NULL || access->exclusive != NULL) {
         flush_blocks(locked, access->size_class, blocks, count);
     } else {
-        flush_blocks_here(access->size_class, blocks, count);
+        struct subheap *heap = heap_try_acquire();
+
+        flush_blocks(heap, access->size_class, blocks, count);
+        if (heap != NULL)
+            subheap_unlock(heap);
         flush_housekeeping();
     }
     return true;

@@ -20,7 +20,6 @@ void flush_block_here(const struct block *block);
 /* Returns blocks of a class that were cached; those of one span that follow each other, as they do
    when they were allocated and freed in a row, go together. */
 void flush_blocks(struct subheap *locked, unsigned size_class, char *const *blocks, uint32_t count);
-void flush_blocks_here(unsigned size_class, char *const *blocks, uint32_t count);
 
 /* Returns the blocks of a loaded magazine. False: there was none. */
 bool flush_loaded(const struct magazine_access *access, struct subheap *locked);

@@ -115,6 +115,7 @@ static struct subheap *try_number(uint32_t number, uint32_t node)
  * hint.
  */
 static _Atomic uint64_t refused_at;
+
 /* Made for the node if it is not there; or another thread does, perhaps for another node. */
 static void make_if_missing(uint32_t number, uint8_t node)
 {
@@ -287,9 +288,8 @@ struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_o
         if (heap == NULL)
             continue;
         /* One that this thread holds below us will not be had by waiting. */
-        int tries =
-            atomic_load_explicit(&heap->lock, memory_order_relaxed) == subheap_self() ? 0 : TRIES;
-        for (; tries > 0; tries--) {
+        bool is_ours = atomic_load_explicit(&heap->lock, memory_order_relaxed) == subheap_self();
+        for (int tries = 0; !is_ours && tries < TRIES; tries++) {
             if (subheap_lock_soon(heap))
                 return heap;
         }

@@ -34,7 +34,8 @@
  *
  * Who may touch one. For the life of a process, one of these holds (magazine_sequences says which):
  *   sequences   only restartable sequences that run on the magazine's CPU: no lock, no locked
- *               instruction. To take one away from another CPU: magazines_revoke.
+ *               instruction. To take one away from another CPU: magazines_revoke. The ceiling alone
+ *               is also raised by the holder of the sub-heap's lock: magazine_rise.
  *   lock        only the holder of the sub-heap's lock.
  * Wherever a sequence is interrupted, the magazine is in order: it writes blocks where none wait,
  * and commits by one store. So the child of a fork finds all of them in order, wherever the
@@ -110,7 +111,8 @@ struct magazine {
     union {
         _Atomic uint64_t bounds;
         struct {
-            _Atomic uint16_t floor, ceiling, full; /* read alone; written together */
+            /* Read alone. Written together, but for a ceiling that rises: see magazine_rise. */
+            _Atomic uint16_t floor, ceiling, full;
         };
     };
     struct magazine_store *store; /* constant, from when there is a ceiling */
@@ -152,7 +154,7 @@ static_assert(offsetof(struct magazine, top) == 0 && offsetof(struct magazine_st
               "read and written without an offset");
 static_assert(offsetof(struct magazine, ceiling) - offsetof(struct magazine, bounds) == 2 &&
                   offsetof(struct magazine, full) - offsetof(struct magazine, bounds) == 4,
-              "a step of the ceiling is added at bit 16, a full magazine at bit 32");
+              "as in union magazine_bounds; a full magazine is added at bit 32");
 static_assert(MAGAZINE_COLOURS == 64,
               "a colour is masked, and a full one's counts are found, by it");
 static_assert(sizeof(struct magazine) == MAGAZINE_BYTES &&
@@ -289,8 +291,9 @@ bool magazine_open(struct magazines *magazines, unsigned size_class);
 
 /*
  * For the holder of the sub-heap's lock, with a load: the class may hold a step more from now on,
- * if it overflowed and there is room in what the CPU may hold. Also beside a sequence that puts
- * aside or reloads: those write the ceiling that they read, and undo the rise; either is right.
+ * if it overflowed and there is room in what the CPU may hold. One store of the ceiling (release:
+ * the pages of the new places are there). Whoever puts aside or reloads meanwhile writes back the
+ * ceiling that it read, and so may undo the rise; either ceiling is right.
  */
 void magazine_rise(struct magazines *magazines, unsigned size_class);
 

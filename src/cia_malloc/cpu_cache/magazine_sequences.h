@@ -31,7 +31,6 @@
         [at_ceiling] "i"(offsetof(struct magazine, ceiling)),                                      \
         [at_full] "i"(offsetof(struct magazine, full)),                                            \
         [at_store] "i"(offsetof(struct magazine, store)),                                          \
-        [at_ceiling_most] "i"(offsetof(struct magazine, ceiling_most)),                            \
         [at_colour_limit] "i"(offsetof(struct magazine, colour_limit)),                            \
         [at_count] "i"(offsetof(struct magazine_store, count)),                                    \
         [at_full_count] "i"(offsetof(struct magazine_store, full_count)),                          \

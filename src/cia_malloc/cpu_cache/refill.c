@@ -12,9 +12,9 @@
 #include "cia_malloc/cpu_cache/packing.h"
 
 /*
- * From this CPU's sub-heap: what waits in the class's magazine, where that is under the lock too;
- * else a load of the magazine, if the class has one, or one block. access: by sequences, or, for
- * the lock, yet without a magazine.
+ * A block from this CPU's sub-heap, and with it a load of the class's magazine, if it has one. A
+ * thread that does not use sequences takes what is cached under the same lock first, and access
+ * says from then on which magazine that is.
  */
 static __attribute__((noinline)) uintptr_t refill_from_heap(struct magazine_access *access)
 {

@@ -29,7 +29,6 @@
 #include "cia_malloc/heap/block.h"
 #include "cia_malloc/large/large.h"
 
-
 typedef _Atomic uint32_t mark;
 
 enum {

@@ -228,7 +228,7 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **end, uint32_t most
             }
             *colours_taken |= colour;
             taken |= left & -left;
-            end[-(int)++count] = block + (span->untouched >> bit & 1) * MAGAZINE_UNTOUCHED;
+            *(end - ++count) = block + (span->untouched >> bit & 1) * MAGAZINE_UNTOUCHED;
         }
     }
     for (uint64_t left = taken; left != 0; left &= left - 1) {

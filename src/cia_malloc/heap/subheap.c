@@ -185,7 +185,7 @@ uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **end, uin
     char *block = subheap_allocate(heap, size_class, &untouched);
     if (block == NULL)
         return 0;
-    end[-(int)++count] = block + (untouched ? MAGAZINE_UNTOUCHED : 0);
+    *(end - ++count) = block + (untouched ? MAGAZINE_UNTOUCHED : 0);
     colours_taken = (uint64_t)1 << magazine_colour(block);
     do {
         more = class_heap_take_many(class_heap, end - count, most - count, &colours_taken);
