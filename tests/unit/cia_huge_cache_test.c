@@ -30,7 +30,7 @@ static char *const addresses = (char *)((uintptr_t)1 << 40); /* never touched */
 
 static struct huge *kept(struct huge *huge, size_t base, size_t bytes, uint64_t since)
 {
-    *huge = (struct huge){.base = addresses + base, .mapped_bytes = bytes, .since = since};
+    *huge = (struct huge){.base = addresses + base, .extent = bytes, .since = since};
     ck_assert(huge_cache_put(huge));
     return huge;
 }
@@ -76,8 +76,7 @@ END_TEST
 START_TEST(a_mapping_is_found_by_its_neighbours)
 {
     struct huge huge[3];
-    struct huge between = {
-        .base = addresses + 8 * MIB, .mapped_bytes = 3 * MIB, .spare_bytes = 1 * MIB};
+    struct huge between = {.base = addresses + 8 * MIB, .extent = 4 * MIB};
 
     kept(&huge[0], 0, 8 * MIB, 0);
     kept(&huge[1], 12 * MIB, 4 * MIB, 0);
@@ -92,8 +91,8 @@ END_TEST
 
 START_TEST(a_mapping_serves_its_own_memory_node_only)
 {
-    struct huge huge = {.base = addresses, .mapped_bytes = 8 * MIB, .node = 1};
-    struct huge beside = {.base = addresses + 8 * MIB, .mapped_bytes = 8 * MIB, .node = 0};
+    struct huge huge = {.base = addresses, .extent = 8 * MIB, .node = 1};
+    struct huge beside = {.base = addresses + 8 * MIB, .extent = 8 * MIB, .node = 0};
 
     ck_assert(huge_cache_put(&huge));
     ck_assert_ptr_null(huge_cache_take(8 * MIB, PAGE_BYTES, 0));
@@ -133,12 +132,12 @@ START_TEST(mappings_side_by_side_are_as_old_as_their_pages_on_the_average)
 {
     struct huge *older = huge_record_take(), *newer = huge_record_take();
 
-    *older = (struct huge){.base = addresses, .mapped_bytes = 4 * MIB};
-    *newer = (struct huge){.base = addresses + 4 * MIB, .mapped_bytes = 12 * MIB, .since = 5000};
+    *older = (struct huge){.base = addresses, .extent = 4 * MIB};
+    *newer = (struct huge){.base = addresses + 4 * MIB, .extent = 12 * MIB, .since = 5000};
     ck_assert(huge_cache_put(newer)); /* by another thread, which came later and was faster */
     older->since = 1000;
     huge_join_neighbours(older);
-    ck_assert_uint_eq(older->mapped_bytes, 16 * MIB);
+    ck_assert_uint_eq(older->extent, 16 * MIB);
     ck_assert_uint_eq(older->since, 4000);
 }
 END_TEST
@@ -150,7 +149,7 @@ static void *put_and_take(void *argument)
 
     mine->base = addresses + (uintptr_t)argument * 100 * MIB;
     for (int i = 0; i < 200000; i++) {
-        mine->mapped_bytes = (uintptr_t)argument * MIB;
+        mine->extent = (uintptr_t)argument * MIB;
         while (!huge_cache_put(mine))
             ;
         while ((mine = huge_cache_take(MIB, PAGE_BYTES, 0)) == NULL)
@@ -172,7 +171,7 @@ START_TEST(what_is_said_of_a_slot_is_true_of_the_mapping_that_is_in_it)
     join_exchangers(threads);
     size_t said = huge_cache_bytes();
     while ((huge = huge_cache_take_oldest(UINT64_MAX)) != NULL)
-        bytes += huge->mapped_bytes;
+        bytes += huge->extent;
     ck_assert_uint_eq(said, bytes);
 }
 END_TEST

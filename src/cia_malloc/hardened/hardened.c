@@ -128,7 +128,7 @@ static void *allocate_of_class(struct subheap *heap, size_t alignment, size_t by
 
 static char *huge_end(const struct huge *huge)
 {
-    return huge->base + huge->mapped_bytes;
+    return huge->base + huge->used_bytes;
 }
 
 static void *allocate_large(struct subheap *heap, size_t alignment, size_t bytes, bool *zeroed)

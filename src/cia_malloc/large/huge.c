@@ -55,13 +55,13 @@ static void *map_new(size_t bytes, struct place place, uint8_t node)
         return NULL;
     record->node = node;
     if (!(harden_is_on() &&
-          huge_map_extent(record, huge_guarded_extent_for(extent), total, place.alignment)) &&
-        !huge_map_extent(record, extent, total, place.alignment) &&
-        (huge_give_back_all() == 0 || !huge_map_extent(record, extent, total, place.alignment))) {
+          huge_map_extent(record, huge_guarded_extent_for(extent), place.alignment)) &&
+        !huge_map_extent(record, extent, place.alignment) &&
+        (huge_give_back_all() == 0 || !huge_map_extent(record, extent, place.alignment))) {
         huge_record_put(record);
         return NULL;
     }
-    void *block = huge_begin(record, offset);
+    void *block = huge_begin(record, offset, total);
     if (block != NULL && harden_is_on())
         huge_protect_both_sides(record);
     return block;
@@ -75,22 +75,20 @@ static void *map_new(size_t bytes, struct place place, uint8_t node)
 static void cut(struct huge *record, size_t total)
 {
     enum { REST_LEAST = LARGE_GREATEST_PAGES * PAGE_BYTES, SPARE_PART = 8 };
-    size_t extent = huge_extent(record);
-    struct huge *rest = extent - total > REST_LEAST ? huge_record_take() : NULL;
+    struct huge *rest = record->extent - total > REST_LEAST ? huge_record_take() : NULL;
 
     if (rest != NULL) {
         rest->base = record->base + total;
-        rest->mapped_bytes = extent - total;
+        rest->extent = record->extent - total;
         rest->since = record->since;
         rest->node = record->node;
         huge_keep_on(rest);
-        extent = total;
+        record->extent = total;
     }
-    record->mapped_bytes = total;
-    record->spare_bytes = extent - total;
-    if (record->spare_bytes > total / SPARE_PART) {
-        PROBE3(memory_given_back, record->base + total, record->spare_bytes, 0);
-        page_source_purge(record->base + total, record->spare_bytes);
+    size_t spare = record->extent - total;
+    if (spare > total / SPARE_PART) {
+        PROBE3(memory_given_back, record->base + total, spare, 0);
+        page_source_purge(record->base + total, spare);
     }
 }
 
@@ -103,24 +101,23 @@ static void *reuse(size_t bytes, struct place place, uint8_t node)
     if (kept == NULL)
         return NULL;
     /* From here on another thread may not take it; that it suits is looked at again. */
-    size_t skip = -(uintptr_t)kept->base & (place.alignment - 1), extent = huge_extent(kept);
-    if (extent < least + skip) {
+    size_t skip = -(uintptr_t)kept->base & (place.alignment - 1);
+    if (kept->extent < least + skip) {
         char *base = place.alignment > PAGE_BYTES
                          ? NULL
-                         : page_source_grow(kept->base, extent, least + place.turn_bytes);
+                         : page_source_grow(kept->base, kept->extent, least + place.turn_bytes);
 
         if (base == NULL) { /* perhaps several areas to the kernel, which never grow */
             huge_give_back(kept);
             return NULL;
         }
         kept->base = base;
-        extent = kept->mapped_bytes = least + place.turn_bytes;
-        kept->spare_bytes = 0;
+        kept->extent = least + place.turn_bytes;
     }
-    size_t room = extent - least - skip;
+    size_t room = kept->extent - least - skip;
     skip += (place.turn_bytes < room ? place.turn_bytes : room) & ~(place.alignment - 1);
     cut(kept, least + skip);
-    return huge_begin(kept, place.offset + skip);
+    return huge_begin(kept, place.offset + skip, least + skip);
 }
 
 void *huge_allocate(size_t bytes, size_t alignment, uint32_t colour, uint8_t node, bool *zeroed)
@@ -166,7 +163,7 @@ struct huge *huge_at(void *owner, const void *address)
 static void *shrink(struct huge *huge, size_t total)
 {
     uint64_t now = decay_clock();
-    size_t extent = huge_extent(huge);
+    size_t extent = huge->extent;
 
     if (extent - total > total / 2 || !decay_is_recent(huge->since)) {
         PROBE3(memory_given_back, huge->base + total, extent - total, 1);
@@ -185,10 +182,10 @@ void *huge_resize(struct huge *huge, size_t new_bytes)
 
     if (harden_is_on())
         return huge_resize_guarded(huge, new_bytes);
-    if (total < huge->mapped_bytes)
+    if (total < huge->used_bytes)
         return shrink(huge, total);
-    if (total <= huge_extent(huge))
-        return huge_resized(huge, total, huge_extent(huge));
+    if (total <= huge->extent)
+        return huge_resized(huge, total, huge->extent);
     /* Some addresses more: what grows once often grows in steps. */
     size_t slack = round_up_to_pages(total / SLACK_PART);
     if (!huge_grow(huge, total, total + slack) && !huge_grow(huge, total, total))

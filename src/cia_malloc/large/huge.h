@@ -25,7 +25,7 @@ struct huge *huge_at(void *owner, const void *address);
 
 static inline size_t huge_usable(const struct huge *huge)
 {
-    return (size_t)(huge->base + huge->mapped_bytes - huge->block);
+    return (size_t)(huge->base + huge->used_bytes - huge->block);
 }
 
 /* Keeps the mapping for another block for a while, or gives it back. */

@@ -65,7 +65,7 @@ static bool put_into(struct slot *slot, struct huge *huge)
                                                  memory_order_relaxed, memory_order_relaxed))
         return false;
     atomic_store_explicit(&slot->base, huge->base, memory_order_relaxed);
-    atomic_store_explicit(&slot->bytes, huge_extent(huge), memory_order_relaxed);
+    atomic_store_explicit(&slot->bytes, huge->extent, memory_order_relaxed);
     atomic_store_explicit(&slot->since, huge->since, memory_order_relaxed);
     atomic_store_explicit(&slot->node, huge->node, memory_order_relaxed);
     atomic_store_explicit(&slot->mapping, huge, memory_order_release);
@@ -130,11 +130,10 @@ struct huge *huge_cache_take_beside(const struct huge *huge)
         const char *base = atomic_load_explicit(&slots[i].base, memory_order_relaxed);
         struct huge *taken;
 
-        if ((base + bytes_in(&slots[i]) != huge->base && base != huge->base + huge_extent(huge)) ||
+        if ((base + bytes_in(&slots[i]) != huge->base && base != huge->base + huge->extent) ||
             (taken = take_from(&slots[i])) == NULL)
             continue;
-        if (taken->base + huge_extent(taken) == huge->base ||
-            taken->base == huge->base + huge_extent(huge))
+        if (taken->base + taken->extent == huge->base || taken->base == huge->base + huge->extent)
             return taken;
         if (!huge_cache_put(taken)) /* the hints were of another one */
             huge_give_back(taken);

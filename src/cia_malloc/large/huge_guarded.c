@@ -35,13 +35,14 @@ static size_t guard_before(const struct huge *record)
 void huge_protect_both_sides(const struct huge *record)
 {
     (void)page_source_protect(record->base, guard_before(record));
-    (void)page_source_protect(record->base + record->mapped_bytes, record->spare_bytes);
+    (void)page_source_protect(record->base + record->used_bytes,
+                              record->extent - record->used_bytes);
 }
 
 bool huge_protect_whole(const struct huge *record)
 {
-    return page_source_purge(record->base, record->mapped_bytes) &&
-           page_source_protect(record->base, record->mapped_bytes);
+    return page_source_purge(record->base, record->extent) &&
+           page_source_protect(record->base, record->extent);
 }
 
 void *huge_reuse_protected(size_t total, size_t offset, uint8_t node)
@@ -52,14 +53,9 @@ void *huge_reuse_protected(size_t total, size_t offset, uint8_t node)
 
     if (oldest == NULL)
         return NULL;
-    size_t extent = huge_extent(oldest);
-    oldest->mapped_bytes = total;
-    oldest->spare_bytes = extent - total;
-    if (extent >= least && extent <= huge_guarded_extent_for(least) && oldest->node == node &&
-        page_source_unprotect(oldest->base + before, total - before))
-        return huge_begin(oldest, offset);
-    oldest->mapped_bytes = extent;
-    oldest->spare_bytes = 0;
+    if (oldest->extent >= least && oldest->extent <= huge_guarded_extent_for(least) &&
+        oldest->node == node && page_source_unprotect(oldest->base + before, total - before))
+        return huge_begin(oldest, offset, total);
     huge_give_back(oldest);
     return NULL;
 }
@@ -74,7 +70,7 @@ void *huge_resize_guarded(struct huge *huge, size_t new_bytes)
 {
     size_t offset = (size_t)(huge->block - huge->base);
     size_t total = round_up_to_pages(new_bytes + offset);
-    size_t old = huge->mapped_bytes, extent = huge_extent(huge);
+    size_t old = huge->used_bytes, extent = huge->extent;
 
     if (total <= old) {
         if (total < old && !page_source_purge(huge->base + total, old - total))

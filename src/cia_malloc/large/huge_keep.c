@@ -15,7 +15,7 @@ size_t huge_give_back_all(void)
     struct huge *record;
 
     while ((record = huge_cache_take_oldest(UINT64_MAX)) != NULL) {
-        bytes += huge_extent(record);
+        bytes += record->extent;
         huge_give_back(record);
     }
     return bytes;
@@ -30,7 +30,7 @@ size_t huge_give_back_old(uint64_t now)
 
     while (time != DECAY_NEVER && now >= (uint64_t)time && bytes < BYTES_MOST &&
            (record = huge_cache_take_oldest(now - (uint64_t)time)) != NULL) {
-        bytes += huge_extent(record);
+        bytes += record->extent;
         huge_give_back(record);
     }
     return bytes;
@@ -59,12 +59,12 @@ void huge_join_neighbours(struct huge *huge)
     struct huge *other;
 
     while ((other = huge_cache_take_beside(huge)) != NULL) {
-        double mine = (double)huge->mapped_bytes, added = (double)huge_extent(other);
+        double mine = (double)huge->extent, added = (double)other->extent;
 
         huge->since = (uint64_t)(((double)huge->since * mine + (double)other->since * added) /
                                  (mine + added));
         huge->base = other->base < huge->base ? other->base : huge->base;
-        huge->mapped_bytes += huge_extent(other);
+        huge->extent += other->extent;
         huge_record_put(other);
     }
 }
@@ -79,11 +79,10 @@ static void make_room(size_t bytes, size_t most)
 
         if (kept + bytes <= most || (oldest = huge_cache_take_oldest(UINT64_MAX)) == NULL)
             return;
-        size_t excess = round_up_to_pages(kept + bytes - most), extent = huge_extent(oldest);
-        if (excess < extent && page_source_unmap(oldest->base + (extent - excess), excess)) {
-            PROBE3(memory_given_back, oldest->base + (extent - excess), excess, 1);
-            oldest->mapped_bytes = extent - excess;
-            oldest->spare_bytes = 0;
+        size_t excess = round_up_to_pages(kept + bytes - most), rest = oldest->extent - excess;
+        if (excess < oldest->extent && page_source_unmap(oldest->base + rest, excess)) {
+            PROBE3(memory_given_back, oldest->base + rest, excess, 1);
+            oldest->extent = rest;
             huge_keep_on(oldest);
         } else {
             huge_give_back(oldest);
@@ -95,16 +94,14 @@ bool huge_keep(struct huge *huge, uint64_t now)
 {
     size_t most = keep_most();
 
-    huge->mapped_bytes = huge_extent(huge);
-    huge->spare_bytes = 0;
     huge->since = now;
-    if (decay_milliseconds() == DECAY_AT_ONCE || huge->mapped_bytes > most)
+    if (decay_milliseconds() == DECAY_AT_ONCE || huge->extent > most)
         return false;
-    make_room(huge->mapped_bytes, most);
+    make_room(huge->extent, most);
     /* Hardened: addresses without memory. Else the program may have protected a part, which the
        next block must be able to touch. Should the kernel refuse, it goes back as a whole. */
     if (harden_is_on() ? !huge_protect_whole(huge)
-                       : !page_source_unprotect(huge->base, huge->mapped_bytes))
+                       : !page_source_unprotect(huge->base, huge->extent))
         return false;
     if (!harden_is_on())
         huge_join_neighbours(huge);

@@ -79,8 +79,6 @@ struct huge *huge_record_take(void)
             push(&unused_records, &record[i]);
     }
     record->kind = OWNER_HUGE;
-    record->base = record->block = NULL;
-    record->mapped_bytes = record->spare_bytes = 0;
     record->since = 0;
     atomic_store_explicit(&record->marked, 0, memory_order_relaxed);
     return record; /* but next, which an overtaken pop may read */
@@ -91,14 +89,14 @@ void huge_record_put(struct huge *record)
     push(&unused_records, record);
 }
 
-bool huge_map_extent(struct huge *record, size_t extent, size_t total, size_t alignment)
+bool huge_map_extent(struct huge *record, size_t extent, size_t alignment)
 {
     record->base = page_source_map(extent, alignment);
-    if (record->base != NULL)
-        page_source_bind(record->base, extent, record->node);
-    record->mapped_bytes = total;
-    record->spare_bytes = extent - total;
-    return record->base != NULL;
+    if (record->base == NULL)
+        return false;
+    record->extent = extent;
+    page_source_bind(record->base, extent, record->node);
+    return true;
 }
 
 /* more may be negative, modulo 2^64: then the sum is no greater than it was. */
@@ -112,15 +110,16 @@ static void add_and_record(atomic_size_t *sum, atomic_size_t *most, size_t more)
         ;
 }
 
-void *huge_begin(struct huge *record, size_t offset)
+void *huge_begin(struct huge *record, size_t offset, size_t total)
 {
     record->block = record->base + offset;
+    record->used_bytes = total;
     if (page_map_provide(record->block) == NULL) {
         huge_give_back(record);
         return NULL;
     }
     page_map_set_huge(record->block, record);
-    add_and_record(&huge_bytes_live, &huge_bytes_most, record->mapped_bytes);
+    add_and_record(&huge_bytes_live, &huge_bytes_most, total);
     add_and_record(&huge_blocks_live, &huge_blocks_most, 1);
     atomic_fetch_add_explicit(&huge_made, 1, memory_order_relaxed);
     return record->block;
@@ -129,15 +128,15 @@ void *huge_begin(struct huge *record, size_t offset)
 void huge_finish(struct huge *record)
 {
     page_map_set_huge(record->block, NULL);
-    atomic_fetch_sub_explicit(&huge_bytes_live, record->mapped_bytes, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&huge_bytes_live, record->used_bytes, memory_order_relaxed);
     atomic_fetch_sub_explicit(&huge_blocks_live, 1, memory_order_relaxed);
 }
 
 void *huge_resized(struct huge *huge, size_t total, size_t extent)
 {
-    add_and_record(&huge_bytes_live, &huge_bytes_most, total - huge->mapped_bytes);
-    huge->mapped_bytes = total;
-    huge->spare_bytes = extent - total;
+    add_and_record(&huge_bytes_live, &huge_bytes_most, total - huge->used_bytes);
+    huge->used_bytes = total;
+    huge->extent = extent;
     return huge->block;
 }
 
@@ -151,7 +150,7 @@ bool huge_grow(struct huge *huge, size_t total, size_t extent)
     /* Before the pages move: once they have, another thread may map their place and begin a block
        there. */
     page_map_set_huge(huge->block, NULL);
-    char *base = page_source_grow(huge->base, huge_extent(huge), extent);
+    char *base = page_source_grow(huge->base, huge->extent, extent);
     if (base == NULL) {
         page_map_set_huge(huge->block, huge);
     } else {
@@ -171,13 +170,13 @@ void huge_unmap_refused(void)
 
     if (record == NULL)
         return;
-    push(page_source_unmap(record->base, huge_extent(record)) ? &unused_records : &refused, record);
+    push(page_source_unmap(record->base, record->extent) ? &unused_records : &refused, record);
 }
 
 void huge_give_back(struct huge *record)
 {
-    PROBE3(memory_given_back, record->base, huge_extent(record), 1);
-    push(page_source_unmap(record->base, huge_extent(record)) ? &unused_records : &refused, record);
+    PROBE3(memory_given_back, record->base, record->extent, 1);
+    push(page_source_unmap(record->base, record->extent) ? &unused_records : &refused, record);
     huge_unmap_refused();
 }
 

@@ -16,12 +16,13 @@
  */
 struct huge {
     _Alignas(PAGE_MAP_RECORD_ALIGNMENT) enum owner_kind kind;
-    uint8_t node;        /* the memory node that its pages are to come from */
-    char *base;          /* of the mapping: a page's beginning */
-    size_t mapped_bytes; /* to the end of the block's pages */
-    size_t spare_bytes;  /* mapped as well, behind them: for growing, and for the next block */
-    char *block;         /* what malloc returned */
-    uint64_t since; /* of decay_clock: when it was last resized; while it is kept, since when */
+    uint8_t node;      /* the memory node that its pages are to come from */
+    char *base;        /* of the mapping: a page's beginning */
+    size_t extent;     /* of the mapping, in bytes */
+    size_t used_bytes; /* of those, up to the end of the block's pages; the rest is for growing,
+                          and for the next block */
+    char *block;       /* what malloc returned */
+    uint64_t since;    /* of decay_clock: when it was last resized; while it is kept, since when */
     /* With CIA_HARDEN=1, see hardened.c: */
     _Atomic(size_t)
         marked; /* how much the program asked for, plus 1; 0: it does not have the block */
@@ -29,11 +30,6 @@ struct huge {
 };
 
 static_assert(sizeof(struct huge) == PAGE_MAP_RECORD_ALIGNMENT, "records side by side are aligned");
-
-static inline size_t huge_extent(const struct huge *huge)
-{
-    return huge->mapped_bytes + huge->spare_bytes;
-}
 
 static inline size_t round_up_to_pages(size_t bytes)
 {
@@ -46,17 +42,17 @@ static inline size_t huge_guard_bytes(void)
     return harden_is_on() ? PAGE_BYTES : 0;
 }
 
-/* A record without a mapping, of all zeros but for its kind; NULL when out of memory. No lock. */
+/* A record without a mapping, never resized and without a mark; NULL when out of memory. No lock.
+ */
 struct huge *huge_record_take(void);
 void huge_record_put(struct huge *record);
 
-/* Maps extent bytes, of which a block's pages end at total, on the record's node. False: ENOMEM,
-   and the record has no mapping. */
-bool huge_map_extent(struct huge *record, size_t extent, size_t total, size_t alignment);
+/* Maps extent bytes on the record's node. False: ENOMEM, and the record has no mapping. */
+bool huge_map_extent(struct huge *record, size_t extent, size_t alignment);
 
-/* The record has its mapping: the block begins so far behind that, and is live. NULL when out of
-   memory: the mapping was given back, and the record with it. */
-void *huge_begin(struct huge *record, size_t offset);
+/* The record has its mapping: the block begins so far behind that, its pages end at total, and it
+   is live. NULL when out of memory: the mapping was given back, and the record with it. */
+void *huge_begin(struct huge *record, size_t offset, size_t total);
 
 /* It is no block any more; the mapping stays. */
 void huge_finish(struct huge *record);
