@@ -81,15 +81,15 @@ static void add_subheap(const struct target *target, uint64_t address, bool sequ
                summary);
 }
 
-static size_t kept_bytes(const struct target *target, const struct huge_cache_at *kept)
+static size_t kept_bytes(const struct target *target, uint64_t slots)
 {
+    uint64_t kept[HUGE_CACHE_SLOTS] = {0};
     size_t bytes = 0;
 
-    for (uint64_t i = 0; i < kept->count && i < HUGE_CACHE_SLOTS; i++) {
-        uint64_t slot = kept->first + i * kept->stride;
-
-        if (target_read_u64(target, slot + kept->mapping_offset) != 0)
-            bytes += target_read_u64(target, slot + kept->bytes_offset);
+    (void)target_read(target, slots, kept, sizeof kept);
+    for (int i = 0; i < HUGE_CACHE_SLOTS; i++) {
+        if (kept[i] != 0)
+            bytes += target_read_u64(target, kept[i] + offsetof(struct huge, extent));
     }
     return bytes;
 }
@@ -119,7 +119,7 @@ bool read_cia(const struct target *target, uint64_t page, struct cia_summary *su
     totals->huge_bytes = target_read_u64(target, live.huge.bytes);
     totals->huge_blocks = target_read_u64(target, live.huge.blocks);
     totals->mapped_bytes = target_read_u64(target, live.mapped_bytes);
-    totals->kept_bytes = kept_bytes(target, &live.kept);
+    totals->kept_bytes = kept_bytes(target, live.kept);
     cia_summary_finish(summary, target_read_u64(target, live.huge.made));
     *facts = (struct cia_facts){
         .process = (int)target->process,

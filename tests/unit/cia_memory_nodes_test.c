@@ -339,6 +339,7 @@ START_TEST(a_mapping_of_its_own_is_asked_for_from_the_node_of_the_cpu)
         stay_on_cpu((int)cpu);
         const struct huge *huge = page_map_huge(cia_allocate(10 << 20));
 
+        ck_assert_ptr_nonnull(huge);
         check_asked(huge->base, asked.bytes, cpu);
         ck_assert_uint_ge(asked.bytes, huge->used_bytes);
     }

@@ -7,20 +7,19 @@
  *
  * No lock. Each slot is empty or has one mapping, which belongs to whoever takes it out of the slot
  * by compare-and-swap; so the child of a fork finds every slot in order, and misses the mappings
- * that the parent's other threads had in hand. Records of mappings are never given back, so a
- * record that another thread takes meanwhile may still be looked at; what is in it is looked at
- * only by whoever took it.
+ * that the parent's other threads had in hand. A search reads the records of mappings that other
+ * threads may take and change meanwhile: records are never given back, and what is read only says
+ * which mapping to take, not what it is once it is taken.
  */
 #ifndef MPLACE_CIA_HUGE_CACHE_H
 #define MPLACE_CIA_HUGE_CACHE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-struct huge;
+#include "cia_malloc/large/huge_mapping.h"
 
 enum { HUGE_CACHE_SLOTS = 64 };
+
+/* NULL: an empty slot. Changed in huge_cache.c alone. */
+extern _Atomic(struct huge *) huge_cache[HUGE_CACHE_SLOTS];
 
 /* Keeps a mapping that has no block any more. False: there is no empty slot. */
 bool huge_cache_put(struct huge *huge);
@@ -41,11 +40,5 @@ struct huge *huge_cache_take_oldest(uint64_t time);
 /* How many there are, and bytes of all of them; roughly while others put and take. */
 uint32_t huge_cache_count(void);
 size_t huge_cache_bytes(void);
-
-/* Where they are kept: so many slots so far apart, and in each so far from its beginning. */
-struct huge_cache_at {
-    uint64_t first, count, stride, mapping_offset, bytes_offset;
-};
-struct huge_cache_at huge_cache_at(void);
 
 #endif

@@ -16,16 +16,18 @@
  */
 struct huge {
     _Alignas(PAGE_MAP_RECORD_ALIGNMENT) enum owner_kind kind;
-    uint8_t node;      /* the memory node that its pages are to come from */
-    char *base;        /* of the mapping: a page's beginning */
-    size_t extent;     /* of the mapping, in bytes */
-    size_t used_bytes; /* of those, up to the end of the block's pages; the rest is for growing,
-                          and for the next block */
-    char *block;       /* what malloc returned */
-    uint64_t since;    /* of decay_clock: when it was last resized; while it is kept, since when */
-    /* With CIA_HARDEN=1, see hardened.c: */
-    _Atomic(size_t)
-        marked; /* how much the program asked for, plus 1; 0: it does not have the block */
+    /* The next four are read by searches of huge_cache.c too, whoever has the mapping: atomic, in
+       no order. */
+    _Atomic uint8_t node;   /* the memory node that its pages are to come from */
+    _Atomic(char *) base;   /* of the mapping: a page's beginning */
+    atomic_size_t extent;   /* of the mapping, in bytes */
+    _Atomic uint64_t since; /* of decay_clock: when it was last resized, or since when it is kept */
+    size_t used_bytes;      /* of the extent, up to the end of the block's pages; the rest is for
+                               growing, and for the next block */
+    char *block;            /* what malloc returned */
+    /* With CIA_HARDEN=1, see hardened.c: how much the program asked for, plus 1; 0: it does not
+       have the block. */
+    atomic_size_t marked;
     _Atomic(struct huge *) next; /* while it is in a stack of records */
 };
 

@@ -21,7 +21,7 @@ struct live_cia {
     uint64_t mapped_bytes;
     uint64_t colours;
     struct huge_totals_at huge;
-    struct huge_cache_at kept;
+    uint64_t kept; /* HUGE_CACHE_SLOTS pointers to records of mappings */
 };
 
 static inline uint64_t live_cia_layout(void)
@@ -38,6 +38,8 @@ static inline uint64_t live_cia_layout(void)
         offsetof(struct subheap, quarantine),
         sizeof(struct quarantine),
         offsetof(struct quarantine, waiting),
+        offsetof(struct huge, extent),
+        HUGE_CACHE_SLOTS,
         sizeof(struct class_heap),
         offsetof(struct class_heap, live),
         offsetof(struct class_heap, allocations),

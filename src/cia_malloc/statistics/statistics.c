@@ -100,7 +100,7 @@ static void publish(void)
         .mapped_bytes = (uintptr_t)page_source_mapped_bytes_at(),
         .colours = (uintptr_t)&colours,
         .huge = huge_totals_at(),
-        .kept = huge_cache_at(),
+        .kept = (uintptr_t)huge_cache,
     };
 
     live_statistics_publish(&live.header, "libcia_malloc", live_cia_layout(), sizeof live);
