@@ -6,7 +6,6 @@
  */
 #include "base/random.h"
 #include "cia_malloc/large/huge_cache.h"
-#include "cia_malloc/large/huge_keep.h"
 #include "cia_malloc/large/large.h"
 #include "cia_malloc/pages/decay_policy.h"
 
@@ -75,17 +74,16 @@ END_TEST
 
 START_TEST(a_mapping_is_found_by_its_neighbours)
 {
-    struct huge huge[3];
-    struct huge between = {.base = addresses + 8 * MIB, .extent = 4 * MIB};
+    struct huge between = {.base = addresses + 8 * MIB, .extent = 4 * MIB}, apart;
 
-    kept(&huge[0], 0, 8 * MIB, 0);
-    kept(&huge[1], 12 * MIB, 4 * MIB, 0);
-    kept(&huge[2], 20 * MIB, 4 * MIB, 0);
-    struct huge *one = huge_cache_take_beside(&between), *other = huge_cache_take_beside(&between);
-    ck_assert(one == &huge[0] || one == &huge[1]);
-    ck_assert(other == &huge[0] || other == &huge[1]);
-    ck_assert_ptr_ne(one, other);
-    ck_assert_ptr_null(huge_cache_take_beside(&between));
+    kept(huge_record_take(), 0, 8 * MIB, 0);
+    kept(huge_record_take(), 12 * MIB, 4 * MIB, 0);
+    kept(&apart, 20 * MIB, 4 * MIB, 0);
+    huge_join_neighbours(&between);
+    ck_assert_ptr_eq(between.base, addresses);
+    ck_assert_uint_eq(between.extent, 16 * MIB);
+    ck_assert_ptr_eq(huge_cache_take_oldest(UINT64_MAX), &apart);
+    ck_assert_ptr_null(huge_cache_take_oldest(UINT64_MAX));
 }
 END_TEST
 
@@ -96,7 +94,8 @@ START_TEST(a_mapping_serves_its_own_memory_node_only)
 
     ck_assert(huge_cache_put(&huge));
     ck_assert_ptr_null(huge_cache_take(8 * MIB, PAGE_BYTES, 0));
-    ck_assert_ptr_null(huge_cache_take_beside(&beside));
+    huge_join_neighbours(&beside);
+    ck_assert_uint_eq(beside.extent, 8 * MIB);
     ck_assert_ptr_eq(huge_cache_take(8 * MIB, PAGE_BYTES, 1), &huge);
 }
 END_TEST

@@ -7,7 +7,6 @@
 
 #include "base/probes.h"
 #include "cia_malloc/heap/block.h"
-#include "cia_malloc/large/huge_cache.h"
 #include "cia_malloc/large/huge_guarded.h"
 
 /*

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * Blocks that are a mapping each: those above 512 KiB. Mappings of freed blocks are kept for others
- * for a while: see huge_keep.h.
+ * for a while: see huge_cache.h.
  *
  * With CIA_HARDEN=1 every block above the last class is one, as long as they are not very many. The
  * pages before and behind those of the block are guard pages; and so are those of a freed block,
@@ -11,7 +11,7 @@
 #ifndef MPLACE_CIA_HUGE_H
 #define MPLACE_CIA_HUGE_H
 
-#include "cia_malloc/large/huge_keep.h"
+#include "cia_malloc/large/huge_cache.h"
 
 /*
  * A block of bytes, aligned to a power of two, on the memory node. It begins at that colour if its

@@ -6,6 +6,9 @@
  */
 #include "cia_malloc/large/huge_cache.h"
 
+#include "base/probes.h"
+#include "cia_malloc/large/huge_guarded.h"
+
 _Atomic(struct huge *) huge_cache[HUGE_CACHE_SLOTS];
 
 /* Acquire pairs with the release in huge_cache_put: what is read of the mapping is what it was when
@@ -73,27 +76,6 @@ struct huge *huge_cache_take(size_t bytes, size_t alignment, uint8_t node)
     }
 }
 
-static bool is_beside(const struct huge *kept, const struct huge *huge)
-{
-    return kept->node == huge->node &&
-           (kept->base + kept->extent == huge->base || kept->base == huge->base + huge->extent);
-}
-
-struct huge *huge_cache_take_beside(const struct huge *huge)
-{
-    for (uint32_t i = 0; i < HUGE_CACHE_SLOTS; i++) {
-        struct huge *kept = mapping_in(i);
-
-        if (kept == NULL || !is_beside(kept, huge) || !take_from(i, kept))
-            continue;
-        if (is_beside(kept, huge))
-            return kept;
-        if (!huge_cache_put(kept)) /* another mapping by now */
-            huge_give_back(kept);
-    }
-    return NULL;
-}
-
 struct huge *huge_cache_take_oldest(uint64_t time)
 {
     for (;;) {
@@ -135,4 +117,129 @@ size_t huge_cache_bytes(void)
         bytes += kept != NULL ? kept->extent : 0;
     }
     return bytes;
+}
+
+/* Gives back those kept since this time or longer, until it is so many bytes. Returns how many. */
+static size_t give_back(uint64_t time, size_t most)
+{
+    size_t bytes = 0;
+    struct huge *record;
+
+    while (bytes < most && (record = huge_cache_take_oldest(time)) != NULL) {
+        bytes += record->extent;
+        huge_give_back(record);
+    }
+    return bytes;
+}
+
+size_t huge_give_back_all(void)
+{
+    return give_back(UINT64_MAX, SIZE_MAX);
+}
+
+void huge_give_back_old(uint64_t now)
+{
+    enum { BYTES_MOST = 64 << 20 }; /* but one mapping at least: some ten milliseconds */
+    int32_t time = decay_milliseconds();
+
+    if (time != DECAY_NEVER && now >= (uint64_t)time)
+        (void)give_back(now - (uint64_t)time, BYTES_MOST);
+}
+
+void huge_keep_on(struct huge *huge)
+{
+    if (!huge_cache_put(huge))
+        huge_give_back(huge);
+}
+
+static bool is_beside(const struct huge *kept, const struct huge *huge)
+{
+    return kept->node == huge->node &&
+           (kept->base + kept->extent == huge->base || kept->base == huge->base + huge->extent);
+}
+
+/* A mapping of the same node that ends where this one begins or begins where it ends, or NULL. */
+static struct huge *take_beside(const struct huge *huge)
+{
+    for (uint32_t i = 0; i < HUGE_CACHE_SLOTS; i++) {
+        struct huge *kept = mapping_in(i);
+
+        if (kept == NULL || !is_beside(kept, huge) || !take_from(i, kept))
+            continue;
+        if (is_beside(kept, huge))
+            return kept;
+        huge_keep_on(kept); /* another mapping by now */
+    }
+    return NULL;
+}
+
+void huge_join_neighbours(struct huge *huge)
+{
+    struct huge *other;
+
+    while ((other = take_beside(huge)) != NULL) {
+        double mine = (double)huge->extent, added = (double)other->extent;
+
+        huge->since = (uint64_t)(((double)huge->since * mine + (double)other->since * added) /
+                                 (mine + added));
+        huge->base = other->base < huge->base ? other->base : huge->base;
+        huge->extent += other->extent;
+        huge_record_put(other);
+    }
+}
+
+/* How many bytes of mappings may be kept: as many as are in use, within bounds. */
+static size_t keep_most(void)
+{
+    enum { LEAST = 64 << 20, MOST = 1 << 30 };
+    size_t live, blocks;
+
+    huge_totals(&live, &blocks);
+    size_t in_use = live + page_heap_used_bytes();
+
+    return in_use < LEAST ? LEAST : in_use > MOST ? MOST : in_use;
+}
+
+/* Makes room for so many bytes among the kept ones: those kept for longest go, whole or in part. */
+static void make_room(size_t bytes, size_t most)
+{
+    struct huge *oldest;
+
+    for (;;) {
+        size_t kept = huge_cache_bytes();
+
+        if (kept + bytes <= most || (oldest = huge_cache_take_oldest(UINT64_MAX)) == NULL)
+            return;
+        size_t excess = round_up_to_pages(kept + bytes - most), rest = oldest->extent - excess;
+        if (excess < oldest->extent && page_source_unmap(oldest->base + rest, excess)) {
+            PROBE3(memory_given_back, oldest->base + rest, excess, 1);
+            oldest->extent = rest;
+            huge_keep_on(oldest);
+        } else {
+            huge_give_back(oldest);
+        }
+    }
+}
+
+bool huge_keep(struct huge *huge, uint64_t now)
+{
+    size_t most = keep_most();
+
+    huge->since = now;
+    if (decay_milliseconds() == DECAY_AT_ONCE || huge->extent > most)
+        return false;
+    make_room(huge->extent, most);
+    /* Hardened: addresses without memory. Else the program may have protected a part, which the
+       next block must be able to touch. Should the kernel refuse, it goes back as a whole. */
+    if (harden_is_on() ? !huge_protect_whole(huge)
+                       : !page_source_unprotect(huge->base, huge->extent))
+        return false;
+    if (!harden_is_on())
+        huge_join_neighbours(huge);
+    if (huge_cache_put(huge))
+        return true;
+    struct huge *oldest = huge_cache_take_oldest(UINT64_MAX); /* there was no slot */
+    if (oldest != NULL)
+        huge_give_back(oldest);
+    return huge_cache_put(huge);
 }
