@@ -7,7 +7,45 @@
 
 #include "base/probes.h"
 #include "cia_malloc/heap/block.h"
-#include "cia_malloc/large/huge_guarded.h"
+
+enum {
+    /* Mappings with guard pages on both sides are three to the kernel, which has 65,530 for a
+       process. With so many of them blocks that can do without a mapping do without. */
+    GUARDED_MOST = 16 << 10,
+    /* So many mappings of freed blocks stay protected; the oldest of more may serve another block.
+     */
+    PROTECTED_KEPT = HUGE_CACHE_SLOTS / 2,
+};
+
+bool huge_guarded_is_wanted(void)
+{
+    size_t bytes, blocks;
+
+    if (!harden_is_on())
+        return false;
+    huge_totals(&bytes, &blocks);
+    return blocks < GUARDED_MOST;
+}
+
+/* Bytes of guard pages on each side of a mapping's block, at least. */
+static size_t guard_bytes(void)
+{
+    return harden_is_on() ? PAGE_BYTES : 0;
+}
+
+/* How long to make a mapping that needs total bytes and guard pages: those behind the block cost no
+   memory, and a power of two, or whole chunks, suit more blocks later. */
+static size_t guarded_extent_for(size_t total)
+{
+    return total >= CHUNK_BYTES ? (total + CHUNK_BYTES - 1) & ~(size_t)(CHUNK_BYTES - 1)
+                                : (size_t)1 << (64 - __builtin_clzll(total - 1));
+}
+
+/* Whole pages before the block that begins there. */
+static size_t pages_before(size_t offset)
+{
+    return offset & ~(size_t)(PAGE_BYTES - 1);
+}
 
 /*
  * Where in its mapping a block begins. Pages that lie a power of two apart share a set of the TLB
@@ -27,7 +65,7 @@ static struct place place_of(uint32_t colour, size_t alignment)
     /* A page, or two where the page's number takes part in the colour. */
     size_t cycle = (size_t)colours * LINE_BYTES;
     struct place place = {
-        .offset = huge_guard_bytes(),
+        .offset = guard_bytes(),
         .turn_bytes = colour % TURNS * cycle,
         .alignment = cycle,
     };
@@ -38,7 +76,7 @@ static struct place place_of(uint32_t colour, size_t alignment)
        whole chunk. */
     if (alignment > PAGE_BYTES)
         place = (struct place){
-            .offset = huge_guard_bytes() != 0 && alignment < CHUNK_BYTES ? alignment : 0,
+            .offset = guard_bytes() != 0 && alignment < CHUNK_BYTES ? alignment : 0,
             .alignment = alignment,
         };
     return place;
@@ -48,21 +86,22 @@ static void *map_new(size_t bytes, struct place place, uint8_t node)
 {
     struct huge *record = huge_record_take();
     size_t offset = place.offset + place.turn_bytes;
-    size_t total = round_up_to_pages(bytes + offset), extent = total + huge_guard_bytes();
+    size_t total = round_up_to_pages(bytes + offset), extent = total + guard_bytes();
 
     if (record == NULL)
         return NULL;
     record->node = node;
-    if (!(harden_is_on() &&
-          huge_map_extent(record, huge_guarded_extent_for(extent), place.alignment)) &&
+    if (!(harden_is_on() && huge_map_extent(record, guarded_extent_for(extent), place.alignment)) &&
         !huge_map_extent(record, extent, place.alignment) &&
         (huge_give_back_all() == 0 || !huge_map_extent(record, extent, place.alignment))) {
         huge_record_put(record);
         return NULL;
     }
     void *block = huge_begin(record, offset, total);
-    if (block != NULL && harden_is_on())
-        huge_protect_both_sides(record);
+    if (block != NULL && harden_is_on()) { /* as far as the kernel will */
+        (void)page_source_protect(record->base, pages_before(offset));
+        (void)page_source_protect(record->base + total, record->extent - total);
+    }
     return block;
 }
 
@@ -119,23 +158,31 @@ static void *reuse(size_t bytes, struct place place, uint8_t node)
     return huge_begin(kept, place.offset + skip, least + skip);
 }
 
+/* The same with CIA_HARDEN=1: in the one that was protected for longest, if there are many. */
+static void *reuse_protected(size_t bytes, struct place place, uint8_t node)
+{
+    size_t offset = place.offset + place.turn_bytes, before = pages_before(offset);
+    size_t total = round_up_to_pages(bytes + offset), least = total + guard_bytes();
+
+    if (place.alignment > PAGE_BYTES || huge_cache_count() <= PROTECTED_KEPT)
+        return NULL;
+    struct huge *oldest = huge_cache_take_oldest(UINT64_MAX);
+    if (oldest == NULL)
+        return NULL;
+    if (oldest->extent >= least && oldest->extent <= guarded_extent_for(least) &&
+        oldest->node == node && page_source_unprotect(oldest->base + before, total - before))
+        return huge_begin(oldest, offset, total);
+    huge_give_back(oldest);
+    return NULL;
+}
+
 void *huge_allocate(size_t bytes, size_t alignment, uint32_t colour, uint8_t node, bool *zeroed)
 {
     struct place place = place_of(colour, alignment);
-    void *block;
+    void *block = (harden_is_on() ? reuse_protected : reuse)(bytes, place, node);
 
-    *zeroed = harden_is_on(); /* what was protected was purged */
-    if (!harden_is_on())
-        block = reuse(bytes, place, node);
-    else if (place.alignment > PAGE_BYTES)
-        block = NULL;
-    else
-        block = huge_reuse_protected(round_up_to_pages(bytes + place.offset + place.turn_bytes),
-                                     place.offset + place.turn_bytes, node);
-    if (block != NULL)
-        return block;
-    *zeroed = true;
-    return map_new(bytes, place, node);
+    *zeroed = block == NULL || harden_is_on(); /* what was protected was purged */
+    return block != NULL ? block : map_new(bytes, place, node);
 }
 
 void huge_free(struct huge *huge)
@@ -173,6 +220,23 @@ static void *shrink(struct huge *huge, size_t total)
     return huge_resized(huge, total, extent);
 }
 
+/* The guard pages on both sides stay. */
+static void *resize_guarded(struct huge *huge, size_t total)
+{
+    size_t old = huge->used_bytes, extent = huge->extent;
+
+    if (total <= old) {
+        if (total < old && !page_source_purge(huge->base + total, old - total))
+            return NULL;
+        /* As far as the kernel will: what the block had there is gone already. */
+        (void)page_source_protect(huge->base + total, old - total);
+    } else if (total + guard_bytes() > extent ||
+               !page_source_unprotect(huge->base + old, total - old)) {
+        return NULL;
+    }
+    return huge_resized(huge, total, extent);
+}
+
 void *huge_resize(struct huge *huge, size_t new_bytes)
 {
     enum { SLACK_PART = 8 };
@@ -180,7 +244,7 @@ void *huge_resize(struct huge *huge, size_t new_bytes)
     size_t total = round_up_to_pages(new_bytes + offset);
 
     if (harden_is_on())
-        return huge_resize_guarded(huge, new_bytes);
+        return resize_guarded(huge, total);
     if (total < huge->used_bytes)
         return shrink(huge, total);
     if (total <= huge->extent)

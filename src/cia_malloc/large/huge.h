@@ -5,13 +5,17 @@
  * for a while: see huge_cache.h.
  *
  * With CIA_HARDEN=1 every block above the last class is one, as long as they are not very many. The
- * pages before and behind those of the block are guard pages; and so are those of a freed block,
- * while its mapping is kept: no other block begins there meanwhile. See huge_guarded.h.
+ * pages before and behind those of the block are guard pages, and stay when it is resized. Those of
+ * a freed block are guard pages too, without memory, while its mapping is kept: no other block
+ * begins there until many others were freed.
  */
 #ifndef MPLACE_CIA_HUGE_H
 #define MPLACE_CIA_HUGE_H
 
 #include "cia_malloc/large/huge_cache.h"
+
+/* Whether a block that could do with a run of pages is to have a mapping, with guard pages. */
+bool huge_guarded_is_wanted(void);
 
 /*
  * A block of bytes, aligned to a power of two, on the memory node. It begins at that colour if its

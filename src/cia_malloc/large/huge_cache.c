@@ -7,7 +7,6 @@
 #include "cia_malloc/large/huge_cache.h"
 
 #include "base/probes.h"
-#include "cia_malloc/large/huge_guarded.h"
 
 _Atomic(struct huge *) huge_cache[HUGE_CACHE_SLOTS];
 
@@ -231,11 +230,15 @@ bool huge_keep(struct huge *huge, uint64_t now)
     make_room(huge->extent, most);
     /* Hardened: addresses without memory. Else the program may have protected a part, which the
        next block must be able to touch. Should the kernel refuse, it goes back as a whole. */
-    if (harden_is_on() ? !huge_protect_whole(huge)
-                       : !page_source_unprotect(huge->base, huge->extent))
-        return false;
-    if (!harden_is_on())
+    if (harden_is_on()) {
+        if (!page_source_purge(huge->base, huge->extent) ||
+            !page_source_protect(huge->base, huge->extent))
+            return false;
+    } else {
+        if (!page_source_unprotect(huge->base, huge->extent))
+            return false;
         huge_join_neighbours(huge);
+    }
     if (huge_cache_put(huge))
         return true;
     struct huge *oldest = huge_cache_take_oldest(UINT64_MAX); /* there was no slot */

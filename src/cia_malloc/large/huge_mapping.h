@@ -38,12 +38,6 @@ static inline size_t round_up_to_pages(size_t bytes)
     return (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
 }
 
-/* Bytes of guard pages behind a mapping's block, at least. */
-static inline size_t huge_guard_bytes(void)
-{
-    return harden_is_on() ? PAGE_BYTES : 0;
-}
-
 /* A record without a mapping, never resized and without a mark; NULL when out of memory. No lock.
  */
 struct huge *huge_record_take(void);

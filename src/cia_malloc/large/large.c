@@ -5,8 +5,6 @@
  */
 #include "cia_malloc/large/large.h"
 
-#include "cia_malloc/large/huge_guarded.h"
-
 /* The next colour in turn for blocks of so many pages. */
 static uint32_t next_colour(struct subheap *heap, size_t pages)
 {
