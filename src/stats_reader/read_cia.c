@@ -100,13 +100,15 @@ bool read_cia(const struct target *target, uint64_t page, struct cia_summary *su
     static uint64_t heaps[ALL_HEAPS], magazines[CPU_HEAPS];
     struct cia_totals *totals = &summary->totals;
     struct live_cia live;
+    struct huge_totals huge;
     bool sequences;
 
     memset(summary, 0, sizeof *summary);
     if (!target_read(target, page, &live, sizeof live) ||
         !target_read(target, live.heap_table, heaps, sizeof heaps) ||
         !target_read(target, live.magazines, magazines, sizeof magazines) ||
-        !target_read(target, live.sequences, &sequences, sizeof sequences))
+        !target_read(target, live.sequences, &sequences, sizeof sequences) ||
+        !target_read(target, live.huge, &huge, sizeof huge))
         return false;
     for (unsigned cpu = 0; sequences && cpu < CPU_HEAPS; cpu++) {
         if (magazines[cpu] != 0)
@@ -116,11 +118,11 @@ bool read_cia(const struct target *target, uint64_t page, struct cia_summary *su
         if (heaps[i] != 0)
             add_subheap(target, heaps[i], sequences, summary);
     }
-    totals->huge_bytes = target_read_u64(target, live.huge.bytes);
-    totals->huge_blocks = target_read_u64(target, live.huge.blocks);
+    totals->huge_bytes = huge.bytes;
+    totals->huge_blocks = huge.blocks;
     totals->mapped_bytes = target_read_u64(target, live.mapped_bytes);
     totals->kept_bytes = kept_bytes(target, live.kept);
-    cia_summary_finish(summary, target_read_u64(target, live.huge.made));
+    cia_summary_finish(summary, huge.made);
     *facts = (struct cia_facts){
         .process = (int)target->process,
         .l1_colours = target_read_u32(target, live.colours),

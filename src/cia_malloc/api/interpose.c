@@ -135,7 +135,8 @@ void family_report(struct report *report, struct family_sums *sums)
     cia_totals_read(&totals);
     sums->system_bytes = totals.mapped_bytes;
     sums->used_bytes = totals.live_bytes;
-    huge_most(&sums->most_mapped_bytes, &sums->most_mappings);
+    sums->most_mapped_bytes = huge_totals.bytes_most;
+    sums->most_mappings = huge_totals.blocks_most;
     cia_report(report);
 }
 

@@ -19,12 +19,7 @@ enum {
 
 bool huge_guarded_is_wanted(void)
 {
-    size_t bytes, blocks;
-
-    if (!harden_is_on())
-        return false;
-    huge_totals(&bytes, &blocks);
-    return blocks < GUARDED_MOST;
+    return harden_is_on() && huge_totals.blocks < GUARDED_MOST;
 }
 
 /* Bytes of guard pages on each side of a mapping's block, at least. */

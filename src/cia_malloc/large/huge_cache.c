@@ -191,10 +191,7 @@ void huge_join_neighbours(struct huge *huge)
 static size_t keep_most(void)
 {
     enum { LEAST = 64 << 20, MOST = 1 << 30 };
-    size_t live, blocks;
-
-    huge_totals(&live, &blocks);
-    size_t in_use = live + page_heap_used_bytes();
+    size_t in_use = huge_totals.bytes + page_heap_used_bytes();
 
     return in_use < LEAST ? LEAST : in_use > MOST ? MOST : in_use;
 }

@@ -9,11 +9,7 @@
 
 enum { RECORDS_AT_ONCE = 32 };
 
-/* Written once a mapping of more than half a MiB comes or goes. */
-static atomic_size_t huge_bytes_live, huge_blocks_live;
-/* The most that those ever were. Each is raised by whoever raised the other above it. */
-static atomic_size_t huge_bytes_most, huge_blocks_most;
-static _Atomic uint64_t huge_made;
+struct huge_totals huge_totals;
 
 /*
  * A stack of records, by any thread without a lock: the top's address, a multiple of 128 below
@@ -22,9 +18,7 @@ static _Atomic uint64_t huge_made;
  * ever, 128 bytes for each half MiB that was ever in use at once: next may be read of one that is
  * gone.
  */
-struct record_stack {
-    _Atomic uint64_t top;
-};
+typedef _Atomic uint64_t record_stack;
 
 enum { RECORD_BITS = 40 };
 static_assert(ADDRESS_BITS - 7 <= (int)RECORD_BITS, "a record's address fits");
@@ -34,21 +28,21 @@ static struct huge *record_of(uint64_t top)
     return (struct huge *)(uintptr_t)(top << (64 - RECORD_BITS) >> (64 - RECORD_BITS) << 7);
 }
 
-static void push(struct record_stack *stack, struct huge *record)
+static void push(record_stack *stack, struct huge *record)
 {
-    uint64_t top = atomic_load_explicit(&stack->top, memory_order_relaxed), pushed;
+    uint64_t top = atomic_load_explicit(stack, memory_order_relaxed), pushed;
 
     do {
         atomic_store_explicit(&record->next, record_of(top), memory_order_relaxed);
         pushed = top >> RECORD_BITS << RECORD_BITS | (uint64_t)(uintptr_t)record >> 7;
         /* Release pairs with the acquire in pop: what was written to the record is seen. */
-    } while (!atomic_compare_exchange_weak_explicit(&stack->top, &top, pushed, memory_order_release,
+    } while (!atomic_compare_exchange_weak_explicit(stack, &top, pushed, memory_order_release,
                                                     memory_order_relaxed));
 }
 
-static struct huge *pop(struct record_stack *stack)
+static struct huge *pop(record_stack *stack)
 {
-    uint64_t top = atomic_load_explicit(&stack->top, memory_order_acquire), popped;
+    uint64_t top = atomic_load_explicit(stack, memory_order_acquire), popped;
     struct huge *record;
 
     do {
@@ -57,13 +51,13 @@ static struct huge *pop(struct record_stack *stack)
             return NULL;
         const struct huge *next = atomic_load_explicit(&record->next, memory_order_relaxed);
         popped = ((top >> RECORD_BITS) + 1) << RECORD_BITS | (uint64_t)(uintptr_t)next >> 7;
-    } while (!atomic_compare_exchange_weak_explicit(&stack->top, &top, popped, memory_order_acquire,
+    } while (!atomic_compare_exchange_weak_explicit(stack, &top, popped, memory_order_acquire,
                                                     memory_order_acquire));
     return record;
 }
 
-static struct record_stack unused_records;
-static struct record_stack refused; /* with addresses that the kernel did not take back */
+static record_stack unused_records;
+static record_stack refused; /* with addresses that the kernel did not take back */
 
 struct huge *huge_record_take(void)
 {
@@ -99,7 +93,8 @@ bool huge_map_extent(struct huge *record, size_t extent, size_t alignment)
     return true;
 }
 
-/* more may be negative, modulo 2^64: then the sum is no greater than it was. */
+/* Whoever raises the sum above the most raises that. more may be negative, modulo 2^64: then the
+   sum is no greater than it was. */
 static void add_and_record(atomic_size_t *sum, atomic_size_t *most, size_t more)
 {
     size_t now = atomic_fetch_add_explicit(sum, more, memory_order_relaxed) + more;
@@ -119,22 +114,22 @@ void *huge_begin(struct huge *record, size_t offset, size_t total)
         return NULL;
     }
     page_map_set_huge(record->block, record);
-    add_and_record(&huge_bytes_live, &huge_bytes_most, total);
-    add_and_record(&huge_blocks_live, &huge_blocks_most, 1);
-    atomic_fetch_add_explicit(&huge_made, 1, memory_order_relaxed);
+    add_and_record(&huge_totals.bytes, &huge_totals.bytes_most, total);
+    add_and_record(&huge_totals.blocks, &huge_totals.blocks_most, 1);
+    atomic_fetch_add_explicit(&huge_totals.made, 1, memory_order_relaxed);
     return record->block;
 }
 
 void huge_finish(struct huge *record)
 {
     page_map_set_huge(record->block, NULL);
-    atomic_fetch_sub_explicit(&huge_bytes_live, record->used_bytes, memory_order_relaxed);
-    atomic_fetch_sub_explicit(&huge_blocks_live, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&huge_totals.bytes, record->used_bytes, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&huge_totals.blocks, 1, memory_order_relaxed);
 }
 
 void *huge_resized(struct huge *huge, size_t total, size_t extent)
 {
-    add_and_record(&huge_bytes_live, &huge_bytes_most, total - huge->used_bytes);
+    add_and_record(&huge_totals.bytes, &huge_totals.bytes_most, total - huge->used_bytes);
     huge->used_bytes = total;
     huge->extent = extent;
     return huge->block;
@@ -178,30 +173,4 @@ void huge_give_back(struct huge *record)
     PROBE3(memory_given_back, record->base, record->extent, 1);
     push(page_source_unmap(record->base, record->extent) ? &unused_records : &refused, record);
     huge_unmap_refused();
-}
-
-void huge_totals(size_t *bytes, size_t *blocks)
-{
-    *bytes = atomic_load_explicit(&huge_bytes_live, memory_order_relaxed);
-    *blocks = atomic_load_explicit(&huge_blocks_live, memory_order_relaxed);
-}
-
-void huge_most(size_t *bytes, size_t *blocks)
-{
-    *bytes = atomic_load_explicit(&huge_bytes_most, memory_order_relaxed);
-    *blocks = atomic_load_explicit(&huge_blocks_most, memory_order_relaxed);
-}
-
-uint64_t huge_allocations(void)
-{
-    return atomic_load_explicit(&huge_made, memory_order_relaxed);
-}
-
-struct huge_totals_at huge_totals_at(void)
-{
-    return (struct huge_totals_at){
-        .bytes = (uintptr_t)&huge_bytes_live,
-        .blocks = (uintptr_t)&huge_blocks_live,
-        .made = (uintptr_t)&huge_made,
-    };
 }

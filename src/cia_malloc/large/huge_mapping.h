@@ -69,19 +69,14 @@ bool huge_grow(struct huge *huge, size_t total, size_t extent);
 void huge_give_back(struct huge *record);
 void huge_unmap_refused(void);
 
-/* Bytes and number of all live mappings. */
-void huge_totals(size_t *bytes, size_t *blocks);
-
-/* The most that each ever was. */
-void huge_most(size_t *bytes, size_t *blocks);
-
-/* All that were ever made. */
-uint64_t huge_allocations(void);
-
-/* Where these are kept, by address: for another process. */
-struct huge_totals_at {
-    uint64_t bytes, blocks, made;
+/* Sums over all mappings that are a block. Atomic, in no order. */
+struct huge_totals {
+    atomic_size_t bytes, blocks;           /* of the live ones */
+    atomic_size_t bytes_most, blocks_most; /* the most that each of those ever was */
+    _Atomic uint64_t made;                 /* all that ever were */
 };
-struct huge_totals_at huge_totals_at(void);
+
+/* Written in huge_mapping.c alone, once a mapping of more than half a MiB comes or goes. */
+extern struct huge_totals huge_totals;
 
 #endif

@@ -19,7 +19,7 @@ struct live_cia {
     uint64_t sequences;  /* address of magazine_sequences */
     uint64_t mapped_bytes;
     uint64_t colours;
-    struct huge_totals_at huge;
+    uint64_t huge; /* struct huge_totals */
     uint64_t kept; /* HUGE_CACHE_SLOTS pointers to records of mappings */
 };
 
@@ -37,6 +37,7 @@ static inline uint64_t live_cia_layout(void)
         offsetof(struct subheap, quarantine),
         sizeof(struct quarantine),
         offsetof(struct quarantine, waiting),
+        sizeof(struct huge_totals),
         offsetof(struct huge, extent),
         HUGE_CACHE_SLOTS,
         sizeof(struct class_heap),

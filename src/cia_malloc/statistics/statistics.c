@@ -42,10 +42,11 @@ static void read_all(struct cia_summary *summary)
             cia_summary_add_quarantine(summary, heap->quarantine);
         subheap_unlock(heap);
     }
-    huge_totals(&totals->huge_bytes, &totals->huge_blocks);
+    totals->huge_bytes = huge_totals.bytes;
+    totals->huge_blocks = huge_totals.blocks;
     totals->kept_bytes = huge_cache_bytes();
     totals->mapped_bytes = page_source_mapped_bytes();
-    cia_summary_finish(summary, huge_allocations());
+    cia_summary_finish(summary, huge_totals.made);
 }
 
 void cia_totals_read(struct cia_totals *totals)
@@ -99,7 +100,7 @@ static void publish(void)
         .sequences = (uintptr_t)&magazine_sequences,
         .mapped_bytes = (uintptr_t)page_source_mapped_bytes_at(),
         .colours = (uintptr_t)&colours,
-        .huge = huge_totals_at(),
+        .huge = (uintptr_t)&huge_totals,
         .kept = (uintptr_t)huge_cache,
     };
 
