@@ -11,10 +11,12 @@
 
 #include <malloc.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum {
@@ -129,6 +131,33 @@ static void free_and_reallocate_in_place(const void *argument)
     free(realloc(will_be_named(block), size));
 }
 
+/* The page of the last byte of a long block that is being freed, closed: this is called when what
+   is behind the block is looked at, and does what another thread may do then. */
+static char *volatile being_freed;
+
+static char *page_of_its_end(void)
+{
+    return being_freed + size - (uintptr_t)(being_freed + size) % PAGE;
+}
+
+static void free_it_as_well(int signal)
+{
+    (void)signal;
+    mprotect(page_of_its_end(), PAGE, PROT_READ | PROT_WRITE);
+    free(being_freed);
+}
+
+static void free_while_it_is_freed(const void *argument)
+{
+    struct sigaction action = {.sa_handler = free_it_as_well, .sa_flags = (int)SA_RESETHAND};
+
+    (void)argument;
+    being_freed = will_be_named(a_block());
+    sigaction(SIGSEGV, &action, NULL);
+    mprotect(page_of_its_end(), PAGE, PROT_NONE);
+    free(being_freed);
+}
+
 static const size_t sizes[] = {1, 24, 60, 130, 1000, 4000, 15000, 40000};
 
 static void every_double_free(void)
@@ -141,6 +170,8 @@ static void every_double_free(void)
         expect_noticed(free_and_ask_its_size, "usable size of a freed block");
         expect_noticed(free_and_reallocate_in_place, "realloc of a freed block");
     }
+    for (size = LONG; size < 9 << 20; size *= 5)
+        expect_noticed(free_while_it_is_freed, "free of a long block by two threads at once");
 }
 
 /* Writes so far behind a block, what is there most often when it is none of the program's: 0. */

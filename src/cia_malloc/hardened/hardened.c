@@ -194,23 +194,21 @@ static bool mark_change(mark *at, uint32_t *value, uint32_t wanted)
                                                    memory_order_relaxed);
 }
 
-/* How much was asked for; the process ends if the program does not have the block. */
-static size_t huge_bytes(struct huge *huge)
+/* How much was asked for, by the mark of a block that is a mapping; the process ends if the program
+   does not have the block. */
+static size_t huge_bytes(const void *address, size_t marked)
 {
-    size_t marked = atomic_load_explicit(&huge->marked, memory_order_relaxed);
-
     if (__builtin_expect(marked == 0, 0))
-        block_is_wrong(huge->block, "a free block");
+        block_is_wrong(address, "a free block");
     return marked - 1;
 }
 
-static void free_huge(struct huge *huge)
+static void free_huge(struct huge *huge, const void *address)
 {
-    size_t bytes = huge_bytes(huge);
+    /* Before the block is looked at, which another thread that frees it may have closed. */
+    size_t marked = atomic_exchange_explicit(&huge->marked, 0, memory_order_relaxed);
 
-    check_canary(huge->block, bytes, huge_end(huge));
-    if (atomic_exchange_explicit(&huge->marked, 0, memory_order_relaxed) == 0)
-        harden_double_free(huge->block, bytes);
+    check_canary(address, huge_bytes(address, marked), huge_end(huge));
     huge_free(huge);
     flush_housekeeping();
 }
@@ -261,7 +259,7 @@ void hardened_free(void *address)
     void *owner = block_owner(address);
 
     if (owner_kind_of(owner) == OWNER_HUGE)
-        free_huge(huge_at(owner, address));
+        free_huge(huge_at(owner, address), address);
     else
         free_in_chunk(owner, address);
 }
@@ -272,14 +270,14 @@ size_t hardened_usable(const void *address)
     uint32_t value;
 
     if (owner_kind_of(owner) == OWNER_HUGE)
-        return huge_bytes(huge_at(owner, address));
+        return huge_bytes(address, huge_at(owner, address)->marked);
     (void)live_mark(owner, address, &value);
     return value & MARK_BYTES;
 }
 
 static void *resize_huge(struct huge *huge, size_t bytes, size_t *old_bytes)
 {
-    *old_bytes = huge_bytes(huge);
+    *old_bytes = huge_bytes(huge->block, huge->marked);
     check_canary(huge->block, *old_bytes, huge_end(huge));
     if (bytes <= SIZE_CLASS_LARGEST || huge_resize(huge, bytes + HARDEN_SLACK_LEAST) == NULL)
         return NULL;
