@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -209,15 +210,31 @@ void report_format(struct report *report, const char *format, ...)
     va_end(arguments);
 }
 
-void report_line(const char *format, ...)
+static void write_line(const char *format, va_list *arguments)
 {
     struct report report;
-    va_list arguments;
 
     report_open(&report, STDERR_FILENO);
-    va_start(arguments, format);
-    format_arguments(&report, format, &arguments);
-    va_end(arguments);
+    format_arguments(&report, format, arguments);
     put(&report, '\n');
     report_close(&report);
+}
+
+void report_line(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    write_line(format, &arguments);
+    va_end(arguments);
+}
+
+void report_fatal(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    write_line(format, &arguments);
+    va_end(arguments);
+    abort();
 }

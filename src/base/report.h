@@ -38,4 +38,7 @@ void report_close(struct report *report);
 /* One complete line on standard error in a single write, so that lines of threads do not mix. */
 void report_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same, and the end of the process by abort. */
+_Noreturn void report_fatal(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
+
 #endif

@@ -6,12 +6,10 @@
 #include "cia_malloc/hardened/canary.h"
 
 #include "base/random.h"
-#include "base/report.h"
 
 #include <errno.h>
 #include <linux/random.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
@@ -108,24 +106,4 @@ const char *harden_find_change(const char *from, const char *end, uint64_t word)
             found = find_in(from, from + STEP, word);
     }
     return found != NULL ? found : find_in(from, end, word);
-}
-
-_Noreturn void harden_overflow(const void *block, size_t bytes, const void *at)
-{
-    report_line("libcia_malloc: the block of %zu bytes at %p was written to behind its end, at %p",
-                bytes, block, at);
-    abort();
-}
-
-_Noreturn void harden_used_after_free(const void *block, size_t bytes, const void *at)
-{
-    report_line("libcia_malloc: the free block of %zu bytes at %p was written to, at %p", bytes,
-                block, at);
-    abort();
-}
-
-_Noreturn void harden_double_free(const void *block, size_t bytes)
-{
-    report_line("libcia_malloc: double free of the block of %zu bytes at %p", bytes, block);
-    abort();
 }

@@ -31,9 +31,4 @@ void harden_fill(char *from, char *end, uint64_t word);
 /* The first byte that is not so, or NULL. */
 const char *harden_find_change(const char *from, const char *end, uint64_t word);
 
-/* One line on standard error, and the end of the process. */
-_Noreturn void harden_overflow(const void *block, size_t bytes, const void *at);
-_Noreturn void harden_used_after_free(const void *block, size_t bytes, const void *at);
-_Noreturn void harden_double_free(const void *block, size_t bytes);
-
 #endif

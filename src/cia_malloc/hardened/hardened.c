@@ -22,6 +22,7 @@
 #include "cia_malloc/hardened/hardened.h"
 
 #include "base/random.h"
+#include "base/report.h"
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
 #include "cia_malloc/hardened/canary.h"
@@ -68,7 +69,9 @@ static void check_canary(const char *block, size_t bytes, const char *end)
     const char *changed = harden_find_change(block + bytes, end, harden_canary(block));
 
     if (__builtin_expect(changed != NULL, 0))
-        harden_overflow(block, bytes, changed);
+        report_fatal(
+            "libcia_malloc: the block of %zu bytes at %p was written to behind its end, at %p",
+            bytes, (const void *)block, (const void *)changed);
 }
 
 /* That nobody wrote to a free block. */
@@ -77,7 +80,8 @@ static void check_junk(const char *start, size_t bytes)
     const char *changed = harden_find_change(start, start + bytes, HARDEN_JUNK);
 
     if (__builtin_expect(changed != NULL, 0))
-        harden_used_after_free(start, bytes, changed);
+        report_fatal("libcia_malloc: the free block of %zu bytes at %p was written to, at %p",
+                     bytes, (const void *)start, (const void *)changed);
 }
 
 /* One of the bits, of which there is at least one. */
@@ -237,7 +241,8 @@ static void free_in_chunk(struct chunk *chunk, char *address)
     size_t bytes = value & MARK_BYTES;
 
     if (!mark_change(at, &value, MARK_FREED))
-        harden_double_free(address, bytes);
+        report_fatal("libcia_malloc: double free of the block of %zu bytes at %p", bytes,
+                     (void *)address);
     check_canary(address, bytes, end);
     harden_fill(block.start, end, HARDEN_JUNK);
     mark_write(mark_at(chunk, block.start), MARK_FREED);
