@@ -59,51 +59,25 @@ uint64_t harden_canary(const void *block)
     return mixed((uintptr_t)block) | UINT64_C(0x0101010101010101);
 }
 
-typedef uint64_t __attribute__((may_alias)) pattern_word;
-
-static char byte_of(uint64_t word, const char *address)
-{
-    return (char)(word >> (uintptr_t)address % sizeof word * 8);
-}
-
 void harden_fill(char *from, char *end, uint64_t word)
 {
-    for (; from < end && (uintptr_t)from % sizeof word != 0; from++)
-        *from = byte_of(word, from);
     for (; (size_t)(end - from) >= sizeof word; from += sizeof word)
-        *(pattern_word *)(void *)from = word;
-    for (; from < end; from++)
-        *from = byte_of(word, from);
-}
-
-/* The same in a range where there is one. */
-static const char *find_in(const char *from, const char *end, uint64_t word)
-{
-    for (; from < end; from++) {
-        if (*from != byte_of(word, from))
-            return from;
-    }
-    return NULL;
+        memcpy(from, &word, sizeof word);
+    memcpy(from, &word, (size_t)(end - from));
 }
 
 const char *harden_find_change(const char *from, const char *end, uint64_t word)
 {
-    enum { STEP = 8 * sizeof word };
-    const char *head = from + (-(uintptr_t)from & (sizeof word - 1));
+    size_t bytes = (size_t)(end - from);
 
-    if (head > end)
-        head = end;
-    const char *found = find_in(from, head, word);
-
-    /* Eight words a step, without a question about each. */
-    for (from = head; found == NULL && end - from >= STEP; from += STEP) {
-        const pattern_word *words = (const pattern_word *)(const void *)from;
-        uint64_t differ = 0;
-
-        for (int i = 0; i < 8; i++)
-            differ |= words[i] ^ word;
-        if (__builtin_expect(differ != 0, 0))
-            found = find_in(from, from + STEP, word);
+    /* All are right if the first word is, and every byte is the same as the one a word before. */
+    if (__builtin_expect(memcmp(from, &word, sizeof word) == 0 &&
+                             memcmp(from, from + sizeof word, bytes - sizeof word) == 0,
+                         1))
+        return NULL;
+    for (size_t i = 0; i < bytes; i++) {
+        if (from[i] != (char)(word >> i % sizeof word * 8))
+            return from + i;
     }
-    return found != NULL ? found : find_in(from, end, word);
+    return NULL;
 }

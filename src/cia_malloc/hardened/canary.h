@@ -25,10 +25,11 @@ uint64_t harden_seed(uint64_t number);
    string's end is seen among them. Who reads one block's does not know that of any other. */
 uint64_t harden_canary(const void *block);
 
-/* Fills all bytes from one address to another: that at address a is byte a % 8 of the word. */
+/* Fills all bytes from one address to another with those of the word, again and again. */
 void harden_fill(char *from, char *end, uint64_t word);
 
-/* The first byte that is not so, or NULL. */
+/* The first byte that is not so, or NULL. From the same address on; they are HARDEN_SLACK_LEAST at
+   least. */
 const char *harden_find_change(const char *from, const char *end, uint64_t word);
 
 #endif
