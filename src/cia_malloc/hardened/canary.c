@@ -6,6 +6,7 @@
 #include "cia_malloc/hardened/canary.h"
 
 #include "base/random.h"
+#include "cia_malloc/heap/subheap.h"
 
 #include <errno.h>
 #include <linux/random.h>
@@ -49,9 +50,11 @@ static uint64_t mixed(uint64_t number)
     return random_next(&state);
 }
 
-uint64_t harden_seed(uint64_t number)
+uint32_t harden_random_below(struct subheap *heap, uint32_t bound)
 {
-    return mixed(number) | 1;
+    if (heap->random == 0)
+        heap->random = mixed(heap->number);
+    return random_below(&heap->random, bound);
 }
 
 uint64_t harden_canary(const void *block)

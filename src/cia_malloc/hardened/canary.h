@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct subheap;
+
 enum {
     /* Bytes behind those asked for, at least, that are no block's. */
     HARDEN_SLACK_LEAST = 8,
@@ -18,8 +20,9 @@ enum {
 /* Of all bytes of a free block. As part of an address it is one that nothing can have. */
 #define HARDEN_JUNK UINT64_C(0xd5d5d5d5d5d5d5d5)
 
-/* A generator's first state, from the secret; a different one for each number. Never 0. */
-uint64_t harden_seed(uint64_t number);
+/* Uniform in [0, bound), from the sub-heap's generator, which begins with the secret. Caller must
+   hold the lock. */
+uint32_t harden_random_below(struct subheap *heap, uint32_t bound);
 
 /* What stands behind a block of the program, 8 bytes again and again: none of them is 0, so that a
    string's end is seen among them. Who reads one block's does not know that of any other. */

@@ -21,7 +21,6 @@
  */
 #include "cia_malloc/hardened/hardened.h"
 
-#include "base/random.h"
 #include "base/report.h"
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
@@ -87,10 +86,8 @@ static void check_junk(const char *start, size_t bytes)
 /* One of the bits, of which there is at least one. */
 static uint32_t random_bit(struct subheap *heap, uint64_t bits)
 {
-    if (heap->random == 0)
-        heap->random = harden_seed(heap->number);
-    for (uint32_t skip = random_below(&heap->random, (uint32_t)__builtin_popcountll(bits));
-         skip > 0; skip--)
+    for (uint32_t skip = harden_random_below(heap, (uint32_t)__builtin_popcountll(bits)); skip > 0;
+         skip--)
         bits &= bits - 1;
     return (uint32_t)__builtin_ctzll(bits);
 }

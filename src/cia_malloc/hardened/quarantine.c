@@ -5,19 +5,7 @@
  */
 #include "cia_malloc/hardened/quarantine.h"
 
-#include "base/random.h"
 #include "cia_malloc/hardened/canary.h"
-
-/* The quarantine of a sub-heap, made when it is first wanted; NULL when out of memory. */
-static struct quarantine *quarantine_of(struct subheap *heap)
-{
-    if (__builtin_expect(heap->quarantine == NULL, 0)) {
-        heap->quarantine = page_source_map_metadata(sizeof *heap->quarantine);
-        if (heap->quarantine != NULL)
-            heap->quarantine->random = harden_seed(heap->number + 1);
-    }
-    return heap->quarantine;
-}
 
 /* A waiting block: its address, and in the low bits, which are 0 in every one, its class, or
    QUARANTINE_LARGE. With CIA_HARDEN=1 no class is compact. */
@@ -82,14 +70,16 @@ static char *dequeue(struct quarantine *quarantine)
 uint32_t quarantine_put(struct subheap *heap, const struct block *block,
                         char *leaving[QUARANTINE_LEAVING])
 {
-    struct quarantine *quarantine = quarantine_of(heap);
     uint32_t leave = 0;
 
+    if (__builtin_expect(heap->quarantine == NULL, 0))
+        heap->quarantine = page_source_map_metadata(sizeof *heap->quarantine);
+    struct quarantine *quarantine = heap->quarantine;
     if (__builtin_expect(quarantine == NULL, 0)) {
         leaving[0] = block->start;
         return 1;
     }
-    uintptr_t *place = &quarantine->drawn[random_below(&quarantine->random, QUARANTINE_DRAWN)];
+    uintptr_t *place = &quarantine->drawn[harden_random_below(heap, QUARANTINE_DRAWN)];
     uintptr_t displaced = *place;
 
     *place = waiting_of(block);

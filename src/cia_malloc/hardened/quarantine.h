@@ -24,7 +24,6 @@ enum {
 };
 
 struct quarantine {
-    uint64_t random;                    /* state of a generator, from the secret */
     size_t bytes;                       /* in the queue */
     uint32_t first, count;              /* of the queue, a ring */
     uint32_t waiting[QUARANTINE_KINDS]; /* by exclusive class, large blocks last */

@@ -63,7 +63,7 @@ struct subheap {
 
     /* With CIA_HARDEN=1, from the first block on. */
     struct quarantine *quarantine;
-    uint64_t random; /* state of a generator, from the secret */
+    uint64_t random; /* state of a generator, from the secret; 0: none yet */
 };
 
 /* NULL when out of memory. Its blocks are to lie on the memory node: heap->pages.node. */
