@@ -43,14 +43,6 @@ static void *take_aligned(struct subheap *heap, size_t alignment, size_t bytes)
     return aligned;
 }
 
-/* Whether a block of that alignment, above a line or a line, is pages and no block of a class. */
-static bool takes_pages(size_t alignment, size_t bytes)
-{
-    size_t more = alignment > LINE_BYTES ? alignment - LINE_BYTES : 0;
-
-    return bytes > SIZE_CLASS_LARGEST - more || alignment >= PAGE_RUN_ALIGNMENT;
-}
-
 /* The class of a block aligned to a line at most. */
 static unsigned class_for(size_t alignment, size_t bytes)
 {
@@ -64,7 +56,7 @@ static void *take_and_unlock(struct subheap *heap, size_t alignment, size_t byte
 
     if (harden_is_on())
         return hardened_allocate_and_unlock(heap, alignment, bytes, zeroed);
-    if (takes_pages(alignment, bytes))
+    if (large_is_needed(bytes, alignment))
         return large_allocate_and_unlock(heap, bytes, alignment, zeroed);
     block = alignment > LINE_BYTES ? take_aligned(heap, alignment, bytes)
                                    : subheap_allocate(heap, class_for(alignment, bytes), zeroed);
@@ -88,7 +80,7 @@ static void *allocate_once(size_t alignment, size_t bytes, bool *zeroed)
         return magazine_block(block);
     }
     void *block = allocate_here(alignment, bytes, zeroed);
-    if (takes_pages(alignment, bytes))
+    if (large_is_needed(bytes, alignment))
         flush_housekeeping();
     return block;
 }

@@ -106,65 +106,50 @@ static char *take_block(struct subheap *heap, unsigned size_class, bool *untouch
                                random_bit(heap, class_heap_eligible(class_heap)), untouched);
 }
 
-static void *allocate_of_class(struct subheap *heap, size_t alignment, size_t bytes, bool *zeroed)
-{
-    unsigned size_class = size_class_of(bytes + HARDEN_SLACK_LEAST + alignment - LINE_BYTES);
-    char *start = take_block(heap, size_class, zeroed);
-
-    subheap_unlock(heap);
-    if (start == NULL)
-        return NULL;
-    struct chunk *chunk = page_source_owner(start);
-    size_t length = size_class_bytes(size_class);
-    char *block = start + (-(uintptr_t)start & (alignment - 1));
-
-    if (state_of(mark_read(mark_at(chunk, start))) == MARK_FREED)
-        check_junk(start, length);
-    if (block != start)
-        mark_write(mark_at(chunk, start), 0);
-    mark_write(mark_at(chunk, block), MARK_LIVE | (uint32_t)bytes);
-    write_canary(block, bytes, start + length);
-    return block;
-}
-
 static char *huge_end(const struct huge *huge)
 {
     return huge->base + huge->used_bytes;
 }
 
-static void *allocate_large(struct subheap *heap, size_t alignment, size_t bytes, bool *zeroed)
-{
-    char *block = large_allocate_and_unlock(heap, bytes + HARDEN_SLACK_LEAST, alignment, zeroed);
-
-    if (block == NULL)
-        return NULL;
-    struct huge *huge = page_map_huge(block);
-    char *end;
-    if (huge != NULL) {
-        end = huge_end(huge);
-        atomic_store_explicit(&huge->marked, bytes + 1, memory_order_relaxed);
-    } else {
-        struct chunk *chunk = page_source_owner(block);
-
-        end = block + block_at(chunk, block).bytes;
-        mark_write(mark_at(chunk, block), MARK_LIVE | (uint32_t)bytes);
-    }
-    write_canary(block, bytes, end);
-    flush_housekeeping();
-    return block;
-}
-
 void *hardened_allocate_and_unlock(struct subheap *heap, size_t alignment, size_t bytes,
                                    bool *zeroed)
 {
+    char *start, *end;
+
     if (alignment < LINE_BYTES)
         alignment = LINE_BYTES;
     if (bytes == 0) /* who resizes a block to what it has must not free it */
         bytes = 1;
-    if (alignment < PAGE_RUN_ALIGNMENT &&
-        bytes <= SIZE_CLASS_LARGEST - HARDEN_SLACK_LEAST - (alignment - LINE_BYTES))
-        return allocate_of_class(heap, alignment, bytes, zeroed);
-    return allocate_large(heap, alignment, bytes, zeroed);
+    if (large_is_needed(bytes + HARDEN_SLACK_LEAST, alignment)) {
+        start = large_allocate_and_unlock(heap, bytes + HARDEN_SLACK_LEAST, alignment, zeroed);
+        if (start == NULL)
+            return NULL;
+        struct huge *huge = page_map_huge(start);
+        if (huge != NULL) {
+            atomic_store_explicit(&huge->marked, bytes + 1, memory_order_relaxed);
+            write_canary(start, bytes, huge_end(huge));
+            return start;
+        }
+        end = start + block_at(page_source_owner(start), start).bytes;
+    } else {
+        unsigned size_class = size_class_of(bytes + HARDEN_SLACK_LEAST + alignment - LINE_BYTES);
+
+        start = take_block(heap, size_class, zeroed);
+        subheap_unlock(heap);
+        if (start == NULL)
+            return NULL;
+        end = start + size_class_bytes(size_class);
+    }
+    struct chunk *chunk = page_source_owner(start);
+    char *block = start + (-(uintptr_t)start & (alignment - 1));
+
+    if (state_of(mark_read(mark_at(chunk, start))) == MARK_FREED)
+        check_junk(start, (size_t)(end - start));
+    if (block != start)
+        mark_write(mark_at(chunk, start), 0);
+    mark_write(mark_at(chunk, block), MARK_LIVE | (uint32_t)bytes);
+    write_canary(block, bytes, end);
+    return block;
 }
 
 /* The process ends: no block of the program begins there. */
