@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
@@ -412,6 +413,37 @@ static void the_order_is_random_and_the_sets_are_even(void)
     }
 }
 
+/* Where no shorter block can be had the block stays, and is as long as was asked for. */
+static void usable_bytes_are_those_asked_for_without_memory(void)
+{
+    static const size_t long_ones[] = {1000, 40000, 3 * LONG};
+    enum { SHORT = 100 };
+
+    for (size_t s = 0; s < sizeof long_ones / sizeof long_ones[0]; s++) {
+        struct rlimit none = {.rlim_cur = 1, .rlim_max = RLIM_INFINITY};
+        void **last = NULL, **next;
+
+        size = long_ones[s];
+        char *block = a_block();
+        setrlimit(RLIMIT_AS, &none);
+        while ((next = malloc(SHORT)) != NULL) {
+            *next = last;
+            last = next;
+        }
+        char *shorter = realloc(block, SHORT);
+        none.rlim_cur = RLIM_INFINITY;
+        setrlimit(RLIMIT_AS, &none);
+        check(shorter == block, "a block that cannot move gets shorter where it is");
+        check(malloc_usable_size(shorter) == SHORT, "the usable size is what was asked for then");
+        check(shorter[0] == 1 && shorter[SHORT - 1] == 1, "what is in it stays");
+        free(shorter);
+        for (; last != NULL; last = next) {
+            next = *last;
+            free(last);
+        }
+    }
+}
+
 /* No false alarm: every byte that the library says is the program's may be written. */
 static void usable_bytes_are_those_asked_for(void)
 {
@@ -427,6 +459,7 @@ static void usable_bytes_are_those_asked_for(void)
             free(block);
         }
     }
+    usable_bytes_are_those_asked_for_without_memory();
 }
 
 /* As often as it takes for freed blocks to come out of quarantine. */

@@ -457,11 +457,14 @@ static void *reallocate_hardened(void *block, size_t bytes)
 {
     size_t old_bytes;
     bool zeroed;
-    void *resized = hardened_resize(block, bytes, &old_bytes);
+    void *resized = hardened_resize(block, bytes, false, &old_bytes);
 
     if (resized != NULL)
         return resized;
-    return move(block, old_bytes, allocate(LINE_BYTES, bytes, &zeroed), bytes);
+    void *moved = allocate(LINE_BYTES, bytes, &zeroed);
+    if (moved == NULL && bytes < old_bytes)
+        (void)hardened_resize(block, bytes, true, &old_bytes);
+    return move(block, old_bytes, moved, bytes);
 }
 
 void *cia_reallocate(void *block, size_t bytes)

@@ -262,24 +262,25 @@ size_t hardened_usable(const void *address)
     return value & MARK_BYTES;
 }
 
-static void *resize_huge(struct huge *huge, size_t bytes, size_t *old_bytes)
+static void *resize_huge(struct huge *huge, size_t bytes, bool must_stay, size_t *old_bytes)
 {
     *old_bytes = huge_bytes(huge->block, huge->marked);
     check_canary(huge->block, *old_bytes, huge_end(huge));
-    if (bytes <= SIZE_CLASS_LARGEST || huge_resize(huge, bytes + HARDEN_SLACK_LEAST) == NULL)
+    if ((!must_stay && bytes <= SIZE_CLASS_LARGEST) ||
+        huge_resize(huge, bytes + HARDEN_SLACK_LEAST) == NULL)
         return NULL;
     atomic_store_explicit(&huge->marked, bytes + 1, memory_order_relaxed);
     write_canary(huge->block, bytes, huge_end(huge));
     return huge->block;
 }
 
-void *hardened_resize(void *address, size_t bytes, size_t *old_bytes)
+void *hardened_resize(void *address, size_t bytes, bool must_stay, size_t *old_bytes)
 {
     void *owner = block_owner(address);
     uint32_t value;
 
     if (owner_kind_of(owner) == OWNER_HUGE)
-        return resize_huge(huge_at(owner, address), bytes, old_bytes);
+        return resize_huge(huge_at(owner, address), bytes, must_stay, old_bytes);
     mark *at = live_mark(owner, address, &value);
     struct block block = block_at(owner, address);
     char *end = block.start + block.bytes;
@@ -287,9 +288,8 @@ void *hardened_resize(void *address, size_t bytes, size_t *old_bytes)
 
     *old_bytes = value & MARK_BYTES;
     check_canary(address, *old_bytes, end);
-    /* In place, unless the block is too short, or one that is to be shorter may be half as long. */
     if (bytes + HARDEN_SLACK_LEAST > room ||
-        (bytes < *old_bytes && bytes + HARDEN_SLACK_LEAST <= room / 2))
+        (!must_stay && bytes < *old_bytes && bytes + HARDEN_SLACK_LEAST <= room / 2))
         return NULL;
     if (!mark_change(at, &value, MARK_LIVE | (uint32_t)bytes))
         block_is_wrong(address, "a free block");

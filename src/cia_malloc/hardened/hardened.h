@@ -25,10 +25,11 @@ void hardened_free(void *block);
 size_t hardened_usable(const void *block);
 
 /*
- * The block with so many bytes (1 to PTRDIFF_MAX) and its contents, without a copy: where it is, or
- * its pages elsewhere. NULL, block untouched, when that cannot be done. *old_bytes: what it had.
+ * The block with so many bytes (1 to PTRDIFF_MAX) and its contents, without a copy. NULL, block
+ * untouched, when that cannot be done; unless it must stay, also when another block would take half
+ * the memory. *old_bytes: what it had.
  */
-void *hardened_resize(void *block, size_t bytes, size_t *old_bytes);
+void *hardened_resize(void *block, size_t bytes, bool must_stay, size_t *old_bytes);
 
 /* Gives back all blocks that wait until they may be handed out again. */
 void hardened_release_all(void);
