@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * With CIA_HARDEN=1: the process's secret, and patterns of bytes that are written where the program
- * must not write, and compared later. hardened.c and quarantine.c use them.
+ * With CIA_HARDEN=1: the process's secret, random numbers from it, and patterns of bytes that are
+ * written where the program must not write, and compared later.
  */
 #ifndef MPLACE_CIA_CANARY_H
 #define MPLACE_CIA_CANARY_H

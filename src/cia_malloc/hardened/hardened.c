@@ -200,22 +200,20 @@ static void free_huge(struct huge *huge, const void *address)
 }
 
 /* Those that leave a quarantine go where they belong; no lock is held. */
-static void give_back(char *const *leaving, uint32_t count)
+static void give_back(const struct block *leaving, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        struct block block = block_at(page_source_owner(leaving[i]), leaving[i]);
-
         /* A run's pages may be anything's next; blocks of classes are looked at when they are
            handed out again. */
-        if (block.size_class == CLASS_LARGE)
-            check_junk(block.start, block.bytes);
-        flush_block_here(&block);
+        if (leaving[i].size_class == CLASS_LARGE)
+            check_junk(leaving[i].start, leaving[i].bytes);
+        flush_block_here(&leaving[i]);
     }
 }
 
 static void free_in_chunk(struct chunk *chunk, char *address)
 {
-    char *leaving[QUARANTINE_LEAVING];
+    struct block leaving[QUARANTINE_LEAVING];
     uint32_t value, count = 1;
     mark *at = live_mark(chunk, address, &value);
     struct block block = block_at(chunk, address);
@@ -234,7 +232,7 @@ static void free_in_chunk(struct chunk *chunk, char *address)
         count = quarantine_put(heap, &block, leaving);
         subheap_unlock(heap);
     } else {
-        leaving[0] = block.start; /* no memory for a sub-heap, all others taken */
+        leaving[0] = block; /* no memory for a sub-heap, all others taken */
     }
     give_back(leaving, count);
     if (count > 0)
@@ -299,7 +297,7 @@ void *hardened_resize(void *address, size_t bytes, bool must_stay, size_t *old_b
 
 void hardened_release_all(void)
 {
-    char *leaving[QUARANTINE_LEAVING];
+    struct block leaving[QUARANTINE_LEAVING];
     uint32_t index = 0, passed_over = 0;
     struct subheap *heap;
 

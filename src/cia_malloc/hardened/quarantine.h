@@ -24,12 +24,13 @@ enum {
 };
 
 struct quarantine {
-    size_t bytes;                       /* in the queue */
-    uint32_t first, count;              /* of the queue, a ring */
-    uint32_t waiting[QUARANTINE_KINDS]; /* by exclusive class, large blocks last */
-    size_t large_bytes;                 /* pages of those */
-    uintptr_t drawn[QUARANTINE_DRAWN];  /* 0: none yet */
-    uintptr_t queue[QUARANTINE_PLACES];
+    size_t bytes;          /* in the queue */
+    uint32_t first, count; /* of the queue, a ring */
+    uint32_t
+        waiting[QUARANTINE_KINDS]; /* by class, no other than exclusive ones; large blocks last */
+    size_t large_bytes;            /* pages of those */
+    struct block drawn[QUARANTINE_DRAWN]; /* start NULL: none yet */
+    char *queue[QUARANTINE_PLACES];
 };
 
 /*
@@ -38,9 +39,9 @@ struct quarantine {
  * has no quarantine and no memory for one, that is the block itself.
  */
 uint32_t quarantine_put(struct subheap *heap, const struct block *block,
-                        char *leaving[QUARANTINE_LEAVING]);
+                        struct block leaving[QUARANTINE_LEAVING]);
 
 /* The same, takes out only, whatever there is; 0 when it is empty. */
-uint32_t quarantine_take(struct subheap *heap, char *leaving[QUARANTINE_LEAVING]);
+uint32_t quarantine_take(struct subheap *heap, struct block leaving[QUARANTINE_LEAVING]);
 
 #endif

@@ -33,11 +33,6 @@ struct huge {
 
 static_assert(sizeof(struct huge) == PAGE_MAP_RECORD_ALIGNMENT, "records side by side are aligned");
 
-static inline size_t round_up_to_pages(size_t bytes)
-{
-    return (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
-}
-
 /* A record without a mapping, never resized and without a mark; NULL when out of memory. No lock.
  */
 struct huge *huge_record_take(void);

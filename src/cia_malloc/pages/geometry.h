@@ -6,6 +6,8 @@
 #ifndef MPLACE_CIA_GEOMETRY_H
 #define MPLACE_CIA_GEOMETRY_H
 
+#include <stddef.h>
+
 enum {
     LINE_SHIFT = 6,
     LINE_BYTES = 1 << LINE_SHIFT,
@@ -18,5 +20,10 @@ enum {
     CHUNK_BYTES = 1 << CHUNK_SHIFT, /* 4 MiB: two huge pages, and small under RLIMIT_AS */
     CHUNK_PAGES = CHUNK_BYTES / PAGE_BYTES,
 };
+
+static inline size_t round_up_to_pages(size_t bytes)
+{
+    return (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+}
 
 #endif
