@@ -24,11 +24,10 @@ enum {
 };
 
 struct quarantine {
-    size_t bytes;          /* in the queue */
-    uint32_t first, count; /* of the queue, a ring */
-    uint32_t
-        waiting[QUARANTINE_KINDS]; /* by class, no other than exclusive ones; large blocks last */
-    size_t large_bytes;            /* pages of those */
+    size_t bytes;                         /* in the queue */
+    uint32_t first, count;                /* of the queue, a ring */
+    uint32_t waiting[QUARANTINE_KINDS];   /* by class, each exclusive; large blocks last */
+    size_t large_bytes;                   /* pages of those */
     struct block drawn[QUARANTINE_DRAWN]; /* start NULL: none yet */
     char *queue[QUARANTINE_PLACES];
 };
