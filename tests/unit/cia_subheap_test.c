@@ -286,6 +286,24 @@ START_TEST(trim_gives_back_everything_that_is_not_in_use)
 }
 END_TEST
 
+START_TEST(a_short_first_chunk_counts_as_long_as_it_is)
+{
+    struct cia_totals first, full;
+
+    stay_on_one_cpu();
+    make_first_call();
+    cia_totals_read(&first);
+    ck_assert_uint_eq(first.chunks, 1);
+    ck_assert_uint_gt(first.chunk_bytes, 0);
+    ck_assert_uint_lt(first.chunk_bytes, CHUNK_BYTES);
+    for (uint32_t chunks = 1; chunks < 3; chunks = full.chunks) {
+        ck_assert_ptr_nonnull(cia_allocate(60000));
+        cia_totals_read(&full);
+    }
+    ck_assert_uint_eq(full.chunk_bytes, first.chunk_bytes + 2 * (size_t)CHUNK_BYTES);
+}
+END_TEST
+
 /* A sanitizer's shadow memory stays resident when the memory that it shadows goes, and needs more
    address space than a limit would leave. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -691,6 +709,7 @@ int main(void)
     tcase_add_test(tests, blocks_passed_between_threads_stay_whole_and_come_back);
     tcase_add_test(tests, a_producer_and_a_consumer_do_not_grow_memory);
     tcase_add_test(tests, trim_gives_back_everything_that_is_not_in_use);
+    tcase_add_test(tests, a_short_first_chunk_counts_as_long_as_it_is);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     tcase_add_test(tests, freed_memory_leaves_the_process_without_a_trim);
     tcase_add_test(tests, with_no_memory_left_freed_blocks_of_every_length_can_be_had_again);

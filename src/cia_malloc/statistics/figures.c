@@ -34,7 +34,7 @@ const struct cia_figure cia_figures[CIA_FIGURES] = {
     {"subheaps.not_counted", "subheaps_not_counted",
      "Sub-heaps left out of the sums, because their holder did not let go.", false,
      TOTAL(passed_over)},
-    {"chunks", "chunks", "The sub-heaps' pieces of 4 MiB.", false, TOTAL(chunks)},
+    {"chunks", "chunks", "The sub-heaps' pieces of up to 4 MiB.", false, TOTAL(chunks)},
     {"l1_colours", "l1_colours", "L1 sets that blocks are spread over.", false,
      .source = FIGURE_L1_COLOURS},
 };

@@ -38,6 +38,7 @@ void cia_summary_add_subheap(struct cia_summary *summary, const struct subheap *
     totals->run_bytes += (size_t)heap->pages.used_pages * PAGE_BYTES;
     totals->dirty_bytes += (size_t)heap->pages.dirty_pages * PAGE_BYTES;
     totals->chunks += heap->pages.chunk_count;
+    totals->chunk_bytes += (size_t)heap->pages.mapped_pages * PAGE_BYTES;
     totals->subheaps++;
 }
 
@@ -89,7 +90,6 @@ void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations)
     totals->allocations += huge_allocations;
     totals->live_blocks += totals->huge_blocks;
     totals->live_bytes += totals->huge_bytes;
-    totals->chunk_bytes = (size_t)totals->chunks * CHUNK_BYTES;
 }
 
 /* The class with the shortest blocks that are longer than so many bytes, or SIZE_CLASS_COUNT:
@@ -122,7 +122,7 @@ void cia_write_text(struct report *report, const struct cia_facts *facts,
                   totals->huge_bytes);
     report_format(report, "  kept bytes      %zu\n", totals->kept_bytes);
     report_format(report, "  AnonHugePages   %zu bytes\n", facts->huge_page_bytes);
-    report_format(report, "  sub-heaps       %u with %u chunks of 4 MiB, %u L1 colours\n",
+    report_format(report, "  sub-heaps       %u with %u chunks of up to 4 MiB, %u L1 colours\n",
                   totals->subheaps, totals->chunks, facts->l1_colours);
     if (totals->passed_over > 0)
         report_format(report, "  not counted     %u sub-heaps in use\n", totals->passed_over);
