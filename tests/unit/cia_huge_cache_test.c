@@ -192,7 +192,7 @@ END_TEST
 
 static size_t mapped_bytes(void)
 {
-    return page_source_mapped_bytes();
+    return page_source_mapped_bytes;
 }
 
 START_TEST(blocks_that_come_and_go_map_nothing_new)

@@ -104,7 +104,7 @@ START_TEST(blocks_that_the_kernel_has_as_several_areas_are_resized_in_bounded_ad
         if (step % 5 == 0) /* another area, and closed again by whoever has it next */
             (void)madvise(page_of(blocks[i], 300 * KIB), 8 * KIB, MADV_SEQUENTIAL);
     }
-    ck_assert_uint_le(page_source_mapped_bytes(), 3 * huge_totals.bytes + 64 * MIB);
+    ck_assert_uint_le(page_source_mapped_bytes, 3 * huge_totals.bytes + 64 * MIB);
     ck_assert_uint_le(areas(), 1000);
 }
 END_TEST

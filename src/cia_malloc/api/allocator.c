@@ -115,7 +115,7 @@ static void *allocate_anywhere(size_t alignment, size_t bytes, bool *zeroed)
  */
 static bool made_room_for(size_t bytes)
 {
-    bool would_do = bytes < page_source_mapped_bytes();
+    bool would_do = bytes < atomic_load_explicit(&page_source_mapped_bytes, memory_order_relaxed);
 
     if (would_do)
         cia_trim();

@@ -33,7 +33,7 @@ struct magazine_region magazines_without_room[MAGAZINE_NODES];
 
 /* What was published for each CPU; the tables lead there, or to magazines_without_room. Set once,
    by compare-and-swap. */
-static _Atomic(struct magazines *) published[CPU_HEAPS];
+_Atomic(struct magazines *) magazines_published[CPU_HEAPS];
 
 /* The thread between revoke and restore, by its thread pointer, which the child of a fork shares.
    Claimed by compare-and-swap from NULL (acquire), released. */
@@ -257,7 +257,7 @@ struct magazines *magazines_provide(uint32_t cpu, unsigned node)
     magazines->own = magazines->region[node % MAGAZINE_NODES].of_class;
     if (!magazines_use_sequences())
         return magazines;
-    if (!atomic_compare_exchange_strong_explicit(&published[cpu], &expected, magazines,
+    if (!atomic_compare_exchange_strong_explicit(&magazines_published[cpu], &expected, magazines,
                                                  memory_order_acq_rel, memory_order_acquire)) {
         magazines_destroy(magazines);
         return expected;
@@ -268,12 +268,7 @@ struct magazines *magazines_provide(uint32_t cpu, unsigned node)
 
 struct magazines *magazines_of(uint32_t cpu)
 {
-    return atomic_load_explicit(&published[cpu], memory_order_acquire);
-}
-
-const void *magazines_published_at(void)
-{
-    return published;
+    return atomic_load_explicit(&magazines_published[cpu], memory_order_acquire);
 }
 
 static long membarrier(int command)
@@ -324,7 +319,7 @@ void magazines_restore(const struct magazines_revoked *revoked)
 {
     for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
         if (magazines_is_revoked(revoked, cpu))
-            enter(cpu, atomic_load_explicit(&published[cpu], memory_order_relaxed));
+            enter(cpu, atomic_load_explicit(&magazines_published[cpu], memory_order_relaxed));
     }
     atomic_store_explicit(&revoker, NULL, memory_order_release);
 }
@@ -336,7 +331,8 @@ void magazines_after_fork(void)
         atomic_load_explicit(&revoker, memory_order_relaxed) == __builtin_thread_pointer())
         return;
     for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
-        struct magazines *magazines = atomic_load_explicit(&published[cpu], memory_order_relaxed);
+        struct magazines *magazines =
+            atomic_load_explicit(&magazines_published[cpu], memory_order_relaxed);
 
         if (magazines != NULL)
             enter(cpu, magazines);

@@ -320,11 +320,11 @@ static inline struct magazine *magazine_here(uint32_t offset)
     return magazine_from(atomic_load_explicit(&magazine_to_put[cpu], memory_order_acquire), offset);
 }
 
+/* By CPU: NULL, or what was published for it; see magazines_provide. To be read only. */
+extern _Atomic(struct magazines *) magazines_published[CPU_HEAPS];
+
 /* Those published for the CPU, or NULL. To be read only, but by who revoked them. */
 struct magazines *magazines_of(uint32_t cpu);
-
-/* Where all of those are kept, by CPU: for another process to begin at. */
-const void *magazines_published_at(void);
 
 /* Which CPUs' magazines are revoked. */
 struct magazines_revoked {

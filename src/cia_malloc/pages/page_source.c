@@ -23,7 +23,7 @@ _Atomic(_Atomic(void *) *) page_source_root[1 << ROOT_BITS];
  * go back to the kernel and acquired when it hands some out: the thread that gets them next, from
  * whichever thread, sees what was written about them before, in the page map for instance.
  */
-static atomic_size_t mapped_bytes;
+atomic_size_t page_source_mapped_bytes;
 
 /* At the hint if that is free; else, or without one, where the kernel likes. */
 static void *map_near(void *hint, size_t bytes)
@@ -34,7 +34,7 @@ static void *map_near(void *hint, size_t bytes)
     errno = saved_errno;
     if (address == MAP_FAILED)
         return NULL;
-    atomic_fetch_add_explicit(&mapped_bytes, bytes, memory_order_acquire);
+    atomic_fetch_add_explicit(&page_source_mapped_bytes, bytes, memory_order_acquire);
     return address;
 }
 
@@ -47,10 +47,10 @@ bool page_source_unmap(void *address, size_t bytes)
 {
     int saved_errno = errno;
 
-    atomic_fetch_sub_explicit(&mapped_bytes, bytes, memory_order_release);
+    atomic_fetch_sub_explicit(&page_source_mapped_bytes, bytes, memory_order_release);
     bool unmapped = munmap(address, bytes) == 0;
     if (!unmapped) {
-        atomic_fetch_add_explicit(&mapped_bytes, bytes, memory_order_relaxed);
+        atomic_fetch_add_explicit(&page_source_mapped_bytes, bytes, memory_order_relaxed);
         madvise(address, bytes, MADV_DONTNEED);
     }
     errno = saved_errno;
@@ -241,12 +241,13 @@ void *page_source_grow(void *address, size_t old_bytes, size_t new_bytes)
 
     /* The old addresses go back if the block moves; the count stays: malloc at the limit asks it.
      */
-    atomic_fetch_add_explicit(&mapped_bytes, 0, memory_order_release);
+    atomic_fetch_add_explicit(&page_source_mapped_bytes, 0, memory_order_release);
     void *grown = mremap(address, old_bytes, new_bytes, MREMAP_MAYMOVE);
     errno = saved_errno;
     if (grown == MAP_FAILED)
         return NULL;
-    atomic_fetch_add_explicit(&mapped_bytes, new_bytes - old_bytes, memory_order_acquire);
+    atomic_fetch_add_explicit(&page_source_mapped_bytes, new_bytes - old_bytes,
+                              memory_order_acquire);
     return grown;
 }
 
@@ -310,16 +311,6 @@ void page_source_forget(const void *address)
         atomic_load_explicit(&page_source_root[key >> LEAF_BITS], memory_order_relaxed);
 
     atomic_store_explicit(&leaf[key & ((1 << LEAF_BITS) - 1)], NULL, memory_order_release);
-}
-
-size_t page_source_mapped_bytes(void)
-{
-    return atomic_load_explicit(&mapped_bytes, memory_order_relaxed);
-}
-
-const void *page_source_mapped_bytes_at(void)
-{
-    return &mapped_bytes;
 }
 
 static_assert(ROOT_BITS == 13 && LEAF_BITS == 12,

@@ -114,10 +114,8 @@ static inline void *page_source_owner(const void *address)
     return atomic_load_explicit(&leaf[key & ((1 << LEAF_BITS) - 1)], memory_order_acquire);
 }
 
-/* Bytes now mapped by page_source_map, metadata included. */
-size_t page_source_mapped_bytes(void);
-
-/* Where that is kept: for another process. */
-const void *page_source_mapped_bytes_at(void);
+/* Bytes now mapped by page_source_map, metadata included. Read by anyone (relaxed), written here.
+ */
+extern atomic_size_t page_source_mapped_bytes;
 
 #endif

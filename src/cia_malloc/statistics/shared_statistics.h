@@ -28,6 +28,7 @@ static inline uint64_t live_cia_layout(void)
     const uint64_t numbers[] = {
         3, /* goes up when the meaning of something changes that sizes do not show */
         sizeof(struct live_cia),
+        sizeof(struct huge_totals),
         sizeof(struct subheap),
         offsetof(struct subheap, pages),
         offsetof(struct subheap, large_live),
@@ -37,7 +38,6 @@ static inline uint64_t live_cia_layout(void)
         offsetof(struct subheap, quarantine),
         sizeof(struct quarantine),
         offsetof(struct quarantine, waiting),
-        sizeof(struct huge_totals),
         offsetof(struct huge, extent),
         HUGE_CACHE_SLOTS,
         sizeof(struct class_heap),

@@ -45,7 +45,7 @@ static void read_all(struct cia_summary *summary)
     totals->huge_bytes = huge_totals.bytes;
     totals->huge_blocks = huge_totals.blocks;
     totals->kept_bytes = huge_cache_bytes();
-    totals->mapped_bytes = page_source_mapped_bytes();
+    totals->mapped_bytes = page_source_mapped_bytes;
     cia_summary_finish(summary, huge_totals.made);
 }
 
@@ -96,9 +96,9 @@ static void publish(void)
 {
     struct live_cia live = {
         .heap_table = (uintptr_t)heap_table,
-        .magazines = (uintptr_t)magazines_published_at(),
+        .magazines = (uintptr_t)magazines_published,
         .sequences = (uintptr_t)&magazine_sequences,
-        .mapped_bytes = (uintptr_t)page_source_mapped_bytes_at(),
+        .mapped_bytes = (uintptr_t)&page_source_mapped_bytes,
         .colours = (uintptr_t)&colours,
         .huge = (uintptr_t)&huge_totals,
         .kept = (uintptr_t)huge_cache,
