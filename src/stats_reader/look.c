@@ -40,7 +40,7 @@ enum look_result look_at(struct target *target, int most, struct look *look, con
             return LOOK_OTHER_VERSION;
         }
         if (is_cia)
-            look->has_cia = read_cia(target, page, &look->cia, &look->cia_facts);
+            look->has_cia = read_cia(target, page, &look->cia);
         else
             look->has_locks = read_locks(target, page, most, &look->locks);
     }

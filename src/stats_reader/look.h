@@ -11,7 +11,6 @@
 struct look {
     bool has_cia, has_locks;
     struct cia_summary cia;
-    struct cia_facts cia_facts;
     struct lock_report locks;
     double time; /* seconds, of the monotonic clock */
 };

@@ -31,7 +31,7 @@ static void write_json(struct report *report, const struct target *target, const
 {
     report_format(report, "{\n\"process\": %d,\n\"malloc\":\n", (int)target->process);
     if (look->has_cia)
-        cia_write_json(report, &look->cia_facts, &look->cia);
+        cia_write_json(report, &look->cia);
     else
         report_format(report, "null\n");
     report_format(report, ",\n\"locks\":\n");
@@ -45,7 +45,7 @@ static void write_json(struct report *report, const struct target *target, const
 static void write_text(struct report *report, const struct look *look)
 {
     if (look->has_cia)
-        cia_write_text(report, &look->cia_facts, &look->cia);
+        cia_write_text(report, &look->cia);
     if (look->has_locks)
         statistics_write_text(report, &look->locks.facts);
 }

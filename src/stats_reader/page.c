@@ -150,7 +150,7 @@ static int find_classes(struct class_line *lines, const struct look *now, const 
         lines[count++] = (struct class_line){
             .block_bytes = bytes,
             .live = class->live,
-            .free = class_free_blocks(class),
+            .free = class->free,
             .live_bytes = (double)(class->live * bytes),
             .change = change_of(class->live, was->live) * (double)bytes,
             .rate =

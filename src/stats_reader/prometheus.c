@@ -8,6 +8,7 @@
 #include "base/text/utf8.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* ---- the format ---- */
 
@@ -76,42 +77,38 @@ static void write_figure(FILE *out, const struct cia_figure *figure,
         if (!look->has_cia)
             continue;
         begin(out, "malloc_", name, processes[i]);
-        write_value(out, cia_figure_value(figure, &look->cia.totals, &look->cia_facts));
+        write_value(out, cia_figure_value(figure, &look->cia.totals));
     }
-}
-
-static uint64_t served_of(const struct class_totals *class)
-{
-    return class->allocations;
-}
-
-static uint64_t live_of(const struct class_totals *class)
-{
-    return class->live;
 }
 
 static const struct class_metric {
     const char *name, *help;
     bool counts;
-    uint64_t (*value)(const struct class_totals *class);
+    size_t offset; /* of its field in struct class_totals */
 } class_metrics[] = {
-    {"served_total", "Blocks of the class ever handed out.", true, served_of},
-    {"live_blocks", "Blocks of the class that the program has.", false, live_of},
-    {"free_blocks", "Blocks of the class that wait for the next malloc.", false, class_free_blocks},
+    {"served_total", "Blocks of the class ever handed out.", true,
+     offsetof(struct class_totals, allocations)},
+    {"live_blocks", "Blocks of the class that the program has.", false,
+     offsetof(struct class_totals, live)},
+    {"free_blocks", "Blocks of the class that wait for the next malloc.", false,
+     offsetof(struct class_totals, free)},
 };
 
 static void write_classes(FILE *out, const struct class_metric *metric,
                           const struct shown_process *shown)
 {
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++) {
+        const struct class_totals *class = &shown->look.cia.classes[i];
+        uint64_t value;
         char bytes[16];
 
-        if (shown->look.cia.classes[i].allocations == 0)
+        if (class->allocations == 0)
             continue;
         (void)snprintf(bytes, sizeof bytes, "%zu", size_class_bytes(i));
         begin(out, "malloc_class_", metric->name, shown);
         write_label(out, ',', "block_bytes", bytes);
-        write_value(out, metric->value(&shown->look.cia.classes[i]));
+        memcpy(&value, (const char *)class + metric->offset, sizeof value);
+        write_value(out, value);
     }
 }
 

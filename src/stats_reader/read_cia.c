@@ -5,11 +5,8 @@
  * other, given to the allocator's own sums. Nothing is locked: what a thread changes meanwhile is
  * read before or after.
  */
-#include "cia_malloc/hardened/quarantine.h"
 #include "cia_malloc/statistics/shared_statistics.h"
 #include "stats_reader/reader.h"
-
-#include <string.h>
 
 /* Entries of an inbox that are followed, should the process change it all the time. */
 enum { INBOX_MOST = 1 << 20 };
@@ -36,7 +33,8 @@ static void count_freed(const struct target *target, uint64_t span_address, uint
     if (!target_read(target, span_address, &span, sizeof span))
         return;
     if (span.size_class == CLASS_LARGE) {
-        cia_summary_take_large(summary, 1, (uint64_t)span.run_pages * PAGE_BYTES);
+        summary->large_away_blocks++;
+        summary->large_away_bytes += (uint64_t)span.run_pages * PAGE_BYTES;
     } else if (span.size_class < SIZE_CLASS_COUNT) {
         summary->classes[span.size_class].waiting += blocks;
     }
@@ -68,15 +66,15 @@ static void add_subheap(const struct target *target, uint64_t address, bool sequ
     static struct quarantine quarantine;
 
     if (!target_read(target, address, &heap, sizeof heap)) {
-        summary->totals.passed_over++;
+        summary->totals.subheaps_not_counted++;
         return;
     }
-    cia_summary_add_subheap(summary, &heap);
+    bool has_quarantine =
+        heap.quarantine != NULL && target_read(target, (uintptr_t)heap.quarantine, &quarantine,
+                                               offsetof(struct quarantine, drawn));
+    cia_summary_add_subheap(summary, &heap, has_quarantine ? &quarantine : NULL);
     if (!sequences)
         add_magazines(target, (uintptr_t)heap.magazines, summary);
-    if (heap.quarantine != NULL && target_read(target, (uintptr_t)heap.quarantine, &quarantine,
-                                               offsetof(struct quarantine, drawn)))
-        cia_summary_add_quarantine(summary, &quarantine);
     read_inbox(target, (uintptr_t)atomic_load_explicit(&heap.inbox.newest, memory_order_relaxed),
                summary);
 }
@@ -94,8 +92,7 @@ static size_t kept_bytes(const struct target *target, uint64_t slots)
     return bytes;
 }
 
-bool read_cia(const struct target *target, uint64_t page, struct cia_summary *summary,
-              struct cia_facts *facts)
+bool read_cia(const struct target *target, uint64_t page, struct cia_summary *summary)
 {
     static uint64_t heaps[ALL_HEAPS], magazines[CPU_HEAPS];
     struct cia_totals *totals = &summary->totals;
@@ -103,7 +100,7 @@ bool read_cia(const struct target *target, uint64_t page, struct cia_summary *su
     struct huge_totals huge;
     bool sequences;
 
-    memset(summary, 0, sizeof *summary);
+    *summary = (struct cia_summary){.process = (int)target->process};
     if (!target_read(target, page, &live, sizeof live) ||
         !target_read(target, live.heap_table, heaps, sizeof heaps) ||
         !target_read(target, live.magazines, magazines, sizeof magazines) ||
@@ -118,15 +115,10 @@ bool read_cia(const struct target *target, uint64_t page, struct cia_summary *su
         if (heaps[i] != 0)
             add_subheap(target, heaps[i], sequences, summary);
     }
-    totals->huge_bytes = huge.bytes;
-    totals->huge_blocks = huge.blocks;
     totals->mapped_bytes = target_read_u64(target, live.mapped_bytes);
     totals->kept_bytes = kept_bytes(target, live.kept);
-    cia_summary_finish(summary, huge.made);
-    *facts = (struct cia_facts){
-        .process = (int)target->process,
-        .l1_colours = target_read_u32(target, live.colours),
-        .huge_page_bytes = target_memory(target, "AnonHugePages:"),
-    };
+    totals->anon_huge_page_bytes = target_memory(target, "AnonHugePages:");
+    totals->l1_colours = target_read_u32(target, live.colours);
+    cia_summary_finish(summary, &huge);
     return true;
 }

@@ -15,8 +15,7 @@
 
 /* False: the process is gone, or the page is not what it should be. The page is one whose layout is
  * ours. */
-bool read_cia(const struct target *target, uint64_t page, struct cia_summary *summary,
-              struct cia_facts *facts);
+bool read_cia(const struct target *target, uint64_t page, struct cia_summary *summary);
 
 struct lock_report {
     struct live_locks live;

@@ -90,10 +90,7 @@ static size_t resident_pages_of(char *block, size_t bytes)
 
 static size_t dirty_bytes(void)
 {
-    struct cia_totals totals;
-
-    cia_totals_read(&totals);
-    return totals.dirty_bytes;
+    return cia_totals_read().dirty_bytes;
 }
 
 /* Blocks that are a run each, of one chunk. */

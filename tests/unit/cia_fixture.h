@@ -46,10 +46,7 @@ static inline void have_another_thread(void)
 
 static inline uint64_t live_blocks(void)
 {
-    struct cia_totals totals;
-
-    cia_totals_read(&totals);
-    return totals.live_blocks;
+    return cia_totals_read().live_blocks;
 }
 
 /*

@@ -257,9 +257,9 @@ START_TEST(a_producer_and_a_consumer_do_not_grow_memory)
             cia_free(blocks[i]);
         subheap_unlock(heap);
         if (round == 20)
-            cia_totals_read(&early);
+            early = cia_totals_read();
     }
-    cia_totals_read(&late);
+    late = cia_totals_read();
     ck_assert_uint_eq(late.mapped_bytes, early.mapped_bytes);
 }
 END_TEST
@@ -272,11 +272,11 @@ START_TEST(trim_gives_back_everything_that_is_not_in_use)
 
     for (int i = 0; i < 20000; i++)
         memset(blocks[i] = cia_allocate(1000 + i % 5000), 1, 1000);
-    cia_totals_read(&full);
+    full = cia_totals_read();
     for (int i = 0; i < 20000; i++)
         cia_free(blocks[i]);
     trimmed = cia_trim();
-    cia_totals_read(&empty);
+    empty = cia_totals_read();
     ck_assert(trimmed);
     ck_assert_uint_eq(empty.live_blocks, 0);
     ck_assert_uint_eq(empty.run_bytes, 0);
@@ -292,13 +292,13 @@ START_TEST(a_short_first_chunk_counts_as_long_as_it_is)
 
     stay_on_one_cpu();
     make_first_call();
-    cia_totals_read(&first);
+    first = cia_totals_read();
     ck_assert_uint_eq(first.chunks, 1);
     ck_assert_uint_gt(first.chunk_bytes, 0);
     ck_assert_uint_lt(first.chunk_bytes, CHUNK_BYTES);
     for (uint32_t chunks = 1; chunks < 3; chunks = full.chunks) {
         ck_assert_ptr_nonnull(cia_allocate(60000));
-        cia_totals_read(&full);
+        full = cia_totals_read();
     }
     ck_assert_uint_eq(full.chunk_bytes, first.chunk_bytes + 2 * (size_t)CHUNK_BYTES);
 }
@@ -456,9 +456,9 @@ START_TEST(huge_blocks_freed_by_other_threads_leave_nothing_behind)
         if (locked)
             subheap_unlock(heap);
         if (round == 50)
-            cia_totals_read(&early);
+            early = cia_totals_read();
     }
-    cia_totals_read(&late);
+    late = cia_totals_read();
     ck_assert_uint_le(late.mapped_bytes, early.mapped_bytes + (1 << 16));
 }
 END_TEST
@@ -466,11 +466,9 @@ END_TEST
 START_TEST(shrinking_a_huge_block_gives_its_tail_back)
 {
     void *block = cia_allocate(64 << 20);
-    struct cia_totals totals;
 
     block = cia_reallocate(block, 40 << 20);
-    cia_totals_read(&totals);
-    ck_assert_uint_le(totals.huge_bytes, (40 << 20) + 4 * PAGE_BYTES);
+    ck_assert_uint_le(cia_totals_read().huge_bytes, (40 << 20) + 4 * PAGE_BYTES);
     cia_free(block);
 }
 END_TEST

@@ -96,9 +96,8 @@ EXPORT int malloc_trim(size_t keep)
  */
 EXPORT struct mallinfo2 mallinfo2(void)
 {
-    struct cia_totals totals;
+    struct cia_totals totals = cia_totals_read();
 
-    cia_totals_read(&totals);
     return (struct mallinfo2){
         .arena = totals.chunk_bytes,
         .ordblks = totals.free_blocks,
@@ -114,14 +113,13 @@ EXPORT struct mallinfo2 mallinfo2(void)
 
 void family_write_info(FILE *stream)
 {
-    struct cia_totals totals;
+    struct cia_totals totals = cia_totals_read();
 
-    cia_totals_read(&totals);
     fprintf(stream,
             "<malloc version=\"cia-1\">\n"
-            "<total type=\"live\" count=\"%lu\" size=\"%zu\"/>\n"
-            "<total type=\"mmap\" count=\"%zu\" size=\"%zu\"/>\n"
-            "<system type=\"current\" size=\"%zu\"/>\n"
+            "<total type=\"live\" count=\"%lu\" size=\"%lu\"/>\n"
+            "<total type=\"mmap\" count=\"%lu\" size=\"%lu\"/>\n"
+            "<system type=\"current\" size=\"%lu\"/>\n"
             "<allocations count=\"%lu\"/>\n"
             "</malloc>\n",
             totals.live_blocks, totals.live_bytes, totals.huge_blocks, totals.huge_bytes,
@@ -130,14 +128,12 @@ void family_write_info(FILE *stream)
 
 void family_report(struct report *report, struct family_sums *sums)
 {
-    struct cia_totals totals;
+    struct cia_totals totals = cia_report(report, false);
 
-    cia_totals_read(&totals);
     sums->system_bytes = totals.mapped_bytes;
     sums->used_bytes = totals.live_bytes;
-    sums->most_mapped_bytes = huge_totals.bytes_most;
-    sums->most_mappings = huge_totals.blocks_most;
-    cia_report(report);
+    sums->most_mapped_bytes = atomic_load_explicit(&huge_totals.bytes_most, memory_order_relaxed);
+    sums->most_mappings = atomic_load_explicit(&huge_totals.blocks_most, memory_order_relaxed);
 }
 
 EXPORT const char *mplace_malloc_name(void)
@@ -147,7 +143,16 @@ EXPORT const char *mplace_malloc_name(void)
 
 EXPORT int64_t mplace_malloc_value(const char *name)
 {
-    return name != NULL ? cia_statistics_value(name) : -1;
+    const struct cia_figure *figure = name != NULL ? cia_figure_find(name) : NULL;
+    int saved_errno = errno;
+
+    if (figure == NULL)
+        return -1;
+    struct cia_totals totals = cia_totals_read();
+    if (figure->offset == offsetof(struct cia_totals, anon_huge_page_bytes))
+        totals.anon_huge_page_bytes = page_source_huge_bytes();
+    errno = saved_errno;
+    return (int64_t)cia_figure_value(figure, &totals);
 }
 
 EXPORT size_t mplace_malloc_usable_class(size_t bytes)

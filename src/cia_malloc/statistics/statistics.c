@@ -10,7 +10,6 @@
 #include "cia_malloc/statistics/shared_statistics.h"
 #include "cia_malloc/statistics/summary.h"
 
-#include <errno.h>
 #include <unistd.h>
 
 /* Of this process; NULL: there are none. */
@@ -19,80 +18,56 @@ static void add_magazines(struct cia_summary *summary, const struct magazines *m
     if (magazines == NULL)
         return;
     cia_summary_add_magazines(summary, magazines->own);
-    cia_summary_add_untouched(summary, magazines->own);
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
+        summary->classes[i].untouched += magazine_cached_untouched(&magazines->own[i]);
 }
 
 static void read_all(struct cia_summary *summary)
 {
     struct cia_totals *totals = &summary->totals;
-    uint32_t index = 0;
+    uint32_t index = 0, passed_over = 0;
     struct subheap *heap;
 
-    *summary = (struct cia_summary){.totals = {0}};
+    *summary = (struct cia_summary){.process = (int)getpid()};
     if (magazines_use_sequences()) {
         for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++)
             add_magazines(summary, magazines_of(cpu));
     }
-    while ((heap = heap_lock_next(&index, ALL_HEAPS, &totals->passed_over)) != NULL) {
+    while ((heap = heap_lock_next(&index, ALL_HEAPS, &passed_over)) != NULL) {
         subheap_drain(heap); /* what was freed on another CPU is free */
         if (!magazines_use_sequences())
             add_magazines(summary, heap->magazines);
-        cia_summary_add_subheap(summary, heap);
-        if (heap->quarantine != NULL)
-            cia_summary_add_quarantine(summary, heap->quarantine);
+        cia_summary_add_subheap(summary, heap, heap->quarantine);
         subheap_unlock(heap);
     }
-    totals->huge_bytes = huge_totals.bytes;
-    totals->huge_blocks = huge_totals.blocks;
+    totals->subheaps_not_counted = passed_over;
     totals->kept_bytes = huge_cache_bytes();
-    totals->mapped_bytes = page_source_mapped_bytes;
-    cia_summary_finish(summary, huge_totals.made);
+    totals->mapped_bytes = atomic_load_explicit(&page_source_mapped_bytes, memory_order_relaxed);
+    totals->l1_colours = colours;
+    cia_summary_finish(summary, &huge_totals);
 }
 
-void cia_totals_read(struct cia_totals *totals)
+struct cia_totals cia_totals_read(void)
 {
     struct cia_summary summary;
 
     read_all(&summary);
-    *totals = summary.totals;
+    return summary.totals;
 }
 
-int64_t cia_statistics_value(const char *name)
-{
-    const struct cia_figure *figure = cia_figure_find(name);
-    struct cia_totals totals = {0};
-    struct cia_facts facts = {.l1_colours = colours};
-    int saved_errno = errno;
-
-    if (figure == NULL)
-        return -1;
-    if (figure->source == FIGURE_HUGE_PAGES)
-        facts.huge_page_bytes = page_source_huge_bytes();
-    if (figure->source == FIGURE_TOTAL)
-        cia_totals_read(&totals);
-    errno = saved_errno;
-    return (int64_t)cia_figure_value(figure, &totals, &facts);
-}
-
-static void write_report(struct report *report, bool json)
+struct cia_totals cia_report(struct report *report, bool json)
 {
     struct cia_summary summary;
-    struct cia_facts facts = {
-        .process = (int)getpid(),
-        .l1_colours = colours,
-        .huge_page_bytes = page_source_huge_bytes(),
-    };
 
     read_all(&summary);
-    (json ? cia_write_json : cia_write_text)(report, &facts, &summary);
+    summary.totals.anon_huge_page_bytes = page_source_huge_bytes();
+    (json ? cia_write_json : cia_write_text)(report, &summary);
+    return summary.totals;
 }
 
-void cia_report(struct report *report)
-{
-    write_report(report, false);
-}
+static struct exit_report exit_report;
 
-static void publish(void)
+void cia_statistics_start(void)
 {
     struct live_cia live = {
         .heap_table = (uintptr_t)heap_table,
@@ -104,16 +79,9 @@ static void publish(void)
         .kept = (uintptr_t)huge_cache,
     };
 
-    live_statistics_publish(&live.header, "libcia_malloc", live_cia_layout(), sizeof live);
-}
-
-static struct exit_report exit_report;
-
-void cia_statistics_start(void)
-{
     exit_report_plan(&exit_report, "CIA_STATS");
     if (live_statistics_wanted())
-        publish();
+        live_statistics_publish(&live.header, "libcia_malloc", live_cia_layout(), sizeof live);
 }
 
 __attribute__((destructor)) static void report_at_exit(void)
@@ -122,6 +90,6 @@ __attribute__((destructor)) static void report_at_exit(void)
 
     if (!exit_report_open(&exit_report, &report))
         return;
-    write_report(&report, exit_report_is_json(&exit_report));
+    (void)cia_report(&report, exit_report_is_json(&exit_report));
     report_close(&report);
 }

@@ -6,7 +6,6 @@
 #include "cia_malloc/statistics/summary.h"
 
 #include "base/report.h"
-#include "cia_malloc/hardened/quarantine.h"
 
 void cia_summary_add_magazines(struct cia_summary *summary, const struct magazine *own)
 {
@@ -16,13 +15,8 @@ void cia_summary_add_magazines(struct cia_summary *summary, const struct magazin
     }
 }
 
-void cia_summary_add_untouched(struct cia_summary *summary, const struct magazine *own)
-{
-    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
-        summary->classes[i].untouched += magazine_cached_untouched(&own[i]);
-}
-
-void cia_summary_add_subheap(struct cia_summary *summary, const struct subheap *heap)
+void cia_summary_add_subheap(struct cia_summary *summary, const struct subheap *heap,
+                             const struct quarantine *quarantine)
 {
     struct cia_totals *totals = &summary->totals;
 
@@ -35,11 +29,17 @@ void cia_summary_add_subheap(struct cia_summary *summary, const struct subheap *
     totals->allocations += heap->large_allocations;
     totals->live_blocks += heap->large_live;
     totals->live_bytes += heap->large_pages_live * PAGE_BYTES;
-    totals->run_bytes += (size_t)heap->pages.used_pages * PAGE_BYTES;
-    totals->dirty_bytes += (size_t)heap->pages.dirty_pages * PAGE_BYTES;
+    totals->run_bytes += (uint64_t)heap->pages.used_pages * PAGE_BYTES;
+    totals->dirty_bytes += (uint64_t)heap->pages.dirty_pages * PAGE_BYTES;
     totals->chunks += heap->pages.chunk_count;
-    totals->chunk_bytes += (size_t)heap->pages.mapped_pages * PAGE_BYTES;
+    totals->chunk_bytes += (uint64_t)heap->pages.mapped_pages * PAGE_BYTES;
     totals->subheaps++;
+    if (quarantine == NULL)
+        return;
+    for (unsigned i = 0; i < EXCLUSIVE_CLASSES; i++)
+        summary->classes[i].waiting += quarantine->waiting[i];
+    summary->large_away_blocks += quarantine->waiting[QUARANTINE_LARGE];
+    summary->large_away_bytes += quarantine->large_bytes;
 }
 
 static uint64_t less(uint64_t from, uint64_t amount)
@@ -47,23 +47,10 @@ static uint64_t less(uint64_t from, uint64_t amount)
     return from - (amount < from ? amount : from);
 }
 
-void cia_summary_take_large(struct cia_summary *summary, uint64_t blocks, uint64_t bytes)
-{
-    summary->large_away_blocks += blocks;
-    summary->large_away_bytes += bytes;
-}
-
-void cia_summary_add_quarantine(struct cia_summary *summary, const struct quarantine *quarantine)
-{
-    for (unsigned i = 0; i < EXCLUSIVE_CLASSES; i++)
-        summary->classes[i].waiting += quarantine->waiting[i];
-    cia_summary_take_large(summary, quarantine->waiting[QUARANTINE_LARGE], quarantine->large_bytes);
-}
-
 /* What mallinfo calls small: as long as what glibc keeps in lists of their own. */
 enum { SHORT_MOST = 1024 };
 
-void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations)
+void cia_summary_finish(struct cia_summary *summary, const struct huge_totals *huge)
 {
     struct cia_totals *totals = &summary->totals;
 
@@ -75,10 +62,11 @@ void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations)
         /* Other threads go on meanwhile: one may have emptied a magazine before its heap was read.
          */
         class->live = less(class->live, class->waiting);
+        class->free = less(class->capacity, class->live);
         totals->allocations += class->allocations;
         totals->live_blocks += class->live;
         totals->live_bytes += class->live * size_class_bytes(i);
-        uint64_t back = less(class_free_blocks(class), class->untouched);
+        uint64_t back = less(class->free, class->untouched);
         if (size_class_bytes(i) <= SHORT_MOST) {
             totals->short_free_blocks += back;
             totals->short_free_bytes += back * size_class_bytes(i);
@@ -87,7 +75,9 @@ void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations)
         }
     }
     totals->free_blocks += summary->large_away_blocks;
-    totals->allocations += huge_allocations;
+    totals->huge_blocks = atomic_load_explicit(&huge->blocks, memory_order_relaxed);
+    totals->huge_bytes = atomic_load_explicit(&huge->bytes, memory_order_relaxed);
+    totals->allocations += atomic_load_explicit(&huge->made, memory_order_relaxed);
     totals->live_blocks += totals->huge_blocks;
     totals->live_bytes += totals->huge_bytes;
 }
@@ -106,49 +96,48 @@ static unsigned class_after(size_t bytes)
     return next;
 }
 
-void cia_write_text(struct report *report, const struct cia_facts *facts,
-                    const struct cia_summary *summary)
+void cia_write_text(struct report *report, const struct cia_summary *summary)
 {
     const struct cia_totals *totals = &summary->totals;
 
-    report_format(report, "mplace: malloc of process %d under libcia_malloc\n", facts->process);
+    report_format(report, "mplace: malloc of process %d under libcia_malloc\n", summary->process);
     report_format(report, "  allocations     %lu\n", totals->allocations);
     report_format(report, "  live blocks     %lu\n", totals->live_blocks);
-    report_format(report, "  live bytes      %zu\n", totals->live_bytes);
-    report_format(report, "  run bytes       %zu\n", totals->run_bytes);
-    report_format(report, "  dirty bytes     %zu\n", totals->dirty_bytes);
-    report_format(report, "  mapped bytes    %zu\n", totals->mapped_bytes);
-    report_format(report, "  huge blocks     %zu (%zu bytes)\n", totals->huge_blocks,
+    report_format(report, "  live bytes      %lu\n", totals->live_bytes);
+    report_format(report, "  run bytes       %lu\n", totals->run_bytes);
+    report_format(report, "  dirty bytes     %lu\n", totals->dirty_bytes);
+    report_format(report, "  mapped bytes    %lu\n", totals->mapped_bytes);
+    report_format(report, "  huge blocks     %lu (%lu bytes)\n", totals->huge_blocks,
                   totals->huge_bytes);
-    report_format(report, "  kept bytes      %zu\n", totals->kept_bytes);
-    report_format(report, "  AnonHugePages   %zu bytes\n", facts->huge_page_bytes);
-    report_format(report, "  sub-heaps       %u with %u chunks of up to 4 MiB, %u L1 colours\n",
-                  totals->subheaps, totals->chunks, facts->l1_colours);
-    if (totals->passed_over > 0)
-        report_format(report, "  not counted     %u sub-heaps in use\n", totals->passed_over);
+    report_format(report, "  kept bytes      %lu\n", totals->kept_bytes);
+    report_format(report, "  AnonHugePages   %lu bytes\n", totals->anon_huge_page_bytes);
+    report_format(report, "  sub-heaps       %lu with %lu chunks of up to 4 MiB, %lu L1 colours\n",
+                  totals->subheaps, totals->chunks, totals->l1_colours);
+    if (totals->subheaps_not_counted > 0)
+        report_format(report, "  not counted     %lu sub-heaps in use\n",
+                      totals->subheaps_not_counted);
     report_format(report, "  %10s %14s %10s %10s\n", "block B", "blocks served", "live", "free");
     for (unsigned i = class_after(0); i < SIZE_CLASS_COUNT; i = class_after(size_class_bytes(i))) {
         const struct class_totals *class = &summary->classes[i];
 
         if (class->allocations > 0)
             report_format(report, "  %10zu %14lu %10lu %10lu\n", size_class_bytes(i),
-                          class->allocations, class->live, class_free_blocks(class));
+                          class->allocations, class->live, class->free);
     }
 }
 
 /* Goes up when a field changes its meaning or goes; new ones may come without that. */
 enum { VERSION = 1 };
 
-void cia_write_json(struct report *report, const struct cia_facts *facts,
-                    const struct cia_summary *summary)
+void cia_write_json(struct report *report, const struct cia_summary *summary)
 {
     const char *separator = "\n";
 
-    report_format(report, "{\n  \"version\": %d,\n  \"process\": %d,\n", VERSION, facts->process);
+    report_format(report, "{\n  \"version\": %d,\n  \"process\": %d,\n", VERSION, summary->process);
     report_format(report, "  \"library\": \"libcia_malloc\",\n");
     for (unsigned i = 0; i < CIA_FIGURES; i++)
         report_format(report, "  \"%s\": %lu,\n", cia_figures[i].key,
-                      cia_figure_value(&cia_figures[i], &summary->totals, facts));
+                      cia_figure_value(&cia_figures[i], &summary->totals));
     report_format(report, "  \"classes\": [");
     for (unsigned i = class_after(0); i < SIZE_CLASS_COUNT; i = class_after(size_class_bytes(i))) {
         const struct class_totals *class = &summary->classes[i];
@@ -157,8 +146,7 @@ void cia_write_json(struct report *report, const struct cia_facts *facts,
             continue;
         report_format(
             report, "%s    { \"block_bytes\": %zu, \"served\": %lu, \"live\": %lu, \"free\": %lu }",
-            separator, size_class_bytes(i), class->allocations, class->live,
-            class_free_blocks(class));
+            separator, size_class_bytes(i), class->allocations, class->live, class->free);
         separator = ",\n";
     }
     report_format(report, "\n  ]\n}\n");

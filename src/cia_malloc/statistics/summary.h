@@ -9,7 +9,9 @@
 #define MPLACE_CIA_SUMMARY_H
 
 #include "cia_malloc/cpu_cache/magazine.h"
+#include "cia_malloc/hardened/quarantine.h"
 #include "cia_malloc/heap/subheap.h"
+#include "cia_malloc/large/huge_mapping.h"
 #include "cia_malloc/statistics/figures.h"
 
 /* By class, over all sub-heaps. */
@@ -18,43 +20,32 @@ struct class_totals {
     uint64_t waiting;   /* in magazines, in quarantine, or in an inbox: live to the class heap,
                          * not to the program
                          */
-    uint64_t untouched; /* free and never handed out */
+    uint64_t untouched; /* free and never handed out: 0 from another process's magazines */
+    uint64_t free;      /* after cia_summary_finish */
 };
 
-/* After cia_summary_finish. */
-static inline uint64_t class_free_blocks(const struct class_totals *class)
-{
-    return class->capacity > class->live ? class->capacity - class->live : 0;
-}
-
 struct cia_summary {
+    int process;
     struct cia_totals totals;
     struct class_totals classes[SIZE_CLASS_COUNT];
-    uint64_t large_away_blocks, large_away_bytes; /* see cia_summary_take_large */
+    /* Large blocks that are not the program's any more though a sub-heap counts them as live. Those
+       of classes are waiting. */
+    uint64_t large_away_blocks, large_away_bytes;
 };
 
 /* From zero. own: of SIZE_CLASS_COUNT. */
 void cia_summary_add_magazines(struct cia_summary *summary, const struct magazine *own);
-void cia_summary_add_subheap(struct cia_summary *summary, const struct subheap *heap);
 
-/* How many of those in magazines were never handed out: of this process alone. */
-void cia_summary_add_untouched(struct cia_summary *summary, const struct magazine *own);
+/* quarantine: the sub-heap's, or NULL. */
+void cia_summary_add_subheap(struct cia_summary *summary, const struct subheap *heap,
+                             const struct quarantine *quarantine);
 
-/* Large blocks that are not the program's any more though a sub-heap counts them as live: so many
- * less. Those of classes are counted as cached. */
-void cia_summary_take_large(struct cia_summary *summary, uint64_t blocks, uint64_t bytes);
-
-/* What is in the quarantine of a sub-heap. */
-struct quarantine;
-void cia_summary_add_quarantine(struct cia_summary *summary, const struct quarantine *quarantine);
-
-/* Last, when huge_bytes, huge_blocks, kept_bytes and mapped_bytes are filled in. */
-void cia_summary_finish(struct cia_summary *summary, uint64_t huge_allocations);
+/* Last but for kept_bytes, mapped_bytes, anon_huge_page_bytes and l1_colours, which are filled in
+   by the caller. */
+void cia_summary_finish(struct cia_summary *summary, const struct huge_totals *huge);
 
 struct report;
-void cia_write_text(struct report *report, const struct cia_facts *facts,
-                    const struct cia_summary *summary);
-void cia_write_json(struct report *report, const struct cia_facts *facts,
-                    const struct cia_summary *summary);
+void cia_write_text(struct report *report, const struct cia_summary *summary);
+void cia_write_json(struct report *report, const struct cia_summary *summary);
 
 #endif
