@@ -71,20 +71,6 @@ static void *allocate_here(size_t alignment, size_t bytes, bool *zeroed)
     return heap != NULL ? take_and_unlock(heap, alignment, bytes, zeroed) : NULL;
 }
 
-static void *allocate_once(size_t alignment, size_t bytes, bool *zeroed)
-{
-    if (alignment <= LINE_BYTES && bytes <= SIZE_CLASS_LARGEST && !harden_is_on()) {
-        uintptr_t block = refill_block(class_for(alignment, bytes));
-
-        *zeroed = (block & MAGAZINE_UNTOUCHED) != 0;
-        return magazine_block(block);
-    }
-    void *block = allocate_here(alignment, bytes, zeroed);
-    if (large_is_needed(bytes, alignment))
-        flush_housekeeping();
-    return block;
-}
-
 /*
  * From whichever sub-heap has such a block free: that of this CPU has none, nor can it grow. Begins
  * where the last block was found, because the next one usually is there as well.
@@ -109,22 +95,6 @@ static void *allocate_anywhere(size_t alignment, size_t bytes, bool *zeroed)
     return block;
 }
 
-/*
- * Gathers what nobody uses, if all of it would do; whether to try again then. Not whether pages
- * went back: what one CPU's magazines held may be just what another CPU wants.
- */
-static bool made_room_for(size_t bytes)
-{
-    bool would_do = bytes < atomic_load_explicit(&page_source_mapped_bytes, memory_order_relaxed);
-
-    if (would_do)
-        cia_trim();
-    else if (bytes > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES)
-        return false; /* the kernel was asked for a mapping just now */
-    page_heap_ask_again();
-    return true;
-}
-
 /* The same; and where the class is packed now, from what was freed of it before it was. */
 static void *allocate_whatever_is_free(size_t alignment, size_t bytes, bool *zeroed)
 {
@@ -143,12 +113,18 @@ static void *allocate_whatever_is_free(size_t alignment, size_t bytes, bool *zer
 static __attribute__((noinline)) void *allocate_at_the_limit(size_t alignment, size_t bytes,
                                                              bool *zeroed)
 {
-    void *block = NULL;
+    bool in_chunk = bytes <= (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES;
+    void *block = in_chunk ? allocate_whatever_is_free(alignment, bytes, zeroed) : NULL;
 
-    if (bytes <= (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES)
-        block = allocate_whatever_is_free(alignment, bytes, zeroed);
-    if (block != NULL || !made_room_for(bytes))
+    if (block != NULL)
         return block;
+    /* What nobody uses is gathered if all of it would do. Then it is tried again whether pages went
+       back or not: what one CPU's magazines held may be just what another CPU wants. */
+    if (bytes < atomic_load_explicit(&page_source_mapped_bytes, memory_order_relaxed))
+        cia_trim();
+    else if (!in_chunk)
+        return NULL; /* the kernel was asked for a mapping just now */
+    page_heap_ask_again();
     block = allocate_here(alignment, bytes, zeroed);
     return block != NULL ? block : allocate_whatever_is_free(alignment, bytes, zeroed);
 }
@@ -156,8 +132,18 @@ static __attribute__((noinline)) void *allocate_at_the_limit(size_t alignment, s
 /* A block of any length and alignment, in any mode, never sampled. Leaves errno alone. */
 static __attribute__((noinline)) void *allocate(size_t alignment, size_t bytes, bool *zeroed)
 {
-    void *block = allocate_once(alignment, bytes, zeroed);
+    void *block;
 
+    if (alignment <= LINE_BYTES && bytes <= SIZE_CLASS_LARGEST && !harden_is_on()) {
+        uintptr_t refilled = refill_block(class_for(alignment, bytes));
+
+        *zeroed = (refilled & MAGAZINE_UNTOUCHED) != 0;
+        block = magazine_block(refilled);
+    } else {
+        block = allocate_here(alignment, bytes, zeroed);
+        if (large_is_needed(bytes, alignment))
+            flush_housekeeping();
+    }
     if (__builtin_expect(block == NULL, 0))
         block = allocate_at_the_limit(alignment, bytes, zeroed);
     return block;
@@ -258,24 +244,16 @@ static __attribute__((noinline)) void *allocate_sampled(size_t bytes)
     return block;
 }
 
-/* malloc in profiled mode; cia_allocate_slow has counted bytes that a magazine serves. */
-static __attribute__((noinline)) void *allocate_when_due(size_t bytes)
-{
-    bool is_due = bytes <= MAGAZINE_LARGEST ? profile_is_due(bytes) : profile_count(bytes);
-
-    return is_due ? allocate_sampled(bytes) : allocate_slow(bytes);
-}
-
+/* cia_allocate_slow has counted bytes that a magazine serves. */
 static __attribute__((noinline)) void *allocate_by_mode(size_t bytes)
 {
-    uint8_t mode = atomic_load_explicit(&allocator_mode, memory_order_relaxed);
-
-    if (mode == MODE_PLAIN)
+    if (mode_is_plain())
         return allocate_slow(bytes);
-    if (mode == MODE_PROFILED)
-        return allocate_when_due(bytes);
-    /* Hardened; or the first call of the process, whatever its mode is to be. */
-    return harden_is_on() ? allocate_or_fail(bytes) : allocate_slow(bytes);
+    if (harden_is_on())
+        return allocate_or_fail(bytes);
+    /* Profiled; or the first call of a plain process, when nothing is due yet. */
+    bool is_due = bytes <= MAGAZINE_LARGEST ? profile_is_due(bytes) : profile_count(bytes);
+    return is_due ? allocate_sampled(bytes) : allocate_slow(bytes);
 }
 
 /*
