@@ -129,11 +129,14 @@ static __attribute__((noinline)) void *allocate_at_the_limit(size_t alignment, s
     return block != NULL ? block : allocate_whatever_is_free(alignment, bytes, zeroed);
 }
 
-/* A block of any length and alignment, in any mode, never sampled. Leaves errno alone. */
+/* A block of any length and alignment, in any mode, never sampled; NULL for more than PTRDIFF_MAX,
+   too. Leaves errno alone. */
 static __attribute__((noinline)) void *allocate(size_t alignment, size_t bytes, bool *zeroed)
 {
     void *block;
 
+    if (__builtin_expect(bytes > PTRDIFF_MAX, 0))
+        return NULL;
     if (alignment <= LINE_BYTES && bytes <= SIZE_CLASS_LARGEST && !harden_is_on()) {
         uintptr_t refilled = refill_block(class_for(alignment, bytes));
 
@@ -153,7 +156,7 @@ static __attribute__((noinline)) void *allocate(size_t alignment, size_t bytes, 
 static __attribute__((noinline)) void *allocate_or_fail(size_t bytes)
 {
     bool zeroed;
-    void *block = bytes <= PTRDIFF_MAX ? allocate(GRANULE_BYTES, bytes, &zeroed) : NULL;
+    void *block = allocate(GRANULE_BYTES, bytes, &zeroed);
 
     if (block == NULL)
         errno = ENOMEM;
@@ -236,7 +239,7 @@ static __attribute__((noinline)) void *allocate_in_mode(size_t alignment, size_t
 static __attribute__((noinline)) void *allocate_sampled(size_t bytes)
 {
     bool zeroed;
-    void *block = bytes <= PTRDIFF_MAX ? allocate_aligned(LINE_BYTES, bytes, &zeroed) : NULL;
+    void *block = allocate_aligned(LINE_BYTES, bytes, &zeroed);
 
     profile_record(block, bytes, __builtin_frame_address(0));
     if (block == NULL)

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * The allocator behind the malloc family: blocks by size, from whichever CPU's magazine or sub-heap
- * is ours now. No argument of the C interface is checked here and errno is not set, but by
- * cia_allocate: interpose.c does both.
+ * is ours now. errno is not set, but by cia_allocate, and no argument is checked but for lengths
+ * above PTRDIFF_MAX, which are out of memory: interpose.c does the rest.
  */
 #ifndef MPLACE_CIA_ALLOCATOR_H
 #define MPLACE_CIA_ALLOCATOR_H
@@ -80,7 +80,7 @@ size_t cia_usable(const void *block);
  */
 size_t cia_usable_class(size_t bytes);
 
-/* NULL, block untouched, when out of memory. */
+/* bytes: 1 to PTRDIFF_MAX. NULL, block untouched, when out of memory. */
 void *cia_reallocate(void *block, size_t bytes);
 
 /*

@@ -32,11 +32,6 @@ static void *out_of_memory(void)
     return NULL;
 }
 
-static bool too_long(size_t bytes)
-{
-    return __builtin_expect(bytes > PTRDIFF_MAX, 0);
-}
-
 /* A line of code begun is a line to be fetched. */
 #define HOT __attribute__((hot, aligned(64)))
 
@@ -55,7 +50,7 @@ EXPORT void *calloc(size_t count, size_t size)
     size_t bytes;
     void *block = NULL;
 
-    if (!__builtin_mul_overflow(count, size, &bytes) && !too_long(bytes))
+    if (!__builtin_mul_overflow(count, size, &bytes))
         block = cia_allocate_zeroed(bytes);
     return block != NULL ? block : out_of_memory();
 }
@@ -68,7 +63,7 @@ EXPORT void *realloc(void *block, size_t bytes)
         cia_free(block);
         return NULL;
     }
-    void *moved = too_long(bytes) ? NULL : cia_reallocate(block, bytes);
+    void *moved = bytes <= PTRDIFF_MAX ? cia_reallocate(block, bytes) : NULL;
     return moved != NULL ? moved : out_of_memory();
 }
 
