@@ -194,14 +194,15 @@ static void *allocate_slow(size_t bytes)
     return allocate_or_fail(bytes);
 }
 
-/* As cia_allocate, aligned to a line at most; leaves errno alone. The class is chosen once for the
-   magazine and once behind it: of an exclusive one for more than a granule's alignment, either
-   time. */
+/* As allocate, from the magazine first. bytes: 1 at least if the alignment is above a line. The
+   class is chosen once for the magazine and once behind it: of an exclusive one for more than a
+   granule's alignment, either time. */
 static void *allocate_quietly(size_t alignment, size_t bytes, bool *zeroed)
 {
     uintptr_t popped = 0;
 
-    if (bytes <= MAGAZINE_LARGEST && magazine_has_announced(magazine_areas.all))
+    if (alignment <= LINE_BYTES && bytes <= MAGAZINE_LARGEST &&
+        magazine_has_announced(magazine_areas.all))
         popped = magazine_pop(magazine_areas.all, magazine_offset(class_for(alignment, bytes), 0));
     if (__builtin_expect(popped == 0, 0))
         return allocate(alignment, bytes, zeroed);
@@ -209,27 +210,19 @@ static void *allocate_quietly(size_t alignment, size_t bytes, bool *zeroed)
     return magazine_block(popped);
 }
 
-static void *allocate_aligned(size_t alignment, size_t bytes, bool *zeroed)
-{
-    if (alignment <= LINE_BYTES)
-        return allocate_quietly(alignment, bytes < alignment ? alignment : bytes, zeroed);
-    return allocate(alignment, bytes != 0 ? bytes : 1, zeroed);
-}
-
 /*
- * In a mode that is not plain, for calls that are not malloc. A sampled block is of an exclusive
- * class: whether one of a packed class begins somewhere is not asked of its page.
+ * In a mode that is not plain, for calls that are not malloc; hardened, there are no magazines. A
+ * sampled block is of an exclusive class: whether one of a packed class begins somewhere is not
+ * asked of its page.
  */
 static __attribute__((noinline)) void *allocate_in_mode(size_t alignment, size_t bytes,
                                                         bool *zeroed)
 {
     void *block;
 
-    if (harden_is_on())
-        return allocate(alignment, bytes, zeroed);
     if (!profile_is_on() || !profile_count(bytes))
-        return allocate_aligned(alignment, bytes, zeroed);
-    block = allocate_aligned(alignment < LINE_BYTES ? LINE_BYTES : alignment, bytes, zeroed);
+        return allocate_quietly(alignment, bytes, zeroed);
+    block = allocate_quietly(alignment < LINE_BYTES ? LINE_BYTES : alignment, bytes, zeroed);
     profile_record(block, bytes, __builtin_frame_address(0));
     return block;
 }
@@ -239,7 +232,7 @@ static __attribute__((noinline)) void *allocate_in_mode(size_t alignment, size_t
 static __attribute__((noinline)) void *allocate_sampled(size_t bytes)
 {
     bool zeroed;
-    void *block = allocate_aligned(LINE_BYTES, bytes, &zeroed);
+    void *block = allocate_quietly(LINE_BYTES, bytes, &zeroed);
 
     profile_record(block, bytes, __builtin_frame_address(0));
     if (block == NULL)
@@ -296,7 +289,9 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes)
 {
     bool zeroed;
 
-    return mode_is_plain() ? allocate_aligned(alignment, bytes, &zeroed)
+    if (bytes == 0)
+        bytes = 1;
+    return mode_is_plain() ? allocate_quietly(alignment, bytes, &zeroed)
                            : allocate_in_mode(alignment, bytes, &zeroed);
 }
 
