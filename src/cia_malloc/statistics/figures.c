@@ -7,32 +7,28 @@
 
 #include <string.h>
 
-#define AT(field) offsetof(struct cia_totals, field)
+/* JSON has the names of the fields. */
+#define FIELD(field) #field, offsetof(struct cia_totals, field)
 
 const struct cia_figure cia_figures[CIA_FIGURES] = {
-    {"blocks.served", "allocations", "Blocks ever handed out.", true, AT(allocations)},
-    {"blocks.allocated", "live_blocks", "Blocks that the program has.", false, AT(live_blocks)},
-    {"bytes.allocated", "live_bytes", "Bytes of those, as rounded to their classes.", false,
-     AT(live_bytes)},
-    {"bytes.run", "run_bytes", "Pages in runs: live blocks and the free ones between them.", false,
-     AT(run_bytes)},
-    {"bytes.dirty", "dirty_bytes", "Pages in no run that are kept for the next one.", false,
-     AT(dirty_bytes)},
-    {"bytes.mapped", "mapped_bytes", "All address space taken, the allocator's own data included.",
-     false, AT(mapped_bytes)},
-    {"blocks.huge", "huge_blocks", "Blocks that are a mapping each.", false, AT(huge_blocks)},
-    {"bytes.huge", "huge_bytes", "Bytes of those.", false, AT(huge_bytes)},
-    {"bytes.kept", "kept_bytes", "Mappings without a block, kept for the next one.", false,
-     AT(kept_bytes)},
-    {"bytes.anon_huge_page", "anon_huge_page_bytes",
-     "What the process has in huge pages, this allocator's or not.", false,
-     AT(anon_huge_page_bytes)},
-    {"subheaps", "subheaps", "Sub-heaps.", false, AT(subheaps)},
-    {"subheaps.not_counted", "subheaps_not_counted",
-     "Sub-heaps left out of the sums, because their holder did not let go.", false,
-     AT(subheaps_not_counted)},
-    {"chunks", "chunks", "The sub-heaps' pieces of up to 4 MiB.", false, AT(chunks)},
-    {"l1_colours", "l1_colours", "L1 sets that blocks are spread over.", false, AT(l1_colours)},
+    {"blocks.served", FIELD(allocations), "Blocks ever handed out.", true},
+    {"blocks.allocated", FIELD(live_blocks), "Blocks that the program has.", false},
+    {"bytes.allocated", FIELD(live_bytes), "Bytes of those, as rounded to their classes.", false},
+    {"bytes.run", FIELD(run_bytes), "Pages in runs: live blocks and the free ones between them.",
+     false},
+    {"bytes.dirty", FIELD(dirty_bytes), "Pages in no run that are kept for the next one.", false},
+    {"bytes.mapped", FIELD(mapped_bytes),
+     "All address space taken, the allocator's own data included.", false},
+    {"blocks.huge", FIELD(huge_blocks), "Blocks that are a mapping each.", false},
+    {"bytes.huge", FIELD(huge_bytes), "Bytes of those.", false},
+    {"bytes.kept", FIELD(kept_bytes), "Mappings without a block, kept for the next one.", false},
+    {"bytes.anon_huge_page", FIELD(anon_huge_page_bytes),
+     "What the process has in huge pages, this allocator's or not.", false},
+    {"subheaps", FIELD(subheaps), "Sub-heaps.", false},
+    {"subheaps.not_counted", FIELD(subheaps_not_counted),
+     "Sub-heaps left out of the sums, because their holder did not let go.", false},
+    {"chunks", FIELD(chunks), "The sub-heaps' pieces of up to 4 MiB.", false},
+    {"l1_colours", FIELD(l1_colours), "L1 sets that blocks are spread over.", false},
 };
 
 const struct cia_figure *cia_figure_find(const char *name)

@@ -38,9 +38,9 @@ struct cia_totals {
 struct cia_figure {
     const char *name; /* "bytes.allocated": mplace_malloc_value's */
     const char *key;  /* "live_bytes": JSON's, which mplace_malloc_value takes as well */
+    size_t offset;    /* of the field of that name in struct cia_totals */
     const char *help; /* one line */
     bool counts;      /* it only ever grows */
-    size_t offset;    /* of its field in struct cia_totals */
 };
 
 enum { CIA_FIGURES = 14 };
