@@ -318,17 +318,6 @@ static __attribute__((noinline)) void give_back(void *address)
     flush_block_here(&block);
 }
 
-/* Whether a block of a class begins there, in the eyes of its page. For that a sample of it, and of
-   any other block to be freed, is forgotten first. */
-static bool begins_or_was_sampled(const struct page_info *info, void *address)
-{
-    if (info != NULL && block_begins(info, address))
-        return true;
-    if (profile_is_on())
-        profile_forget(address);
-    return info != NULL && block_begins(info, address);
-}
-
 void cia_free_slow(void *address)
 {
     const struct page_info *info = page_map_find(address);
@@ -341,7 +330,10 @@ void cia_free_slow(void *address)
         return;
     }
     check_clock();
-    if (__builtin_expect(begins_or_was_sampled(info, address), 1)) {
+    bool begins = info != NULL && block_begins(info, address);
+    if (!begins && profile_is_on()) /* perhaps it is sampled; or it is no block of a class */
+        begins = profile_forget(address);
+    if (__builtin_expect(begins, 1)) {
         if (!magazines_use_sequences()) {
             if (overflow_push_locked(info, address))
                 return;

@@ -135,12 +135,14 @@ void profile_drop(const struct sample *sample)
     site_add(&sample->site->freed, sample->bytes, interval);
 }
 
-void profile_forget(void *block)
+bool profile_forget(void *block)
 {
     struct sample sample;
 
-    if (profile_take(block, &sample))
-        profile_drop(&sample);
+    if (!profile_take(block, &sample))
+        return false;
+    profile_drop(&sample);
+    return sample.hidden;
 }
 
 /* ---- files ---- */

@@ -50,9 +50,10 @@ void profile_record(void *block, size_t bytes, const void *frame);
 
 /*
  * The block, which the program has, is to be freed; nothing happens if it is not sampled. Off
- * free's fast paths, before it goes anywhere.
+ * free's fast paths, before it goes anywhere. True: its page did not say that it begins there, and
+ * does now.
  */
-void profile_forget(void *block);
+bool profile_forget(void *block);
 
 /* For a block that may be moved: as profile_forget, but what is known of it is kept if it is
    sampled; and the way back. */
