@@ -15,24 +15,21 @@
 #include "cia_malloc/heap/block.h"
 #include "cia_malloc/large/huge.h"
 
-enum {
-    /* Alignments from here on get whole pages: taking a longer block would cost as much. */
-    PAGE_RUN_ALIGNMENT = 2048,
-};
-
 /* Whether a block of bytes, aligned to a power of two, is of no class. */
 static inline bool large_is_needed(size_t bytes, size_t alignment)
 {
+    /* Alignments from here on get whole pages: taking a longer block would cost as much. */
+    enum { PAGE_RUN_ALIGNMENT = 2048 };
     size_t more = alignment > LINE_BYTES ? alignment - LINE_BYTES : 0;
 
     return bytes > SIZE_CLASS_LARGEST - more || alignment >= PAGE_RUN_ALIGNMENT;
 }
 
 /*
- * A block of bytes for which large_is_needed, aligned to a power of two.
- * An alignment of up to a line gets a colour in turn; a greater one is kept exactly. The sub-heap
- * is locked on entry and unlocked on return, so that mmap and page faults happen outside the lock.
- * NULL when out of memory; *zeroed: the block reads as zero.
+ * A block of bytes for which large_is_needed, aligned to a power of two. An alignment of up to a
+ * line gets a colour in turn; a greater one is kept exactly. The sub-heap is locked on entry and
+ * unlocked on return, so that mmap and page faults happen outside the lock. NULL when out of
+ * memory; *zeroed: the block reads as zero.
  */
 void *large_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t alignment, bool *zeroed);
 
