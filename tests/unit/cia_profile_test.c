@@ -2,13 +2,13 @@
  * SPDX-License-Identifier: MIT
  *
  * The parts of CIA_PROFILE by themselves: weights, the table of sampled blocks, the walk of a
- * stack, the set of calls.
+ * stack, what is kept, the calls in order.
  */
 #include "base/random.h"
 #include "cia_malloc/profile/calls.h"
+#include "cia_malloc/profile/kept.h"
 #include "cia_malloc/profile/sampled.h"
 #include "cia_malloc/profile/stack_walk.h"
-#include "cia_malloc/profile/stacks.h"
 #include "cia_malloc/profile/weight.h"
 #include "run_suite.h"
 
@@ -150,19 +150,56 @@ START_TEST(a_broken_chain_of_frames_is_no_crash)
 }
 END_TEST
 
+START_TEST(what_has_the_same_key_is_kept_once)
+{
+    enum { MOST = 30000, VALUE_BYTES = 24 };
+    uint64_t kept_before = 0, kept_now = 0;
+
+    kept_start();
+    for (int round = 0; round < 2; round++) {
+        for (uint64_t i = 0; i < MOST; i++) {
+            const uint64_t key[] = {i, 7};
+            struct kept *call = keep(KEPT_CALL, key, 1, 0);
+            struct kept *stack = keep(KEPT_STACK, key, 1, 0);
+            struct kept *site = keep(KEPT_SITE, key, 2, VALUE_BYTES);
+            uint64_t *values = (uint64_t *)(site + 1) + 2;
+
+            ck_assert(call != stack && kept_key(call)[0] == i && kept_key(stack)[0] == i);
+            ck_assert_mem_eq(kept_key(site), key, sizeof key);
+            ck_assert_uint_eq(values[VALUE_BYTES / 8 - 1], round == 0 ? 0 : i);
+            values[VALUE_BYTES / 8 - 1] = i;
+        }
+        kept_before = kept_now;
+        kept_now = 0;
+        for (const struct kept *site = kept_newest(KEPT_SITE); site != NULL; site = site->older)
+            kept_now++;
+    }
+    ck_assert_uint_eq(kept_before, MOST);
+    ck_assert_uint_eq(kept_now, MOST);
+}
+END_TEST
+
 START_TEST(calls_are_each_there_once_and_ascend)
 {
     enum { MOST = 3000 };
     struct calls calls;
+    uint64_t count = 0;
 
-    for (uint64_t count = 0; count <= MOST; count += count < 10 ? 1 : 997) {
-        ck_assert(calls_make(&calls, count));
-        for (uint64_t i = 0; i < 3 * count; i++)
-            calls_add(&calls, 16 * (1 + i * 7919 % count));
+    kept_start();
+    for (uint64_t next = 0; next <= MOST; next += next < 10 ? 1 : 997) {
+        for (; count < next; count++) {
+            /* In some order: MOST and 7919 have no common divisor. */
+            uint64_t address = 16 * (1 + count * 7919 % MOST);
+
+            ck_assert_ptr_nonnull(keep(KEPT_CALL, &address, 1, 0));
+            ck_assert_ptr_nonnull(keep(KEPT_CALL, &address, 1, 0));
+        }
+        ck_assert(calls_make(&calls));
         ck_assert_uint_eq(calls.count, count);
-        calls_sort(&calls);
-        for (uint64_t i = 0; i < count; i++)
-            ck_assert_uint_eq(calls.address[i], 16 * (i + 1));
+        for (uint64_t i = 0; i < count; i++) {
+            ck_assert_uint_eq(calls.address[i] % 16, 0);
+            ck_assert(i == 0 || calls.address[i] > calls.address[i - 1]);
+        }
         calls_drop(&calls);
     }
 }
@@ -179,6 +216,7 @@ int main(void)
     tcase_add_test(parts, a_stack_is_the_same_by_tables_and_by_known_lengths);
     tcase_add_test(parts, a_stack_deeper_than_is_kept_loses_its_outer_end);
     tcase_add_test(parts, a_broken_chain_of_frames_is_no_crash);
+    tcase_add_test(parts, what_has_the_same_key_is_kept_once);
     tcase_add_test(parts, calls_are_each_there_once_and_ascend);
     suite_add_tcase(suite, parts);
     return run_suite(suite);

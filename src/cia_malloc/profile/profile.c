@@ -15,7 +15,6 @@
 #include "cia_malloc/pages/allocator_mode.h"
 #include "cia_malloc/profile/dump.h"
 #include "cia_malloc/profile/sites.h"
-#include "cia_malloc/profile/stacks.h"
 #include "cia_malloc/profile/weight.h"
 
 #include <errno.h>
@@ -82,18 +81,15 @@ static size_t class_bytes_of(const void *block, size_t bytes)
 
 static bool record(void *block, size_t bytes, const void *frame)
 {
-    const struct stack *stack = stack_of_call(frame);
     uint32_t colour = (uint32_t)((uintptr_t)block >> LINE_SHIFT) & (colours - 1);
     struct page_info *info = page_map_find(block);
-    struct sample sample = {.bytes = bytes};
+    struct sample sample = {
+        .site = site_of_call(frame, class_bytes_of(block, bytes), colour),
+        .bytes = bytes,
+        .hidden = page_info_starts_line(info, block),
+    };
 
-    if (stack == NULL)
-        return false;
-    sample.site = site_of(stack, class_bytes_of(block, bytes), colour);
-    if (sample.site == NULL)
-        return false;
-    sample.hidden = page_info_starts_line(info, block);
-    if (!sampled_add(block, &sample))
+    if (sample.site == NULL || !sampled_add(block, &sample))
         return false;
     site_add(&sample.site->allocated, bytes, interval);
     if (sample.hidden)
@@ -247,7 +243,7 @@ void profile_start(void)
         return;
     interval = setting_number("CIA_PROFILE_INTERVAL", 1, (uint64_t)1 << 40, 512 << 10);
     seed = setting_number("CIA_PROFILE_SEED", 0, INT64_MAX, (uint64_t)getpid());
-    stacks_start();
+    sites_start();
     install_handler();
     (void)pthread_atfork(NULL, NULL, after_fork_in_child);
     atomic_store_explicit(&started, true, memory_order_release);

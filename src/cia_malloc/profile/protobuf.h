@@ -1,39 +1,35 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Fields of a protocol buffer message, appended to a buffer of fixed size: what does not fit is
- * left out, and the message says so.
+ * Fields of a protocol buffer message, appended to a buffer of fixed size: that they fit is the
+ * caller's to know.
  */
 #ifndef MPLACE_CIA_PROFILE_PROTOBUF_H
 #define MPLACE_CIA_PROFILE_PROTOBUF_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-enum { PROTOBUF_VARINT = 0, PROTOBUF_BYTES = 2, PROTOBUF_ROOM = 4096 + 64 };
+enum {
+    PROTOBUF_VARINT = 0,
+    PROTOBUF_BYTES = 2,
+    PROTOBUF_LONGEST = 10, /* bytes of a number */
+    PROTOBUF_ROOM = 4096,
+};
 
 struct protobuf {
     size_t length;
-    bool is_cut;
     unsigned char bytes[PROTOBUF_ROOM];
 };
 
 static inline void protobuf_begin(struct protobuf *message)
 {
     message->length = 0;
-    message->is_cut = false;
 }
 
 static inline void protobuf_varint(struct protobuf *message, uint64_t value)
 {
-    enum { LONGEST = 10 };
-
-    if (message->length + LONGEST > PROTOBUF_ROOM) {
-        message->is_cut = true;
-        return;
-    }
     for (; value >= 0x80; value >>= 7)
         message->bytes[message->length++] = (unsigned char)(value | 0x80);
     message->bytes[message->length++] = (unsigned char)value;
@@ -52,22 +48,12 @@ static inline void protobuf_bytes_head(struct protobuf *message, uint32_t field,
     protobuf_varint(message, count);
 }
 
-static inline void protobuf_bytes(struct protobuf *message, uint32_t field, const void *bytes,
-                                  size_t count)
-{
-    protobuf_bytes_head(message, field, count);
-    if (count > PROTOBUF_ROOM - message->length) {
-        message->is_cut = true;
-        return;
-    }
-    memcpy(message->bytes + message->length, bytes, count);
-    message->length += count;
-}
-
 static inline void protobuf_message(struct protobuf *message, uint32_t field,
                                     const struct protobuf *inner)
 {
-    protobuf_bytes(message, field, inner->bytes, inner->length);
+    protobuf_bytes_head(message, field, inner->length);
+    memcpy(message->bytes + message->length, inner->bytes, inner->length);
+    message->length += inner->length;
 }
 
 #endif

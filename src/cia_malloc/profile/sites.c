@@ -5,71 +5,50 @@
  */
 #include "cia_malloc/profile/sites.h"
 
-#include "cia_malloc/profile/arena.h"
+#include "cia_malloc/profile/stack_walk.h"
 #include "cia_malloc/profile/weight.h"
 
-#include "base/pages.h"
+#include <assert.h>
+#include <sys/auxv.h>
 
-enum { HASH_BUCKETS = 1 << 14 };
+static_assert(sizeof(struct stack_walk) <= KEPT_BYTES_MOST, "a stack is kept whole");
 
-/* Pushed by compare-and-swap (release), read with acquire; never taken away. */
-typedef struct site *_Atomic bucket;
+/* Before and behind the code of this library, or of the program that it was linked into. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _DYNAMIC[] __attribute__((visibility("hidden"), weak));
 
-/*
- * In pages of their own from the first sample on: a process without a profile may have to lock all
- * of its memory under a narrow limit. Published by compare-and-swap (release), read with acquire;
- * NULL: there was no sample.
- */
-static bucket *_Atomic buckets;
-
-/* NULL: out of memory. */
-static bucket *buckets_or_new(void)
+static bool is_here(uintptr_t address)
 {
-    const size_t bytes = HASH_BUCKETS * sizeof(bucket);
-    bucket *known = atomic_load_explicit(&buckets, memory_order_acquire), *fresh;
-
-    if (known != NULL)
-        return known;
-    fresh = pages_map(bytes, 0);
-    if (fresh == NULL || atomic_compare_exchange_strong_explicit(
-                             &buckets, &known, fresh, memory_order_acq_rel, memory_order_acquire))
-        return fresh;
-    pages_unmap(fresh, bytes);
-    return known;
+    return address >= (uintptr_t)__ehdr_start && address < (uintptr_t)_DYNAMIC;
 }
 
-static uint64_t number_of(const struct stack *stack, size_t class_bytes, uint32_t colour)
-{
-    uint64_t hash = (uint64_t)(uintptr_t)stack * 0x9e3779b97f4a7c15u;
+/* False in a program that this library is linked into: its frames stay, or the program's went, too.
+   Written before there are samples. */
+static bool is_apart;
 
-    hash = (hash ^ hash >> 32 ^ class_bytes << 8 ^ colour) * 0xbf58476d1ce4e5b9u;
-    return (hash ^ hash >> 32) % HASH_BUCKETS;
+void sites_start(void)
+{
+    is_apart = !is_here(getauxval(AT_ENTRY));
+    kept_start();
+    stack_walk_start();
 }
 
-struct site *site_of(const struct stack *stack, size_t class_bytes, uint32_t colour)
+struct site *site_of_call(const void *frame, size_t class_bytes, uint32_t colour)
 {
-    bucket *all = buckets_or_new();
+    struct stack_walk walk;
+    uint32_t first = 0;
 
-    if (all == NULL)
+    stack_walk(frame, &walk);
+    while (is_apart && first + 1 < walk.depth && is_here(walk.address[first]))
+        first++;
+    const struct kept *stack = keep(KEPT_STACK, walk.address + first, walk.depth - first, 0);
+    if (stack == NULL)
         return NULL;
-    bucket *of = &all[number_of(stack, class_bytes, colour)];
-    struct site *first = atomic_load_explicit(of, memory_order_acquire);
-    for (struct site *site = first; site != NULL; site = site->next) {
-        if (site->stack == stack && site->class_bytes == class_bytes && site->colour == colour)
-            return site;
-    }
-    struct site *site = arena_take(sizeof *site);
-    if (site == NULL)
-        return NULL;
-    site->stack = stack;
-    site->class_bytes = class_bytes;
-    site->colour = colour;
-    /* Two threads that come at once may make it twice: readers add sites up. */
-    site->next = first;
-    while (!atomic_compare_exchange_weak_explicit(of, &site->next, site, memory_order_acq_rel,
-                                                  memory_order_acquire))
-        ;
-    return site;
+    const uint64_t key[] = {(uintptr_t)stack, class_bytes, colour};
+    static_assert(offsetof(struct site, stack) == sizeof(struct kept) &&
+                      offsetof(struct site, allocated) == sizeof(struct kept) + sizeof key,
+                  "the key's place");
+    return (struct site *)keep(KEPT_SITE, key, 3, 2 * sizeof(struct site_sum));
 }
 
 void site_add(struct site_sum *sum, size_t bytes, uint64_t interval)
@@ -80,23 +59,4 @@ void site_add(struct site_sum *sum, size_t bytes, uint64_t interval)
                               memory_order_relaxed);
     atomic_fetch_add_explicit(&sum->bytes, (uint64_t)(weight * (double)bytes + 0.5),
                               memory_order_relaxed);
-}
-
-struct site *site_next(const struct site *site)
-{
-    bucket *all = atomic_load_explicit(&buckets, memory_order_acquire);
-    uint64_t number = 0;
-
-    if (site != NULL) {
-        if (site->next != NULL)
-            return site->next;
-        number = number_of(site->stack, site->class_bytes, site->colour) + 1;
-    }
-    for (; all != NULL && number < HASH_BUCKETS; number++) {
-        struct site *first = atomic_load_explicit(&all[number], memory_order_acquire);
-
-        if (first != NULL)
-            return first;
-    }
-    return NULL;
 }
