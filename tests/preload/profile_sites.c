@@ -6,16 +6,20 @@
  *   freed      nothing is
  *   every      as freed, by every function of the malloc family, and from deep stacks
  *   fork       the same as kept, and a child frees what first_site got before it ends
- *   signal     as kept, after it sent itself the signal of the second argument
- *   quick      as kept, but by _exit
- *   same-set   blocks of which one in 64 is kept, all in one L1 set
+ *   raw-fork   as fork, with a child that no handler of a fork runs in
+ *   fork-while-writing  as kept, and from deep stacks, and while its end writes the profile, a byte
+ *              on standard input makes a child like that, which sends itself the signal of the
+ * second argument signal     as kept, after it sent itself the signal of the second argument quick
+ * as kept, but by _exit same-set   blocks of which one in 64 is kept, all in one L1 set
  */
 #include <malloc.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,6 +106,18 @@ __attribute__((noinline)) static void same_set(void)
     }
 }
 
+static void *fork_when_told(void *signal)
+{
+    char byte;
+
+    if (read(STDIN_FILENO, &byte, 1) == 1 && syscall(SYS_fork) == 0) {
+        kill(getpid(), *(const int *)signal); /* raise takes the thread for its parent's */
+        _exit(0);
+    }
+    (void)wait(NULL);
+    _exit(0);
+}
+
 int main(int count, char **arguments)
 {
     const char *how = count > 1 ? arguments[1] : "";
@@ -116,8 +132,9 @@ int main(int count, char **arguments)
     free_all(first, FIRST, 2);
     if (strcmp(how, "freed") == 0 || strcmp(how, "every") == 0)
         free_the_rest();
-    if (strcmp(how, "every") == 0) {
+    if (strcmp(how, "every") == 0)
         call_every_function();
+    if (strcmp(how, "every") == 0 || strcmp(how, "fork-while-writing") == 0) {
         for (int depth = 0; depth < 200; depth++)
             call_at_depth(depth);
     }
@@ -125,8 +142,15 @@ int main(int count, char **arguments)
         raise(atoi(arguments[2]));
     if (strcmp(how, "quick") == 0)
         _exit(0);
-    if (strcmp(how, "fork") == 0) {
-        pid_t child = fork();
+    if (strcmp(how, "fork-while-writing") == 0 && count > 2) {
+        static int number;
+        pthread_t thread;
+
+        number = atoi(arguments[2]);
+        (void)pthread_create(&thread, NULL, fork_when_told, &number);
+    }
+    if (strcmp(how, "fork") == 0 || strcmp(how, "raw-fork") == 0) {
+        pid_t child = strcmp(how, "fork") == 0 ? fork() : (pid_t)syscall(SYS_fork);
 
         if (child == 0) {
             free_all(first, FIRST, 1);

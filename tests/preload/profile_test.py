@@ -132,12 +132,26 @@ def the_file_is_a_gzip_stream_with_its_checksum():
 
 
 def the_child_of_a_fork_has_a_file_of_its_own():
-    silent(run("fork", **EVERY))
-    children = glob.glob(os.path.join(scratch, "profile.*"))
-    check(len(children) == 1, children)
-    check(sums(written())["first_site"][2:] == KEPT["first_site"], sums(written()))
-    child = sums(pprof.read(children[0]))
-    check(child["first_site"][2:] == (0, 0) and child["second_site"][2:] == KEPT["second_site"], child)
+    for how in ("fork", "raw-fork"):
+        silent(run(how, name=how, **EVERY))
+        children = glob.glob(os.path.join(scratch, how + ".*"))
+        check(len(children) == 1, how, children)
+        check(sums(written(how))["first_site"][2:] == KEPT["first_site"], how, sums(written(how)))
+        child = sums(pprof.read(children[0]))
+        check(child["first_site"][2:] == (0, 0) and child["second_site"][2:] == KEPT["second_site"], how, child)
+
+
+def so_has_one_that_is_made_while_its_parent_writes():
+    """The parent writes to a terminal, which takes 64 KiB until it is read. What the child does is seen by its
+    complaint: beside the terminal there is no place for a file."""
+    master, slave = os.openpty()
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("CIA_")}
+    environment.update(EVERY, LD_PRELOAD=library, CIA_PROFILE=os.ttyname(slave), CIA_PROFILE_SIGNAL="USR2")
+    process = subprocess.Popen([program, "fork-while-writing", "12"], env=environment, stdin=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    os.read(master, 1)
+    said = process.communicate("x")[1]
+    check(re.search(rf"CIA_PROFILE={os.ttyname(slave)}\.\d+\.1: cannot open", said), said)
 
 
 def with_the_process_id_in_the_name_so_has_every_process():

@@ -9,7 +9,6 @@
 #include "base/random.h"
 #include "base/settings.h"
 #include "base/system_call.h"
-#include "base/text/decimal.h"
 #include "cia_malloc/cpu_cache/magazine.h"
 #include "cia_malloc/heap/block.h"
 #include "cia_malloc/pages/allocator_mode.h"
@@ -18,7 +17,6 @@
 #include "cia_malloc/profile/weight.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -143,21 +141,22 @@ bool profile_forget(void *block)
 
 /* ---- files ---- */
 
+/* Processes are told apart by their ids: no handler runs in the child of a raw clone or _Fork. */
+static pid_t first_process; /* written before there are samples */
+
+/* Who runs dump_write: 0: nobody; or a process that this one was forked from, in whose memory it
+   goes on. Claimed by compare-and-swap (acquire), released. */
+static _Atomic pid_t writer;
+
 static struct exit_report plan;
-static atomic_bool is_writing; /* whose dump_write it is: claimed by exchange (acquire), released */
-static bool is_child;          /* of a fork */
 
-/* Appends a full stop and the number. */
-static void append_number(char *name, size_t room, uint64_t number)
+static bool claim_writer(void)
 {
-    char digits[1 + DECIMAL_DIGITS + 1];
-    char *at = digits + sizeof digits;
+    pid_t holder = atomic_load_explicit(&writer, memory_order_relaxed), self = getpid();
 
-    *--at = '\0';
-    at = decimal_before(at, number);
-    *--at = '.';
-    if (strlen(name) + strlen(at) < room)
-        strcat(name, at);
+    return holder != self &&
+           atomic_compare_exchange_strong_explicit(&writer, &holder, self, memory_order_acquire,
+                                                   memory_order_relaxed);
 }
 
 /* serial: 0: the file that was asked for; else a number behind its name. */
@@ -167,11 +166,15 @@ static void write_file(uint64_t serial)
     struct dump_facts facts = {interval, seed, atomic_load_explicit(&lost, memory_order_relaxed)};
     struct report report;
 
-    named = plan;
-    if (is_child && strstr(plan.value, "%p") == NULL)
-        append_number(named.value, sizeof named.value, (uint64_t)getpid());
+    report_open(&report, -1);
+    report_format(&report, "%s", plan.value);
+    if (getpid() != first_process && strstr(plan.value, "%p") == NULL)
+        report_format(&report, ".%d", getpid());
     if (serial > 0)
-        append_number(named.value, sizeof named.value, serial);
+        report_format(&report, ".%lu", serial);
+    named = plan;
+    if (report.length < sizeof named.value)
+        memcpy(named.value, report.text, report.length);
     if (!exit_report_open(&named, &report))
         return;
     bool written = dump_write(report.fd, &facts);
@@ -181,16 +184,16 @@ static void write_file(uint64_t serial)
                     named.value);
 }
 
-/* errno is preserved. */
+/* errno is preserved. Not in the child of a vfork, which would take it from its parent. */
 static void write_if_free(uint64_t serial, int tries)
 {
     int saved_errno = errno;
     static const struct timespec pause = {.tv_nsec = 1000 * 1000};
 
-    for (; tries > 0; tries--) {
-        if (!atomic_exchange_explicit(&is_writing, true, memory_order_acquire)) {
+    for (; tries > 0 && !magazine_thread_is_vforked(); tries--) {
+        if (claim_writer()) {
             write_file(serial);
-            atomic_store_explicit(&is_writing, false, memory_order_release);
+            atomic_store_explicit(&writer, 0, memory_order_release);
             break;
         }
         if (tries > 1)
@@ -221,12 +224,6 @@ static void install_handler(void)
     (void)sigaction(number, &action, NULL);
 }
 
-static void after_fork_in_child(void)
-{
-    is_child = true;
-    atomic_store_explicit(&is_writing, false, memory_order_relaxed);
-}
-
 void profile_start(void)
 {
     const char *value = setting_text("CIA_PROFILE");
@@ -242,10 +239,10 @@ void profile_start(void)
     if (!exit_report_wanted(&plan))
         return;
     interval = setting_number("CIA_PROFILE_INTERVAL", 1, (uint64_t)1 << 40, 512 << 10);
-    seed = setting_number("CIA_PROFILE_SEED", 0, INT64_MAX, (uint64_t)getpid());
+    first_process = getpid();
+    seed = setting_number("CIA_PROFILE_SEED", 0, INT64_MAX, (uint64_t)first_process);
     sites_start();
     install_handler();
-    (void)pthread_atfork(NULL, NULL, after_fork_in_child);
     atomic_store_explicit(&started, true, memory_order_release);
 }
 
