@@ -23,11 +23,8 @@ void report_open(struct report *report, int fd)
     report->length = 0;
 }
 
-/*
- * write without the signals that end a process by default: SIGPIPE where nobody reads, SIGXFSZ
- * above the file size limit. One that was pending before stays; one of ours is taken back.
- */
-static ssize_t write_quietly(int fd, const char *text, size_t length)
+/* A signal that was pending before stays; one of ours is taken back. */
+ssize_t write_quietly(int fd, const void *bytes, size_t count)
 {
     static const struct timespec at_once;
     sigset_t quiet, before, pending;
@@ -38,7 +35,7 @@ static ssize_t write_quietly(int fd, const char *text, size_t length)
     sigaddset(&quiet, SIGXFSZ);
     sigpending(&pending);
     (void)pthread_sigmask(SIG_BLOCK, &quiet, &before);
-    ssize_t n = syscall(SYS_write, fd, text, length);
+    ssize_t n = syscall(SYS_write, fd, bytes, count);
     error = errno;
     if (n < 0 && (error == EPIPE || error == EFBIG)) {
         int ours = error == EPIPE ? SIGPIPE : SIGXFSZ;

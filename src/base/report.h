@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct report {
     int fd;        /* -1: the text is dropped */
@@ -34,6 +35,10 @@ void report_json_text(struct report *report, const char *text);
 
 /* Writes what is buffered and closes a file that it owns. */
 void report_close(struct report *report);
+
+/* write(2) without the signals that end a process by default: SIGPIPE where nobody reads, SIGXFSZ
+ * above the file size limit. */
+ssize_t write_quietly(int fd, const void *bytes, size_t count);
 
 /* One complete line on standard error in a single write, so that lines of threads do not mix. */
 void report_line(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -11,6 +11,7 @@ import gzip
 import math
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -183,6 +184,11 @@ def a_file_that_cannot_be_written_is_one_line():
     done = subprocess.run([program, "kept"], env=environment, stderr=subprocess.PIPE, text=True, check=False)
     check(done.returncode == 0 and "could not be written in full" in done.stderr and done.stderr.count("\n") == 1,
           done.stderr)
+    environment["CIA_PROFILE"] = os.path.join(scratch, "longer")
+    done = subprocess.run([program, "kept"], env=environment, stderr=subprocess.PIPE, text=True, check=False,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512)))
+    check(done.returncode == 0 and "could not be written in full" in done.stderr and done.stderr.count("\n") == 1,
+          done.returncode, done.stderr)
 
 
 def bad_settings_are_one_line_each():

@@ -5,22 +5,21 @@
  */
 #include "cia_malloc/profile/gzip.h"
 
-#include "base/system_call.h"
+#include "base/report.h"
 
 #include <errno.h>
-#include <string.h>
 
 static void send(struct gzip *stream, const void *from, size_t count)
 {
     const char *bytes = from;
 
     while (!stream->failed && count > 0) {
-        long n = system_call(SYS_write, stream->fd, bytes, (long)count);
+        ssize_t n = write_quietly(stream->fd, bytes, count);
 
         if (n > 0) {
             bytes += n;
             count -= (size_t)n;
-        } else if (n != -EINTR) {
+        } else if (errno != EINTR) {
             stream->failed = true;
         }
     }

@@ -3,7 +3,7 @@
  *
  * A gzip stream (RFC 1952) whose deflate blocks are stored as they are (RFC 1951, 3.2.4): what
  * readers of compressed profiles want, without a compressor. Written to a file descriptor by
- * write(2); nothing here allocates or locks.
+ * write_quietly; nothing here allocates or locks. errno changes.
  */
 #ifndef MPLACE_CIA_PROFILE_GZIP_H
 #define MPLACE_CIA_PROFILE_GZIP_H
