@@ -20,11 +20,11 @@ enum {
 };
 
 /*
- * key: 0: empty. BEING_WRITTEN: claimed. Else the address of a block, and then the sample stands.
- * From empty by compare-and-swap; the address is released after the sample is written, and found by
- * a thread that has the block, and so its hand-over's order.
+ * key: EMPTY; or the address of a block, released after its sample was written; or CLAIMED by a
+ * thread that adds or takes one, by compare-and-swap (acquire). Either of the others is released
+ * after that.
  */
-enum { EMPTY = 0, BEING_WRITTEN = 1 };
+enum { EMPTY = 0, CLAIMED = 1 };
 
 struct bucket {
     _Alignas(LINE_BYTES) _Atomic uintptr_t key[PLACES];
@@ -46,65 +46,64 @@ static struct bucket *bucket_of(struct bucket *buckets, unsigned level, const vo
     return &buckets[hash >> (64 - (FIRST_LEVEL_SHIFT + level * LEVEL_SHIFT))];
 }
 
-static struct bucket *level_at(unsigned level)
+/* NULL: no memory. */
+static struct bucket *make_level(unsigned level)
 {
-    struct bucket *buckets = atomic_load_explicit(&levels[level], memory_order_acquire);
+    size_t bytes = buckets_of(level) * sizeof(struct bucket);
+    struct bucket *fresh = pages_map(bytes, MAP_NORESERVE), *made = NULL;
 
-    if (buckets != NULL)
-        return buckets;
-    size_t bytes = buckets_of(level) * sizeof *buckets;
-    struct bucket *fresh = pages_map(bytes, MAP_NORESERVE);
-    if (fresh == NULL)
-        return NULL;
-    if (atomic_compare_exchange_strong_explicit(&levels[level], &buckets, fresh,
-                                                memory_order_acq_rel, memory_order_acquire))
+    if (fresh == NULL ||
+        atomic_compare_exchange_strong_explicit(&levels[level], &made, fresh, memory_order_acq_rel,
+                                                memory_order_acquire))
         return fresh;
     pages_unmap(fresh, bytes);
-    return buckets;
+    return made;
 }
 
-bool sampled_add(const void *block, const struct sample *sample)
-{
-    for (unsigned level = 0; level < LEVELS; level++) {
-        struct bucket *buckets = level_at(level);
-
-        if (buckets == NULL)
-            return false;
-        struct bucket *bucket = bucket_of(buckets, level, block);
-        for (unsigned i = 0; i < PLACES; i++) {
-            uintptr_t expected = EMPTY;
-
-            if (atomic_load_explicit(&bucket->key[i], memory_order_relaxed) != EMPTY ||
-                !atomic_compare_exchange_strong_explicit(&bucket->key[i], &expected, BEING_WRITTEN,
-                                                         memory_order_acquire,
-                                                         memory_order_relaxed))
-                continue;
-            bucket->sample[i] = *sample;
-            atomic_store_explicit(&bucket->key[i], (uintptr_t)block, memory_order_release);
-            return true;
-        }
-    }
-    return false;
-}
-
-bool sampled_take(const void *block, struct sample *sample)
+/* A place with that key in one of the block's buckets: claimed, the caller's alone. NULL: there is
+   none; where an empty one is looked for, levels are made until there is no memory. */
+static struct bucket *claim(uintptr_t key, const void *block, unsigned *place)
 {
     for (unsigned level = 0; level < LEVELS; level++) {
         struct bucket *buckets = atomic_load_explicit(&levels[level], memory_order_acquire);
 
+        if (buckets == NULL && key == EMPTY)
+            buckets = make_level(level);
         if (buckets == NULL)
-            return false;
+            return NULL;
         struct bucket *bucket = bucket_of(buckets, level, block);
-        for (unsigned i = 0; i < PLACES; i++) {
-            uintptr_t key = (uintptr_t)block;
+        for (*place = 0; *place < PLACES; ++*place) {
+            uintptr_t expected = key;
 
-            if (atomic_load_explicit(&bucket->key[i], memory_order_acquire) != key)
-                continue;
-            *sample = bucket->sample[i];
-            /* Of two frees of one block, one finds it gone. */
-            return atomic_compare_exchange_strong_explicit(
-                &bucket->key[i], &key, EMPTY, memory_order_release, memory_order_relaxed);
+            if (atomic_load_explicit(&bucket->key[*place], memory_order_relaxed) == key &&
+                atomic_compare_exchange_strong_explicit(&bucket->key[*place], &expected, CLAIMED,
+                                                        memory_order_acquire, memory_order_relaxed))
+                return bucket;
         }
     }
-    return false;
+    return NULL;
+}
+
+bool sampled_add(const void *block, const struct sample *sample)
+{
+    unsigned place;
+    struct bucket *bucket = claim(EMPTY, block, &place);
+
+    if (bucket == NULL)
+        return false;
+    bucket->sample[place] = *sample;
+    atomic_store_explicit(&bucket->key[place], (uintptr_t)block, memory_order_release);
+    return true;
+}
+
+bool sampled_take(const void *block, struct sample *sample)
+{
+    unsigned place;
+    struct bucket *bucket = claim((uintptr_t)block, block, &place);
+
+    if (bucket == NULL)
+        return false;
+    *sample = bucket->sample[place];
+    atomic_store_explicit(&bucket->key[place], EMPTY, memory_order_release);
+    return true;
 }
