@@ -106,6 +106,13 @@ __attribute__((noinline)) static void same_set(void)
     }
 }
 
+__attribute__((noinline)) static void mapping_site(void)
+{
+    first[0] = malloc(2000000);
+    if (realloc(first[0], PTRDIFF_MAX / 4) != NULL)
+        abort();
+}
+
 static void *fork_when_told(void *signal)
 {
     char byte;
@@ -124,6 +131,10 @@ int main(int count, char **arguments)
 
     if (strcmp(how, "same-set") == 0) {
         same_set();
+        return 0;
+    }
+    if (strcmp(how, "refused") == 0) {
+        mapping_site();
         return 0;
     }
     first_site();

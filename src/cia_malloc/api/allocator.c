@@ -321,6 +321,7 @@ static __attribute__((noinline)) void give_back(void *address)
 void cia_free_slow(void *address)
 {
     const struct page_info *info = page_map_find(address);
+    struct sample forgotten;
 
     if (__builtin_expect(address == NULL, 0))
         return;
@@ -332,7 +333,7 @@ void cia_free_slow(void *address)
     check_clock();
     bool begins = info != NULL && block_begins(info, address);
     if (!begins && profile_is_on()) /* perhaps it is sampled; or it is no block of a class */
-        begins = profile_forget(address);
+        begins = profile_forget(address, &forgotten) && forgotten.hidden;
     if (__builtin_expect(begins, 1)) {
         if (!magazines_use_sequences()) {
             if (overflow_push_locked(info, address))
@@ -399,13 +400,12 @@ enum { GROWTH_PART = 4 };
 static void *resize_huge(struct huge *huge, void *block, size_t bytes, bool is_profiled)
 {
     struct sample sample;
-    bool was_sampled = is_profiled && profile_take(block, &sample);
+    /* Before: once it has moved, another thread may begin a block there. */
+    bool was_sampled = is_profiled && profile_forget(block, &sample);
     void *resized = huge_resize(huge, bytes);
 
     if (resized == NULL && was_sampled)
         profile_put_back(block, &sample);
-    else if (was_sampled)
-        profile_drop(&sample);
     if (resized != NULL && is_profiled && profile_count(bytes))
         profile_record(resized, bytes, __builtin_frame_address(0));
     return resized;

@@ -89,7 +89,7 @@ static bool record(void *block, size_t bytes, const void *frame)
 
     if (sample.site == NULL || !sampled_add(block, &sample))
         return false;
-    site_add(&sample.site->allocated, bytes, interval);
+    site_add(&sample.site->allocated, 1, bytes, interval);
     if (sample.hidden)
         page_info_mark_start(info, block, false);
     return true;
@@ -105,38 +105,20 @@ void profile_record(void *block, size_t bytes, const void *frame)
     errno = saved_errno;
 }
 
-bool profile_take(void *block, struct sample *sample)
+bool profile_forget(void *block, struct sample *forgotten)
 {
-    if (!sampled_take(block, sample))
+    if (!sampled_take(block, forgotten))
         return false;
-    if (sample->hidden)
+    if (forgotten->hidden)
         page_info_mark_start(page_map_find(block), block, true);
+    site_add(&forgotten->site->freed, 1, forgotten->bytes, interval);
     return true;
 }
 
-void profile_put_back(void *block, const struct sample *sample)
+void profile_put_back(void *block, const struct sample *forgotten)
 {
-    if (!sampled_add(block, sample)) {
-        profile_drop(sample);
-        return;
-    }
-    if (sample->hidden)
-        page_info_mark_start(page_map_find(block), block, false);
-}
-
-void profile_drop(const struct sample *sample)
-{
-    site_add(&sample->site->freed, sample->bytes, interval);
-}
-
-bool profile_forget(void *block)
-{
-    struct sample sample;
-
-    if (!profile_take(block, &sample))
-        return false;
-    profile_drop(&sample);
-    return sample.hidden;
+    if (sampled_add(block, forgotten))
+        site_add(&forgotten->site->freed, -1, forgotten->bytes, interval);
 }
 
 /* ---- files ---- */

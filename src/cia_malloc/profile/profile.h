@@ -49,19 +49,13 @@ static inline bool profile_count(size_t bytes)
 void profile_record(void *block, size_t bytes, const void *frame);
 
 /*
- * The block, which the program has, is to be freed; nothing happens if it is not sampled. Off
- * free's fast paths, before it goes anywhere. True: its page did not say that it begins there, and
- * does now.
+ * The block, which the program has, is to be freed; true if it was sampled. Off free's fast paths,
+ * before it goes anywhere.
  */
-bool profile_forget(void *block);
+bool profile_forget(void *block, struct sample *forgotten);
 
-/* For a block that may be moved: as profile_forget, but what is known of it is kept if it is
-   sampled; and the way back. */
-bool profile_take(void *block, struct sample *sample);
-void profile_put_back(void *block, const struct sample *sample);
-
-/* The same of a sample that was taken and is not put back. */
-void profile_drop(const struct sample *sample);
+/* The block above the classes that was forgotten was not freed. */
+void profile_put_back(void *block, const struct sample *forgotten);
 
 /* Reads the settings; from then on there are samples. For the constructor. */
 void profile_start(void);

@@ -51,12 +51,12 @@ struct site *site_of_call(const void *frame, size_t class_bytes, uint32_t colour
     return (struct site *)keep(KEPT_SITE, key, 3, 2 * sizeof(struct site_sum));
 }
 
-void site_add(struct site_sum *sum, size_t bytes, uint64_t interval)
+void site_add(struct site_sum *sum, int64_t samples, size_t bytes, uint64_t interval)
 {
     double weight = weight_of(bytes, interval);
+    int64_t parts = (int64_t)(weight * SITE_PARTS + 0.5);
+    int64_t weighted = (int64_t)(weight * (double)bytes + 0.5);
 
-    atomic_fetch_add_explicit(&sum->parts, (uint64_t)(weight * SITE_PARTS + 0.5),
-                              memory_order_relaxed);
-    atomic_fetch_add_explicit(&sum->bytes, (uint64_t)(weight * (double)bytes + 0.5),
-                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&sum->parts, (uint64_t)(samples * parts), memory_order_relaxed);
+    atomic_fetch_add_explicit(&sum->bytes, (uint64_t)(samples * weighted), memory_order_relaxed);
 }

@@ -33,7 +33,7 @@ void sites_start(void);
    library. NULL when out of memory. */
 struct site *site_of_call(const void *frame, size_t class_bytes, uint32_t colour);
 
-/* What one sample of so many bytes stands for. */
-void site_add(struct site_sum *sum, size_t bytes, uint64_t interval);
+/* What one sample of so many bytes stands for; with samples -1 it is taken off again. */
+void site_add(struct site_sum *sum, int64_t samples, size_t bytes, uint64_t interval);
 
 #endif
