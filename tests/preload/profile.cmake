@@ -6,7 +6,7 @@ target_link_options(profile_sites PRIVATE -no-pie)
 set_target_properties(profile_sites PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 foreach(claim with_every_allocation_sampled_the_sums_are_exact sampled_sums_are_within_five_standard_deviations
               nothing_is_in_use_after_all_is_freed every_function_of_the_family_is_counted_and_freed
-              a_mapping_that_could_not_grow_stays_in_use
+              what_is_refused_changes_nothing
               the_same_seed_gives_the_same_samples each_sample_says_the_class_and_the_set
               the_file_is_a_gzip_stream_with_its_checksum the_child_of_a_fork_has_a_file_of_its_own
               so_has_one_that_is_made_while_its_parent_writes

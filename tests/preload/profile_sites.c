@@ -108,6 +108,10 @@ __attribute__((noinline)) static void same_set(void)
 
 __attribute__((noinline)) static void mapping_site(void)
 {
+    volatile size_t beyond_all = (size_t)3 << 62;
+
+    if (malloc(beyond_all) != NULL)
+        abort();
     first[0] = malloc(2000000);
     if (realloc(first[0], PTRDIFF_MAX / 4) != NULL)
         abort();

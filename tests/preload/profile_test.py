@@ -101,7 +101,7 @@ def every_function_of_the_family_is_counted_and_freed():
     check(any("call_every_function" in names.of(one) for one in profile.samples), "not named")
 
 
-def a_mapping_that_could_not_grow_stays_in_use():
+def what_is_refused_changes_nothing():
     silent(run("refused", **EVERY))
     check(sums(written()) == {"mapping_site": (1, 2000000, 1, 2000000)}, sums(written()))
 

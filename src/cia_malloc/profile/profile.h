@@ -36,10 +36,11 @@ static inline bool profile_count_down(size_t bytes)
 /* True: the allocation is to be sampled, by profile_record, which must follow. */
 bool profile_is_due(size_t bytes);
 
-/* Both. */
+/* Both. A length that no block can have is not counted: the countdown would go round. */
 static inline bool profile_count(size_t bytes)
 {
-    return __builtin_expect(profile_count_down(bytes), 0) && profile_is_due(bytes);
+    return bytes <= PTRDIFF_MAX && __builtin_expect(profile_count_down(bytes), 0) &&
+           profile_is_due(bytes);
 }
 
 /*
