@@ -4,6 +4,7 @@
  * Allocates from three functions that a profile must name, and ends as the argument says:
  *   kept       half of what first_site and all of what second_site and third_site got is live
  *   freed      nothing is
+ *   unregistered  the same as kept, by a thread whose rseq area is taken from the kernel before
  *   every      as freed, by every function of the malloc family, and from deep stacks
  *   fork       the same as kept, and a child frees what first_site got before it ends
  *   raw-fork   as fork, with a child that no handler of a fork runs in
@@ -117,6 +118,26 @@ __attribute__((noinline)) static void mapping_site(void)
         abort();
 }
 
+static void allocate_and_free_some(void)
+{
+    first_site();
+    second_site();
+    third_site();
+    free_all(first, FIRST, 2);
+}
+
+static void *allocate_unregistered(void *nothing)
+{
+    enum { AREA_BYTES = 32, UNREGISTER = 1, SIGNATURE = 0x53053053 };
+    extern const ptrdiff_t __rseq_offset __attribute__((weak));
+
+    if (&__rseq_offset != NULL)
+        (void)syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset, AREA_BYTES,
+                      UNREGISTER, SIGNATURE);
+    allocate_and_free_some();
+    return nothing;
+}
+
 static void *fork_when_told(void *signal)
 {
     char byte;
@@ -141,10 +162,14 @@ int main(int count, char **arguments)
         mapping_site();
         return 0;
     }
-    first_site();
-    second_site();
-    third_site();
-    free_all(first, FIRST, 2);
+    if (strcmp(how, "unregistered") == 0) {
+        pthread_t thread;
+
+        (void)pthread_create(&thread, NULL, allocate_unregistered, NULL);
+        (void)pthread_join(thread, NULL);
+        return 0;
+    }
+    allocate_and_free_some();
     if (strcmp(how, "freed") == 0 || strcmp(how, "every") == 0)
         free_the_rest();
     if (strcmp(how, "every") == 0)

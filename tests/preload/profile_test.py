@@ -209,10 +209,10 @@ def bad_settings_are_one_line_each():
 
 
 def it_samples_packed_blocks_and_without_sequences():
-    for settings in ({"CIA_LINES": "compact"}, {"CIA_RSEQ": "0"}):
-        silent(run("kept", **EVERY, **settings))
+    for how, settings in (("kept", {"CIA_LINES": "compact"}), ("kept", {"CIA_RSEQ": "0"}), ("unregistered", {})):
+        silent(run(how, **EVERY, **settings))
         expected = {name: ALLOCATED[name] + KEPT[name] for name in KEPT}
-        check(sums(written()) == expected, settings, sums(written()))
+        check(sums(written()) == expected, how, settings, sums(written()))
 
 
 def the_fast_paths_know_nothing_of_profiles():
