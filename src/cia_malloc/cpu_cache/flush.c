@@ -7,36 +7,15 @@
 
 #include "cia_malloc/cpu_cache/heap_table.h"
 #include "cia_malloc/cpu_cache/housekeeping.h"
-#include "cia_malloc/heap/remote_free.h"
-
-/* Blocks of one span of a sub-heap whose lock the caller does not have. */
-struct remote_batch {
-    struct chunk *chunk; /* NULL: none yet */
-    uint32_t span;
-    uint64_t bits;
-    size_t bytes;
-};
-
-/* locked: another sub-heap whose lock the caller has, or NULL. */
-static void return_remote(struct subheap *locked, const struct remote_batch *batch)
-{
-    if (batch->chunk == NULL)
-        return;
-    struct subheap *owner = batch->chunk->owner;
-
-    remote_free_blocks(batch->chunk, batch->span, batch->bits);
-    /* The chunk may be gone by now, if these were its last blocks; its owner is for ever. */
-    remote_free_count(owner, batch->bytes, locked);
-}
 
 void flush_block(struct subheap *locked, const struct block *block)
 {
-    struct remote_batch batch = {block->chunk, block->span, block->bit, block->bytes};
+    struct chunk *chunk = block->chunk;
 
-    if (block->chunk->owner == locked)
-        subheap_free_local(locked, &block->chunk->spans[block->span], block->bit);
+    if (chunk->owner == locked)
+        subheap_free_local(locked, &chunk->spans[block->span], block->bit);
     else
-        return_remote(locked, &batch);
+        subheap_free_remote(locked, chunk, block->span, block->bit, block->bytes);
 }
 
 void flush_block_here(const struct block *block)
@@ -48,38 +27,33 @@ void flush_block_here(const struct block *block)
         subheap_unlock(heap);
 }
 
-/* One more. Those of one span that follow each other go together. */
-static void add_remote(struct subheap *locked, struct remote_batch *batch, struct chunk *chunk,
-                       const struct block_place *place)
-{
-    if (chunk != batch->chunk || place->span != batch->span) {
-        return_remote(locked, batch);
-        *batch = (struct remote_batch){.chunk = chunk, .span = place->span};
-    }
-    if (__builtin_expect((batch->bits & place->bit) != 0, 0))
-        subheap_double_free(&chunk->spans[place->span], place->bit);
-    batch->bits |= place->bit;
-    batch->bytes += place->bytes;
-}
-
-/* Blocks of one span of the locked sub-heap. */
-struct local_batch {
+/* Blocks of one span. */
+struct batch {
+    struct chunk *chunk;
     struct span *span;
     uint64_t bits;
 };
 
-static void return_local(struct subheap *locked, unsigned size_class,
-                         const struct local_batch *batches, uint32_t count)
+static void return_batches(struct subheap *locked, unsigned size_class, const struct batch *batches,
+                           const struct batch *end)
 {
-    for (uint32_t i = 0; i < count; i++)
-        subheap_put(locked, &locked->classes[size_class], batches[i].span, batches[i].bits);
+    for (const struct batch *batch = batches; batch < end; batch++) {
+        struct chunk *chunk = batch->chunk;
+
+        if (__builtin_expect(chunk->owner == locked, 1))
+            subheap_put(locked, &locked->classes[size_class], batch->span, batch->bits);
+        else
+            subheap_free_remote(locked, chunk, (uint32_t)(batch->span - chunk->spans), batch->bits,
+                                (size_t)__builtin_popcountll(batch->bits) *
+                                    size_class_bytes(size_class));
+    }
 }
 
 /*
  * Blocks that follow each other and are of one span make one batch. Batches are collected first,
- * and their spans fetched: blocks that were freed in any order are of a span each, and its line is
- * not in the cache. So many at most, because they are on the stack, and a thread's stack may be
- * short.
+ * and the spans of the locked sub-heap fetched: blocks that were freed in any order are of a span
+ * each, and its line is not in the cache. So many at most, because they are on the stack, and a
+ * thread's stack may be short.
  *
  * A block whose page is of another class was freed twice, and the first time its run went back.
  */
@@ -88,12 +62,11 @@ void flush_blocks(struct subheap *locked, unsigned size_class, char *const *bloc
     enum { AT_ONCE = 32 };
     /* A copy, so that the compiler knows that no store below changes it. */
     const struct class_layout layout = class_layouts[size_class];
-    struct remote_batch remote = {.chunk = NULL};
-    struct local_batch local[AT_ONCE + 1], *last = local;
+    struct batch batches[AT_ONCE], *end = batches;
     struct chunk *chunk = NULL;
+    struct span *last = NULL;
     uintptr_t page = 0;
 
-    local[0].span = NULL; /* no block's */
     for (uint32_t i = 0; i < count; i++) {
         const void *address = magazine_block((uintptr_t)blocks[i]);
 
@@ -106,23 +79,21 @@ void flush_blocks(struct subheap *locked, unsigned size_class, char *const *bloc
             block_is_wrong(address, "free already");
         struct block_place place = block_place(&layout, chunk, address);
         struct span *span = &chunk->spans[place.span];
-        if (__builtin_expect(chunk->owner != locked, 0)) {
-            add_remote(locked, &remote, chunk, &place);
-        } else if (span == last->span) {
-            if (__builtin_expect((last->bits & place.bit) != 0, 0))
-                subheap_double_free(span, place.bit);
-            last->bits |= place.bit;
-        } else {
-            if (last == local + AT_ONCE) {
-                return_local(locked, size_class, local + 1, AT_ONCE);
-                last = local;
+        if (span != last) {
+            if (end == batches + AT_ONCE) {
+                return_batches(locked, size_class, batches, end);
+                end = batches;
             }
-            *++last = (struct local_batch){span, place.bit};
-            __builtin_prefetch(span, 1);
+            *end++ = (struct batch){chunk, span, 0};
+            last = span;
+            if (__builtin_expect(chunk->owner == locked, 1))
+                __builtin_prefetch(span, 1);
         }
+        if (__builtin_expect((end[-1].bits & place.bit) != 0, 0))
+            subheap_double_free(span, place.bit);
+        end[-1].bits |= place.bit;
     }
-    return_remote(locked, &remote);
-    return_local(locked, size_class, local + 1, (uint32_t)(last - local));
+    return_batches(locked, size_class, batches, end);
 }
 
 bool flush_loaded(const struct magazine_access *access, struct subheap *locked)

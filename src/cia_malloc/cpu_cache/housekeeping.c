@@ -56,7 +56,7 @@ static bool take_in_and_purge(struct subheap *heap, uint64_t now, uint64_t decay
 
     if (!subheap_try_lock(heap))
         return false;
-    if (inbox_any(&heap->inbox))
+    if (subheap_has_inbox(heap))
         heap->pages.trimmed_at = 0; /* a run that is kept for the next malloc may be idle by that */
     subheap_drain(heap);
     purge_due(&heap->pages, now, PURGE_PAGES_MOST);

@@ -57,7 +57,7 @@ struct block block_at(struct chunk *chunk, const void *address)
     at.bit = place.bit;
     at.start =
         chunk->base + (((offset >> layout->unit_shift) - unit + first_unit) << layout->unit_shift);
-    at.bytes = place.bytes;
+    at.bytes = size_class_bytes(info->size_class);
     return at;
 }
 

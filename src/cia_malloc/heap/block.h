@@ -31,10 +31,9 @@ struct block {
 /* The block that the address is in, or the process ends. Does not say whether it is handed out. */
 struct block block_at(struct chunk *chunk, const void *address);
 
-/* Where a block of a size class belongs, and how long it is. */
+/* Where a block of a size class belongs. */
 struct block_place {
     uint32_t span;
-    uint32_t bytes;
     uint64_t bit;
 };
 
@@ -75,7 +74,6 @@ static inline struct block_place block_place_at(const struct class_layout *layou
 
     return (struct block_place){
         .span = class_layout_span(layout, info->run_page, position.span),
-        .bytes = (uint32_t)layout->units << layout->unit_shift,
         .bit = (uint64_t)1 << span_bit_of_block(layout, phase, position.block),
     };
 }

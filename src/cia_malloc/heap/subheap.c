@@ -223,21 +223,6 @@ void subheap_free_large(struct subheap *heap, struct span *span)
     page_heap_return(&heap->pages, span->chunk, span->run_page, span->run_pages);
 }
 
-void subheap_drain(struct subheap *heap)
-{
-    struct span_remote *remote;
-    uint64_t bits;
-
-    remote = inbox_take_all(&heap->inbox);
-    while (remote != NULL) {
-        struct span *span = span_of_remote(remote);
-
-        remote = inbox_open(remote, &bits);
-        PROBE3(remote_free_drain, heap->number, span, bits);
-        subheap_free_local(heap, span, bits);
-    }
-}
-
 static void release_idle_runs(struct chunk *chunk)
 {
     struct subheap *heap = chunk->owner;

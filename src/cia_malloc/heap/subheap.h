@@ -5,7 +5,7 @@
  *
  * Who may do what:
  *   the holder of the lock        everything, the magazines too where there are no sequences
- *   anyone, without it            read constants, and push freed blocks: remote_free.h
+ *   anyone, without it            read constants, and push freed blocks: subheap_free_remote
  *
  * A thread that finds the lock taken goes elsewhere if it can: malloc to another sub-heap
  * (heap_acquire in heap_table.h), free to the remote words. It waits only when it holds no lock, or
@@ -19,7 +19,6 @@
 #include "base/futex.h"
 #include "cia_malloc/heap/cached_block.h"
 #include "cia_malloc/heap/class_heap.h"
-#include "cia_malloc/heap/inbox.h"
 #include "cia_malloc/pages/page_heap.h"
 #include "cia_malloc/pages/page_work.h"
 
@@ -50,7 +49,13 @@ struct subheap {
     uint64_t large_allocations;
     uint64_t large_pages_live;
 
-    struct inbox inbox;
+    /* Spans with blocks that other threads freed: see remote_free.c. */
+    struct {
+        /* Newest first: pushed by compare-and-swap from any thread, taken whole by exchange under
+           the lock. */
+        _Alignas(LINE_BYTES) _Atomic(struct span_remote *) newest;
+        atomic_size_t bytes; /* freed since it was last taken: bounds what lies in it */
+    } inbox;
 
     _Alignas(LINE_BYTES) uint8_t large_colour[LARGE_CURSORS];
     struct class_heap classes[SIZE_CLASS_COUNT];
@@ -173,6 +178,22 @@ static inline void subheap_free_local(struct subheap *heap, struct span *span, u
         subheap_double_free(span, span->free & bits);
     else
         subheap_free_large(heap, span);
+}
+
+/*
+ * Without the lock of the sub-heap that owns the chunk: gives it blocks of a span, so many bytes.
+ * The process ends if one of them is free already. Drains the owner when its inbox is full; locked:
+ * another sub-heap whose lock the caller has, or NULL; with one, the drain waits until that lock is
+ * given up. One atomic or on a line that the owner does not work on, and a push for the first of a
+ * span's batch.
+ */
+void subheap_free_remote(struct subheap *locked, struct chunk *chunk, uint32_t span_index,
+                         uint64_t bits, size_t bytes);
+
+/* Without the lock: whether there is anything to drain. */
+static inline bool subheap_has_inbox(const struct subheap *heap)
+{
+    return atomic_load_explicit(&heap->inbox.newest, memory_order_relaxed) != NULL;
 }
 
 /* Takes over what other threads freed. */
