@@ -5,7 +5,7 @@
  * here, and this program stands between cia and its system calls: it writes down what is asked for.
  * One test asks the kernel itself.
  */
-#include "cia_malloc/cpu_cache/magazine_sequences.h"
+#include "cia_malloc/cpu_cache/magazine_access.h"
 #include "cia_malloc/large/large.h"
 
 #include "base/memory_nodes.h"
@@ -321,11 +321,10 @@ START_TEST(blocks_loaded_for_a_node_do_not_wait_on_a_cpu_of_another)
     cia_trim();
     if (!magazine_area_is_usable(magazine_area_here()))
         return; /* under locks nobody can be moved away from what he holds */
+    struct magazine_access access = access_to_take(magazine_area_here(), SIZE_CLASS);
     for (int cpu = 1; cpu >= 0; cpu--) {
         stay_on_cpu(cpu);
-        ck_assert_int_eq(
-            magazine_load(magazine_area_here(), magazine_offset(SIZE_CLASS, 0), loaded, 1),
-            cpu == 0);
+        ck_assert_int_eq(access_load(&access, 0, loaded, 1), cpu == 0);
     }
     ck_assert_ptr_eq(cia_allocate(BYTES), loaded[0]);
 }

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * The steps on a magazine in either access mode: by restartable sequences, or exclusively, for a
- * thread that has the magazine alone. So refill, release and flush are written once. The steps
- * themselves are described in magazine_sequences.h.
+ * The steps on a magazine for the slow paths, in either access mode: by restartable sequences, or
+ * exclusively, for a thread that has the magazine alone. So refill, overflow and flush are written
+ * once.
  */
 #ifndef MPLACE_CIA_MAGAZINE_ACCESS_H
 #define MPLACE_CIA_MAGAZINE_ACCESS_H
@@ -14,9 +14,12 @@
 struct magazine_access {
     unsigned size_class;
     struct magazine *exclusive; /* NULL: by sequences, on the CPU where the thread is */
-    ptrdiff_t area;             /* these three by sequences only */
+    /* These three by sequences only. table: magazine_to_take, with the offset that malloc has; or
+       magazine_to_put, with that of a page: for a page of another node, a magazine that blocks
+       never go into. */
+    ptrdiff_t area;
     uint32_t offset;
-    enum magazine_side side;
+    _Atomic(struct magazine_region *) *table;
 };
 
 static inline struct magazine_access access_to_take(ptrdiff_t area, unsigned size_class)
@@ -24,63 +27,41 @@ static inline struct magazine_access access_to_take(ptrdiff_t area, unsigned siz
     return (struct magazine_access){.size_class = size_class,
                                     .area = area,
                                     .offset = magazine_offset(size_class, 0),
-                                    .side = MAGAZINE_TAKE};
+                                    .table = magazine_to_take};
 }
 
-static inline uintptr_t access_pop(const struct magazine_access *access)
-{
-    return access->exclusive != NULL ? magazine_pop_exclusive(access->exclusive)
-                                     : magazine_pop(access->area, access->offset);
-}
-
-static inline bool access_push(const struct magazine_access *access, void *block)
-{
-    return access->exclusive != NULL ? magazine_push_exclusive(access->exclusive, block, true)
-                                     : magazine_push(access->area, access->offset, block);
-}
-
+/* Puts a block that is known not to wait on top of the loaded magazine, as magazine_push. */
 static inline bool access_push_anyway(const struct magazine_access *access, void *block)
 {
     return access->exclusive != NULL ? magazine_push_exclusive(access->exclusive, block, false)
                                      : magazine_push_anyway(access->area, access->offset, block);
 }
 
-static inline bool access_reload(const struct magazine_access *access)
-{
-    return access->exclusive != NULL ? magazine_reload_exclusive(access->exclusive)
-                                     : magazine_reload(access->area, access->offset, access->side);
-}
+/* Makes the last full magazine the loaded one, if that is empty. False: it is not, or there is
+   none. */
+bool access_reload(const struct magazine_access *access);
 
-static inline bool access_put_aside(const struct magazine_access *access, uint32_t least)
-{
-    return access->exclusive != NULL ? magazine_put_aside_exclusive(access->exclusive, least)
-                                     : magazine_put_aside(access->area, access->offset, least);
-}
+/* Puts the loaded magazine aside as a full one; it is empty then. False: it has less than
+   MAGAZINE_FULL_LEAST blocks, or there is no room for another above it. */
+bool access_put_aside(const struct magazine_access *access);
 
-static inline uint32_t access_unload(const struct magazine_access *access,
-                                     char *blocks[MAGAZINE_LOADED_MOST])
-{
-    return access->exclusive != NULL
-               ? magazine_unload_exclusive(access->exclusive, blocks)
-               : magazine_unload(access->area, access->offset, access->side, blocks);
-}
+/* Takes the blocks of the loaded magazine, the newest if there are more than MAGAZINE_LOADED_MOST,
+   into places; returns how many. None are counted then, also where there were none. */
+uint32_t access_unload(const struct magazine_access *access, char *places[MAGAZINE_LOADED_MOST]);
 
-/* Blocks of that node, as magazine_load. */
-static inline bool access_load(const struct magazine_access *access, unsigned node,
-                               char *const *blocks, uint32_t count)
-{
-    return access->exclusive != NULL
-               ? magazine_load_exclusive(access->exclusive, blocks, count)
-               : magazine_load(access->area, magazine_offset(access->size_class, node), blocks,
-                               count);
-}
+/* Fills the loaded magazine, if that is empty, with so many blocks of that node, as the class heap
+   gave them. False, and nothing is put, if it is not, if there is no magazine, or by sequences on a
+   CPU of another node. */
+bool access_load(const struct magazine_access *access, unsigned node, char *const *places,
+                 uint32_t count);
 
 /* A block of what waits: of the loaded magazine, which may have been the last full one until now.
  * 0: none. */
 static inline uintptr_t access_take_cached(const struct magazine_access *access)
 {
     do {
-        uintptr_t block = access_pop(access);
+        uintptr_t block = access->exclusive != NULL ? magazine_pop_exclusive(access->exclusive)
+                                                    : magazine_pop(access->area, access->offset);
 
         if (block != 0)
             return block;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * The steps of magazine_sequences.h for a caller with exclusive access: the holder of the lock
- * where magazines are under it, or the thread that revoked them.
+ * The steps of magazine_sequences.h and magazine_access.h for a caller with exclusive access: the
+ * holder of the lock where magazines are under it, or the thread that revoked them.
  *
  * Words that a block depends on are stored last (release: the child of a fork, or statistics, find
  * the block where the word says). Where two words change, a child that is forked between the two
@@ -109,12 +109,12 @@ static inline bool magazine_reload_exclusive(struct magazine *magazine)
     return true;
 }
 
-static inline bool magazine_put_aside_exclusive(struct magazine *magazine, uint32_t least)
+static inline bool magazine_put_aside_exclusive(struct magazine *magazine)
 {
     union magazine_bounds bounds = magazine_bounds_of(magazine);
     uint32_t count = magazine_loaded_blocks(magazine);
 
-    if (count < least || bounds.floor + count + MAGAZINE_COLOURS > bounds.ceiling ||
+    if (count < MAGAZINE_FULL_LEAST || bounds.floor + count + MAGAZINE_COLOURS > bounds.ceiling ||
         bounds.full >= MAGAZINE_FULL_MOST)
         return false;
     struct magazine_store *store = magazine->store;

@@ -1,10 +1,11 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Sequences off the fast paths. An interrupted one begins again, so they must not be long: the
- * longest takes MAGAZINE_LOADED_MOST blocks out of a magazine, in some 1,050 instructions.
+ * The steps of magazine_access.h, as sequences. An interrupted one begins again, so they must not
+ * be long: the longest takes MAGAZINE_LOADED_MOST blocks out of a magazine, in some 1,050
+ * instructions.
  */
-#include "cia_malloc/cpu_cache/magazine_sequences.h"
+#include "cia_malloc/cpu_cache/magazine_access.h"
 
 /* MAGAZINE_FIND with the table in a register: which one is for the caller to say. done is 0. */
 #define BEGIN                                                                                      \
@@ -15,8 +16,12 @@
     "jae 6f\n\t"                                                                                   \
     "movq (%[table], %[scratch], 8), %[found]\n\t"                                                 \
     "leaq (%[found], %[offset], 8), %[found]\n\t"
-#define INPUTS  MAGAZINE_INPUTS, [table] "r"(table_of(side))
+
 #define RESULTS [done] "=&r"(done), [scratch] "=&r"(scratch), [found] "=&r"(found), [top] "=&r"(top)
+
+#define INPUTS(to_look_in, from_there)                                                             \
+    [area] "r"(access->area), [table] "r"(to_look_in), [offset] "r"((uint64_t)(from_there)),       \
+        MAGAZINE_LAYOUT
 
 /* top: the word; scratch: where the loaded magazine begins. */
 #define READ_TOP_AND_FLOOR                                                                         \
@@ -32,11 +37,6 @@
     "movq (" from ", " count ", 8), %%xmm0\n\t"                                                    \
     "movq %%xmm0, (" to ", " count ", 8)\n\t"                                                      \
     "jnz 5b\n\t" /* the moves leave the flags alone */
-
-static void *table_of(enum magazine_side side)
-{
-    return side == MAGAZINE_TAKE ? magazine_to_take : magazine_to_put;
-}
 
 /* from, to: registers with addresses, and how many bytes behind that. Copies what is counted of all
    colours. */
@@ -63,11 +63,13 @@ static void *table_of(enum magazine_side side)
 #define CLEAR_COUNTS_AND_LAST(of)                                                                  \
     CLEAR_COUNTS(of) CLEAR(of, "0") CLEAR(of, "64") CLEAR(of, "128") CLEAR(of, "192")
 
-bool magazine_reload(ptrdiff_t area, uint32_t offset, enum magazine_side side)
+bool access_reload(const struct magazine_access *access)
 {
     uint64_t done, scratch, top, bounds;
     char *found, *aside, *store;
 
+    if (access->exclusive != NULL)
+        return magazine_reload_exclusive(access->exclusive);
     __asm__ volatile(
         BEGIN READ_TOP_AND_FLOOR /* */
         "cmpw %w[scratch], %w[top]\n\t"
@@ -85,53 +87,55 @@ bool magazine_reload(ptrdiff_t area, uint32_t offset, enum magazine_side side)
         "incl %k[done]\n\t"
         "movq %[bounds], %c[at_bounds](%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
         : RESULTS, [bounds] "=&r"(bounds), [aside] "=&r"(aside), [store] "=&r"(store)
-        : INPUTS
+        : INPUTS(access->table, access->offset)
         : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3");
     return done != 0;
 }
 
-bool magazine_put_aside(ptrdiff_t area, uint32_t offset, uint32_t least)
+bool access_put_aside(const struct magazine_access *access)
 {
-    enum magazine_side side = MAGAZINE_PUT;
     uint64_t done, scratch, top, bounds;
     char *found, *aside, *store;
 
-    __asm__ volatile(
-        BEGIN READ_TOP_AND_FLOOR /* */
-        "movzwl %w[top], %k[bounds]\n\t"
-        "subl %k[scratch], %k[bounds]\n\t"
-        "cmpl %k[least], %k[bounds]\n\t"
-        "jb 6f\n\t"
-        "movw %w[top], %w[bounds]\n\t"
-        "addw %[places], %w[bounds]\n\t"
-        "cmpw %c[at_ceiling](%[found]), %w[bounds]\n\t" /* ceiling */
-        "ja 6f\n\t"
-        "movzwl %c[at_full](%[found]), %k[aside]\n\t" /* full ones */
-        "cmpl %[most], %k[aside]\n\t"
-        "jae 6f\n\t"
-        "movq %c[at_store](%[found]), %[store]\n\t"
-        "movq %[scratch], %c[at_full_floor](%[store], %[aside], 8)\n\t" /* floor */
-        "shlq $6, %[aside]\n\t"
-        "addq %[store], %[aside]\n\t" COPY_COUNTS("%[store]", COUNT, "%[aside]", FULL_COUNT)
-            CLEAR_COUNTS("%[store]") /* */
-        "movq %c[at_bounds](%[found]), %[bounds]\n\t"
-        "movabsq $0x100000000, %[scratch]\n\t" /* a full one more */
-        "addq %[scratch], %[bounds]\n\t"
-        "movw %w[top], %w[bounds]\n\t"
-        "incl %k[done]\n\t"
-        "movq %[bounds], %c[at_bounds](%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
-        : RESULTS, [bounds] "=&r"(bounds), [aside] "=&r"(aside), [store] "=&r"(store)
-        : INPUTS, [least] "r"(least), [most] "i"(MAGAZINE_FULL_MOST), [places] "i"(MAGAZINE_COLOURS)
-        : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3");
+    if (access->exclusive != NULL)
+        return magazine_put_aside_exclusive(access->exclusive);
+    __asm__ volatile(BEGIN READ_TOP_AND_FLOOR /* */
+                     "movzwl %w[top], %k[bounds]\n\t"
+                     "subl %k[scratch], %k[bounds]\n\t"
+                     "cmpl %[least], %k[bounds]\n\t"
+                     "jb 6f\n\t"
+                     "movw %w[top], %w[bounds]\n\t"
+                     "addw %[places], %w[bounds]\n\t"
+                     "cmpw %c[at_ceiling](%[found]), %w[bounds]\n\t" /* ceiling */
+                     "ja 6f\n\t"
+                     "movzwl %c[at_full](%[found]), %k[aside]\n\t" /* full ones */
+                     "cmpl %[most], %k[aside]\n\t"
+                     "jae 6f\n\t"
+                     "movq %c[at_store](%[found]), %[store]\n\t"
+                     "movq %[scratch], %c[at_full_floor](%[store], %[aside], 8)\n\t" /* floor */
+                     "shlq $6, %[aside]\n\t"
+                     "addq %[store], %[aside]\n\t" COPY_COUNTS(
+                         "%[store]", COUNT, "%[aside]", FULL_COUNT) CLEAR_COUNTS("%[store]") /* */
+                     "movq %c[at_bounds](%[found]), %[bounds]\n\t"
+                     "movabsq $0x100000000, %[scratch]\n\t" /* a full one more */
+                     "addq %[scratch], %[bounds]\n\t"
+                     "movw %w[top], %w[bounds]\n\t"
+                     "incl %k[done]\n\t"
+                     "movq %[bounds], %c[at_bounds](%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
+                     : RESULTS, [bounds] "=&r"(bounds), [aside] "=&r"(aside), [store] "=&r"(store)
+                     : INPUTS(access->table, access->offset), [least] "i"(MAGAZINE_FULL_LEAST),
+                       [most] "i"(MAGAZINE_FULL_MOST), [places] "i"(MAGAZINE_COLOURS)
+                     : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3");
     return done != 0;
 }
 
-uint32_t magazine_unload(ptrdiff_t area, uint32_t offset, enum magazine_side side,
-                         char *places[MAGAZINE_LOADED_MOST])
+uint32_t access_unload(const struct magazine_access *access, char *places[MAGAZINE_LOADED_MOST])
 {
     uint64_t done, scratch, top;
     char *found, *from, *store;
 
+    if (access->exclusive != NULL)
+        return magazine_unload_exclusive(access->exclusive, places);
     __asm__ volatile(BEGIN                                   /* */
                      "cmpw $0, %c[at_ceiling](%[found])\n\t" /* ceiling */
                      "je 6f\n\t" READ_TOP_AND_FLOOR          /* */
@@ -150,18 +154,21 @@ uint32_t magazine_unload(ptrdiff_t area, uint32_t offset, enum magazine_side sid
                      "8:\n\t" CLEAR_COUNTS_AND_LAST("%[store]")             /* */
                      "movq %[top], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
                      : RESULTS, [from] "=&r"(from), [store] "=&r"(store)
-                     : INPUTS, [places] "r"(places), [most] "i"(MAGAZINE_LOADED_MOST)
+                     : INPUTS(access->table, access->offset), [places] "r"(places),
+                       [most] "i"(MAGAZINE_LOADED_MOST)
                      : "memory", "cc", "xmm0");
     return (uint32_t)done;
 }
 
-bool magazine_load(ptrdiff_t area, uint32_t offset, char *const *places, uint32_t count)
+bool access_load(const struct magazine_access *access, unsigned node, char *const *places,
+                 uint32_t count)
 {
-    enum magazine_side side = MAGAZINE_PUT;
     uint64_t done, scratch, top;
     char *found, *to;
     int8_t counts[MAGAZINE_COLOURS];
 
+    if (access->exclusive != NULL)
+        return magazine_load_exclusive(access->exclusive, places, count);
     magazine_count_colours(places, count, counts);
     __asm__ volatile(
         BEGIN READ_TOP_AND_FLOOR /* */
@@ -178,7 +185,8 @@ bool magazine_load(ptrdiff_t area, uint32_t offset, char *const *places, uint32_
         "incl %k[done]\n\t"
         "movq %[top], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
         : RESULTS, [to] "=&r"(to)
-        : INPUTS, [places] "r"(places), [count] "r"(count), [counts] "r"(counts)
+        : INPUTS(magazine_to_put, magazine_offset(access->size_class, node)), [places] "r"(places),
+          [count] "r"(count), [counts] "r"(counts)
         : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3");
     return done != 0;
 }

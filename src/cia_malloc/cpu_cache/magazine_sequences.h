@@ -1,11 +1,10 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * The steps on this CPU's magazine by restartable sequences: taking and putting a block here, for
- * the fast paths; what moves whole stacks in magazine_sequences.c. Each finds the magazine on the
- * CPU that it runs on, and does nothing when there is none. (asm goto only where
- * nothing comes out: GCC 12 loses what is assigned on the way to its labels when the statement has
- * outputs too.)
+ * The steps on this CPU's magazine by restartable sequences: taking and putting a block, for the
+ * fast paths. Those that move whole stacks are in magazine_access.h. Each finds the magazine on the
+ * CPU that it runs on, and does nothing when there is none. (asm goto only where nothing comes out:
+ * GCC 12 loses what is assigned on the way to its labels when the statement has outputs too.)
  */
 #ifndef MPLACE_CIA_MAGAZINE_SEQUENCES_H
 #define MPLACE_CIA_MAGAZINE_SEQUENCES_H
@@ -21,10 +20,9 @@
     "leaq " table "(%%rip), " found "\n\t"                                                         \
     "movq (" found ", " cpu ", 8), " found "\n\t"                                                  \
     "leaq (" found ", %[offset], 8), " found "\n\t"
-#define MAGAZINE_INPUTS                                                                            \
-    [area] "r"(area), [cpus] "i"(CPU_HEAPS), [offset] "r"((uint64_t)offset), MAGAZINE_LAYOUT
+#define MAGAZINE_INPUTS [area] "r"(area), [offset] "r"((uint64_t)offset), MAGAZINE_LAYOUT
 
-/* Where things are in struct magazine, struct magazine_store and struct rseq. */
+/* Where things are in struct magazine, struct magazine_store and struct rseq, and how many CPUs. */
 #define MAGAZINE_LAYOUT                                                                            \
     [at_bounds] "i"(offsetof(struct magazine, bounds)),                                            \
         [at_floor] "i"(offsetof(struct magazine, floor)),                                          \
@@ -35,7 +33,8 @@
         [at_count] "i"(offsetof(struct magazine_store, count)),                                    \
         [at_full_count] "i"(offsetof(struct magazine_store, full_count)),                          \
         [at_full_floor] "i"(offsetof(struct magazine_store, full_floor)),                          \
-        [at_stack] "i"(offsetof(struct magazine_store, stack)), [cpu_id] "i"(RSEQ_CPU_ID)
+        [at_stack] "i"(offsetof(struct magazine_store, stack)), [cpu_id] "i"(RSEQ_CPU_ID),         \
+        [cpus] "i"(CPU_HEAPS)
 
 /*
  * Takes the newest block of the loaded magazine; 0 when there is none. 21 instructions; writes the
@@ -127,29 +126,5 @@ static inline bool magazine_push_anyway(ptrdiff_t area, uint32_t offset, void *b
 refused:
     return false;
 }
-
-/* For free: puts the loaded magazine aside as a full one; it is empty then. False: it has less than
-   so many blocks, or there is no room for another above it. */
-bool magazine_put_aside(ptrdiff_t area, uint32_t offset, uint32_t least);
-
-/*
- * Those below find the magazine as malloc does or as free does: for free it is none that blocks go
- * into if the page that says the offset is of another node.
- */
-enum magazine_side { MAGAZINE_TAKE, MAGAZINE_PUT };
-
-/* Makes the last full magazine the loaded one, if that is empty. False: it is not, or there is
- * none. */
-bool magazine_reload(ptrdiff_t area, uint32_t offset, enum magazine_side side);
-
-/* Takes the blocks of the loaded magazine, the newest if there are more than MAGAZINE_LOADED_MOST,
-   into places; returns how many. None are counted then, also where there were none. */
-uint32_t magazine_unload(ptrdiff_t area, uint32_t offset, enum magazine_side side,
-                         char *places[MAGAZINE_LOADED_MOST]);
-
-/* For malloc: fills the loaded magazine, if that is empty, with so many blocks, as the class heap
-   gave them. False, and nothing is put, if it is not, or there is no magazine. The offset is that
-   of the blocks' pages, as for free: on a CPU of another node there is none. */
-bool magazine_load(ptrdiff_t area, uint32_t offset, char *const *places, uint32_t count);
 
 #endif

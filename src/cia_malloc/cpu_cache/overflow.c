@@ -85,7 +85,7 @@ static bool put_elsewhere(const struct magazine_access *access, struct magazine 
         freed_twice(address);
     if (suspected && access_push_anyway(access, address))
         return true;
-    if (access_put_aside(access, MAGAZINE_FULL_LEAST))
+    if (access_put_aside(access))
         return access_push_anyway(access, address);
     /* Empty, and refused it: what is counted was left by a sequence that was interrupted. */
     if (magazine_loaded_blocks(now) != 0 &&
@@ -101,7 +101,7 @@ bool overflow_by_sequence(ptrdiff_t area, const struct page_info *info, void *ad
     struct magazine_access access = {.size_class = info->size_class,
                                      .area = area,
                                      .offset = info->magazine,
-                                     .side = MAGAZINE_PUT};
+                                     .table = magazine_to_put};
 
     return put_elsewhere(&access, magazine_here(info->magazine), NULL, address);
 }
@@ -129,7 +129,8 @@ static bool put_under_lock(struct subheap *heap, const struct page_info *info, v
     struct magazine_access access = {.size_class = info->size_class,
                                      .exclusive =
                                          magazine_from(heap->magazines->region, info->magazine)};
-    return access_push(&access, address) || put_elsewhere(&access, access.exclusive, heap, address);
+    return magazine_push_exclusive(access.exclusive, address, true) ||
+           put_elsewhere(&access, access.exclusive, heap, address);
 }
 
 void overflow_block(const struct page_info *info, void *address)
