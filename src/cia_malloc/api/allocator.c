@@ -178,7 +178,7 @@ static void *allocate_slow(size_t bytes)
     PROBE1(malloc_slow_path, bytes);
     check_clock();
     if (bytes <= MAGAZINE_LARGEST && !magazines_use_sequences()) {
-        uintptr_t popped = refill_pop_locked(size_class_for(bytes));
+        uintptr_t popped = refill_pop_locked(magazine_offset_of(bytes));
 
         if (__builtin_expect(popped != 0, 1))
             return magazine_block(popped);
@@ -203,7 +203,9 @@ static void *allocate_quietly(size_t alignment, size_t bytes, bool *zeroed)
 
     if (alignment <= LINE_BYTES && bytes <= MAGAZINE_LARGEST &&
         magazine_has_announced(magazine_areas.all))
-        popped = magazine_pop(magazine_areas.all, magazine_offset(class_for(alignment, bytes), 0));
+        popped = magazine_pop(magazine_areas.all, alignment > GRANULE_BYTES
+                                                      ? magazine_offset(size_class_of(bytes), 0)
+                                                      : magazine_offset_of(bytes));
     if (__builtin_expect(popped == 0, 0))
         return allocate(alignment, bytes, zeroed);
     *zeroed = (popped & MAGAZINE_UNTOUCHED) != 0;

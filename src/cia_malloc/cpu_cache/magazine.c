@@ -39,8 +39,6 @@ _Atomic(struct magazines *) magazines_published[CPU_HEAPS];
    Claimed by compare-and-swap from NULL (acquire), released. */
 static _Atomic(void *) revoker;
 
-_Atomic uint16_t magazine_offset_by_granules[MAGAZINE_LARGEST_GRANULES + 1];
-
 static uint32_t load_of(unsigned size_class)
 {
     uint32_t most = MAGAZINE_LOAD_BYTES / (uint32_t)size_class_bytes(size_class);
@@ -73,27 +71,9 @@ static size_t bytes_of_regions(void)
     return offsetof(struct magazines, region) + region_count * sizeof(struct magazine_region);
 }
 
-static void find_by(uint32_t granules)
-{
-    unsigned size_class = size_class_for((size_t)granules << GRANULE_SHIFT);
-
-    atomic_store_explicit(&magazine_offset_by_granules[granules],
-                          (uint16_t)magazine_offset(size_class, 0), memory_order_relaxed);
-}
-
-void magazines_follow_pack(unsigned size_class)
-{
-    for (uint32_t granules = 0; granules <= COMPACT_LARGEST_GRANULES; granules++) {
-        if (size_class_of((size_t)granules << GRANULE_SHIFT) == size_class)
-            find_by(granules);
-    }
-}
-
 void magazines_choose(bool sequences, unsigned nodes)
 {
     region_count = nodes > 1 ? MAGAZINE_NODES : 1; /* nodes have any numbers */
-    for (uint32_t granules = 0; granules <= MAGAZINE_LARGEST_GRANULES; granules++)
-        find_by(granules);
     for (uint32_t cpu = 0; sequences && cpu < CPU_HEAPS; cpu++) {
         struct magazine_region *none = NULL;
 

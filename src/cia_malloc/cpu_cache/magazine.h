@@ -177,22 +177,6 @@ static inline struct magazine_region *magazine_own_region(struct magazines *maga
     return (struct magazine_region *)(void *)own;
 }
 
-/* Where malloc finds it, by number of granules of the request: one load for malloc. Filled before
-   sequences are used. Relaxed, as size_class_by_granules. */
-enum { MAGAZINE_LARGEST_GRANULES = MAGAZINE_LARGEST / GRANULE_BYTES };
-extern _Atomic uint16_t magazine_offset_by_granules[MAGAZINE_LARGEST_GRANULES + 1];
-
-/* The same by length of the request, 0 to MAGAZINE_LARGEST bytes. */
-static inline uint32_t magazine_offset_of(size_t bytes)
-{
-    return atomic_load_explicit(
-        &magazine_offset_by_granules[(bytes + GRANULE_BYTES - 1) >> GRANULE_SHIFT],
-        memory_order_relaxed);
-}
-
-/* After size_class_pack: malloc finds the magazines of the classes that it takes now. */
-void magazines_follow_pack(unsigned size_class);
-
 /* How many of each colour there are. */
 static inline void magazine_count_colours(char *const *blocks, uint32_t count,
                                           int8_t counts[MAGAZINE_COLOURS])
@@ -269,8 +253,7 @@ ptrdiff_t magazine_area_here(void);
  */
 extern _Atomic(struct magazine_region *) magazine_to_take[CPU_HEAPS], magazine_to_put[CPU_HEAPS];
 
-/* Once, after size_class_choose and before all else, and idempotent. nodes: how many NUMA nodes
-   there are. */
+/* Once, before all else, and idempotent. nodes: how many NUMA nodes there are. */
 void magazines_choose(bool sequences, unsigned nodes);
 
 /* Magazines that are empty and without room, for ever: as many regions as a CPU can have. Read,

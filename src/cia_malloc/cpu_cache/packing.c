@@ -37,6 +37,4 @@ __attribute__((cold)) void packing_decide(struct subheap *heap, unsigned size_cl
         !size_class_outgrows(bytes_in_use(heap, size_class)))
         return;
     size_class_pack(size_class);
-    magazines_follow_pack(size_class);
-    size_class_set_packed(size_class); /* last: the child of a fork in between does it again */
 }

@@ -73,13 +73,13 @@ enum { USES_PER_CLOCK_CHECK = 32, USES_PER_CLOCK_CALL = 4096 };
 
 /* Here and in overflow_push_locked, what is constant is read before the exchange, which the loads
    after it wait for. */
-uintptr_t refill_pop_locked(unsigned size_class)
+uintptr_t refill_pop_locked(uint32_t offset)
 {
     struct subheap *heap = heap_of_this_cpu();
 
     if (__builtin_expect(heap == NULL, 0))
         return 0;
-    struct magazine *magazine = &heap->magazines->own[size_class];
+    struct magazine *magazine = magazine_from(magazine_own_region(heap->magazines), offset);
     if (__builtin_expect(!subheap_try_lock(heap), 0))
         return 0;
     uintptr_t block = magazine_pop_exclusive(magazine);

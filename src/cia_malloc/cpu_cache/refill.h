@@ -14,9 +14,10 @@
 uintptr_t refill_block(unsigned size_class);
 
 /*
- * Where magazines are under the sub-heap's lock: the newest block of the loaded magazine. 0 when
- * there is none, or the lock is taken. An exchange and a release.
+ * Where magazines are under the sub-heap's lock: the newest block of the loaded magazine at that
+ * offset, see magazine_offset_of. 0 when there is none, or the lock is taken. An exchange and a
+ * release.
  */
-uintptr_t refill_pop_locked(unsigned size_class);
+uintptr_t refill_pop_locked(uint32_t offset);
 
 #endif

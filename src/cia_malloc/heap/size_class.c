@@ -27,10 +27,6 @@
  */
 #include "cia_malloc/heap/size_class.h"
 
-#include "base/report.h"
-#include "base/settings.h"
-#include "cia_malloc/pages/allocator_mode.h"
-
 #include <assert.h>
 
 #define LINES(n) ((n) * (LINE_BYTES / GRANULE_BYTES))
@@ -67,14 +63,6 @@ uint8_t size_class_by_lines[SIZE_CLASS_LARGEST_LINES + 1] = {
 struct class_layout class_layouts[SIZE_CLASS_COUNT];
 uint32_t size_class_multiplier[UINT8_MAX + 1];
 static_assert(COMPACT_LARGEST <= 1 << 19, "see size_class_divides");
-/* clang-format off */
-_Atomic uint8_t size_class_by_granules[COMPACT_LARGEST_GRANULES + 1] = {
-    [0 ... 4] = 0, [5 ... 8] = 1, [9 ... 12] = 2, [13 ... 16] = 3, [17 ... 20] = 4,
-    [21 ... 28] = 5, [29 ... 36] = 6, [37 ... 44] = 7, [45 ... 52] = 8, [53 ... 60] = 9,
-    [61 ... 68] = 10, [69 ... 76] = 11, [77 ... 92] = 12, [93 ... 116] = 13, [117 ... 124] = 14,
-    [125 ... 132] = 15,
-};
-/* clang-format on */
 uint32_t colours = COLOURS_LEAST;
 
 enum {
@@ -203,65 +191,6 @@ void size_class_initialise(uint32_t l1_sets)
         layout->span_shift = (uint8_t)__builtin_ctz(layout->span_blocks);
         layout->page_spans = (uint8_t)class_layout_run_pages(layout, 0);
     }
-}
-
-_Atomic uint64_t size_class_exclusive_most = UINT64_MAX;
-
-static atomic_bool is_packed[EXCLUSIVE_CLASSES]; /* relaxed: orders nothing */
-
-bool size_class_is_packed(unsigned size_class)
-{
-    return size_class_is_compact(size_class) ||
-           atomic_load_explicit(&is_packed[size_class], memory_order_relaxed);
-}
-
-static void take(uint32_t granules, bool packed)
-{
-    size_t bytes = (size_t)granules << GRANULE_SHIFT;
-    unsigned size_class = packed ? size_class_packed(bytes) : size_class_of(bytes);
-
-    atomic_store_explicit(&size_class_by_granules[granules], (uint8_t)size_class,
-                          memory_order_relaxed);
-}
-
-void size_class_pack(unsigned size_class)
-{
-    for (uint32_t granules = 0; granules <= COMPACT_LARGEST_GRANULES; granules++) {
-        if (size_class_of((size_t)granules << GRANULE_SHIFT) == size_class)
-            take(granules, true);
-    }
-}
-
-void size_class_set_packed(unsigned size_class)
-{
-    atomic_store_explicit(&is_packed[size_class], true, memory_order_relaxed);
-}
-
-void size_class_choose(enum lines lines)
-{
-    /* What a core's second-level cache holds several times: blocks that are hot all at once lie
-       exclusively, and a class that grows further is packed. */
-    enum { EXCLUSIVE_MOST = 256 << 10 };
-
-    if (lines == LINES_AUTO)
-        atomic_store_explicit(&size_class_exclusive_most, EXCLUSIVE_MOST, memory_order_relaxed);
-    for (unsigned i = 0; lines == LINES_COMPACT && i < EXCLUSIVE_CLASSES; i++)
-        size_class_set_packed(i);
-    for (uint32_t granules = 0; granules <= COMPACT_LARGEST_GRANULES; granules++)
-        take(granules, size_class_is_packed(size_class_of((size_t)granules << GRANULE_SHIFT)));
-}
-
-void size_class_read_setting(void)
-{
-    static const char *const choices[] = {"exclusive", "compact", "auto"};
-    enum lines lines = (enum lines)setting_choice("CIA_LINES", choices, 3, LINES_AUTO);
-    const char *tiny = setting_text("CIA_TINY");
-
-    if (tiny != NULL)
-        report_line("mplace: CIA_TINY=%s is not a setting any more; CIA_LINES=compact packs blocks",
-                    tiny);
-    /* With CIA_HARDEN=1 every block has lines of its own. */
-    size_class_choose(harden_is_on() ? LINES_EXCLUSIVE : lines);
 }
 
 static_assert(SIZE_CLASS_LARGEST >= 64 * 1024, "every request up to 64 KiB has a class");

@@ -2,12 +2,12 @@
  * SPDX-License-Identifier: MIT
  *
  * Which class is this request? And, for a class: how long is a block, how are its blocks laid out
- * over the L1 sets? Pure arithmetic on tables; no state but the number of colours of this machine
- * and which classes malloc takes blocks of.
+ * over the L1 sets? Pure arithmetic on tables; no state but the number of colours of this
+ * machine.
  *
  * An exclusive class has blocks of whole lines that begin on one: no two blocks share a line. A
  * compact class has blocks of whole granules, of up to 2 KiB, side by side whatever lines they
- * share. CIA_LINES says which of them serve malloc.
+ * share. CIA_LINES says which of them serve malloc (cached_block.h).
  *
  * Words used in all of this folder:
  *   line    64 bytes
@@ -82,49 +82,9 @@ static inline unsigned size_class_of(size_t bytes)
     return size_class_by_lines[(bytes + LINE_BYTES - 1) >> LINE_SHIFT];
 }
 
-/* The class that malloc takes, by number of granules: an exclusive one, until size_class_choose
-   says otherwise. Relaxed: both are right at any time. */
-extern _Atomic uint8_t size_class_by_granules[COMPACT_LARGEST_GRANULES + 1];
-
-/* The same for a request of 0 to SIZE_CLASS_LARGEST bytes. */
-static inline unsigned size_class_for(size_t bytes)
-{
-    return bytes <= COMPACT_LARGEST
-               ? atomic_load_explicit(
-                     &size_class_by_granules[(bytes + GRANULE_BYTES - 1) >> GRANULE_SHIFT],
-                     memory_order_relaxed)
-               : size_class_of(bytes);
-}
-
 /* The shortest class of either kind, and so for up to COMPACT_LARGEST bytes a packed one; else
    the exclusive one. */
 unsigned size_class_packed(size_t bytes);
-
-/* Whether malloc takes packed blocks: CIA_LINES. */
-enum lines { LINES_EXCLUSIVE, LINES_COMPACT, LINES_AUTO };
-
-/* Before the first block, and idempotent. */
-void size_class_choose(enum lines lines);
-
-/* The same by what CIA_LINES and CIA_HARDEN say. */
-void size_class_read_setting(void);
-
-/* With LINES_AUTO, whether so many bytes of live blocks of a class in one sub-heap are more than
-   can be hot at once. Relaxed: written before the first block. */
-extern _Atomic uint64_t size_class_exclusive_most;
-
-static inline bool size_class_outgrows(uint64_t live_bytes)
-{
-    return live_bytes > atomic_load_explicit(&size_class_exclusive_most, memory_order_relaxed);
-}
-
-/* From now on malloc takes packed blocks for the requests that it took this exclusive class for. Of
-   threads that race all store the same. */
-void size_class_pack(unsigned size_class);
-
-/* Whether that is done, for all tables. */
-void size_class_set_packed(unsigned size_class);
-bool size_class_is_packed(unsigned size_class);
 
 /*
  * How blocks of one class lie in memory, for the number of colours C of this machine.
