@@ -141,15 +141,12 @@ static void flush_exclusive(struct magazines *magazines, unsigned size_class,
 static void flush_cpu(struct subheap *heap, uint64_t now)
 {
     struct magazines *magazines = heap->magazines;
-    struct magazines_revoked revoked;
     bool by_sequences = magazines_use_sequences();
 
-    if (by_sequences && !magazines_revoke(&revoked))
+    if (by_sequences && !magazines_revoke())
         return;
     /* A CPU whose magazines are being published is not among the revoked. */
-    for (unsigned i = 0;
-         i < SIZE_CLASS_COUNT && (!by_sequences || magazines_is_revoked(&revoked, heap->number));
-         i++) {
+    for (unsigned i = 0; i < SIZE_CLASS_COUNT && (!by_sequences || magazines->revoked); i++) {
         if (!subheap_try_lock(heap))
             continue; /* the next time */
         flush_exclusive(magazines, i, heap);
@@ -158,7 +155,7 @@ static void flush_cpu(struct subheap *heap, uint64_t now)
     }
     atomic_store_explicit(&magazines->flushed_at, now, memory_order_relaxed);
     if (by_sequences)
-        magazines_restore(&revoked);
+        magazines_restore();
 }
 
 static void flush_if_due(struct subheap *heap, uint64_t now)
@@ -188,15 +185,16 @@ static void flush_cpu_exclusive(struct magazines *magazines, struct subheap *loc
 
 void flush_all(void)
 {
-    struct magazines_revoked revoked;
     uint32_t index = 0, passed_over = 0;
 
-    if (magazines_revoke(&revoked)) {
+    if (magazines_revoke()) {
         for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
-            if (magazines_is_revoked(&revoked, cpu))
-                flush_cpu_exclusive(magazines_of(cpu), NULL);
+            struct magazines *magazines = magazines_of(cpu);
+
+            if (magazines != NULL && magazines->revoked)
+                flush_cpu_exclusive(magazines, NULL);
         }
-        magazines_restore(&revoked);
+        magazines_restore();
     } else if (magazines_use_sequences()) {
         ptrdiff_t area = magazine_area_here();
 

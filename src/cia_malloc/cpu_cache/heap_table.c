@@ -310,9 +310,9 @@ struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_o
  * one, or a spare one in use) is taken out of the table: its blocks stay valid, what is freed to it
  * is not used again.
  */
-static uint64_t held_for_fork[CPU_HEAPS / 64];
 /* The thread between before_fork and after_fork, by its thread pointer, which the child shares.
-   Claimed by compare-and-swap from NULL; held_for_fork and forks_inside are that thread's. */
+   Claimed by compare-and-swap from NULL; held_for_fork of the sub-heaps and forks_inside are that
+   thread's. */
 static _Atomic(void *) fork_holder;
 static uint32_t forks_inside; /* from signal handlers while this thread holds the sub-heaps */
 
@@ -351,7 +351,7 @@ static void before_fork(void)
         if (heap->relocking > 0)
             subheap_unlock(heap);
         else
-            held_for_fork[heap->number / 64] |= (uint64_t)1 << heap->number % 64;
+            heap->held_for_fork = true;
     }
 }
 
@@ -366,11 +366,11 @@ static void release_after_fork(void)
     for (uint32_t i = 0; i < CPU_HEAPS; i++) {
         struct subheap *heap = atomic_load_explicit(&heap_table[i], memory_order_relaxed);
 
-        if ((held_for_fork[i / 64] >> i % 64 & 1) != 0 && heap != NULL)
+        if (heap != NULL && heap->held_for_fork) {
+            heap->held_for_fork = false;
             subheap_unlock(heap);
+        }
     }
-    for (uint32_t i = 0; i < CPU_HEAPS / 64; i++)
-        held_for_fork[i] = 0;
     atomic_store_explicit(&fork_holder, NULL, memory_order_release);
 }
 
@@ -431,8 +431,6 @@ static void after_fork_in_child(void)
     }
     forks_inside = 0;
     /* Another thread may have been forking: it is not here, and what it held is dropped below. */
-    for (uint32_t i = 0; i < CPU_HEAPS / 64; i++)
-        held_for_fork[i] = 0;
     atomic_store_explicit(&fork_holder, NULL, memory_order_relaxed);
     put_in_order(true);
 }

@@ -268,7 +268,7 @@ static bool interrupt_sections(void)
     return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ) == 0;
 }
 
-bool magazines_revoke(struct magazines_revoked *revoked)
+bool magazines_revoke(void)
 {
     void *expected = NULL;
 
@@ -276,7 +276,6 @@ bool magazines_revoke(struct magazines_revoked *revoked)
         !atomic_compare_exchange_strong_explicit(&revoker, &expected, __builtin_thread_pointer(),
                                                  memory_order_acquire, memory_order_relaxed))
         return false;
-    *revoked = (struct magazines_revoked){{0}};
     for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
         /* One that is published from now on stays in use. */
         if (atomic_load_explicit(&magazine_to_put[cpu], memory_order_relaxed) !=
@@ -285,21 +284,25 @@ bool magazines_revoke(struct magazines_revoked *revoked)
                                      memory_order_seq_cst) != magazines_without_room) {
             atomic_store_explicit(&magazine_to_take[cpu], magazines_without_room,
                                   memory_order_seq_cst);
-            revoked->cpus[cpu / 64] |= (uint64_t)1 << cpu % 64;
+            magazines_of(cpu)->revoked = true;
         }
     }
     /* A section that began before finds itself at its beginning, and there NULL. */
     if (interrupt_sections())
         return true;
-    magazines_restore(revoked);
+    magazines_restore();
     return false;
 }
 
-void magazines_restore(const struct magazines_revoked *revoked)
+void magazines_restore(void)
 {
     for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
-        if (magazines_is_revoked(revoked, cpu))
-            enter(cpu, atomic_load_explicit(&magazines_published[cpu], memory_order_relaxed));
+        struct magazines *magazines = magazines_of(cpu);
+
+        if (magazines != NULL && magazines->revoked) {
+            magazines->revoked = false;
+            enter(cpu, magazines);
+        }
     }
     atomic_store_explicit(&revoker, NULL, memory_order_release);
 }
@@ -311,11 +314,12 @@ void magazines_after_fork(void)
         atomic_load_explicit(&revoker, memory_order_relaxed) == __builtin_thread_pointer())
         return;
     for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
-        struct magazines *magazines =
-            atomic_load_explicit(&magazines_published[cpu], memory_order_relaxed);
+        struct magazines *magazines = magazines_of(cpu);
 
-        if (magazines != NULL)
+        if (magazines != NULL) {
+            magazines->revoked = false;
             enter(cpu, magazines);
+        }
     }
     atomic_store_explicit(&revoker, NULL, memory_order_relaxed);
 }

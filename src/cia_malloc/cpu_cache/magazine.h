@@ -144,6 +144,7 @@ struct magazine_region {
 struct magazines {
     struct magazine *own;              /* by class: in the region of the CPU's node; constant */
     _Atomic uint64_t flushed_at;       /* when they were last emptied, of decay_clock; 0: never */
+    bool revoked;                      /* out of the tables; of the thread that revokes */
     uint64_t served[SIZE_CLASS_COUNT]; /* by then; for whoever empties them */
     uint32_t uses[SIZE_CLASS_COUNT];   /* until there is a ceiling; under the sub-heap's lock */
     struct magazine_region region[];   /* by node */
@@ -309,24 +310,14 @@ extern _Atomic(struct magazines *) magazines_published[CPU_HEAPS];
 /* Those published for the CPU, or NULL. To be read only, but by who revoked them. */
 struct magazines *magazines_of(uint32_t cpu);
 
-/* Which CPUs' magazines are revoked. */
-struct magazines_revoked {
-    uint64_t cpus[CPU_HEAPS / 64];
-};
-
 /*
- * Takes the magazines of all CPUs out of the tables and waits until no sequence works on one: they
- * are the caller's then, who may use magazine_exclusive.h on those that are revoked, until
+ * Takes the magazines of all CPUs out of the tables and waits until no sequence works on one: those
+ * that are revoked are the caller's then, who may use magazine_exclusive.h on them, until
  * magazines_restore. False when the kernel cannot do that (before Linux 5.10), another thread is at
  * it, or in the child of a vfork: none is revoked then. Two system calls.
  */
-bool magazines_revoke(struct magazines_revoked *revoked);
-void magazines_restore(const struct magazines_revoked *revoked);
-
-static inline bool magazines_is_revoked(const struct magazines_revoked *revoked, uint32_t cpu)
-{
-    return (revoked->cpus[cpu / 64] >> cpu % 64 & 1) != 0;
-}
+bool magazines_revoke(void);
+void magazines_restore(void);
 
 /* In the child of a fork: no other thread has revoked any. */
 void magazines_after_fork(void);

@@ -44,6 +44,7 @@ struct subheap {
     /* Threads that gave up the lock to ask the kernel for a chunk, and will take it again: fork
        must not hold it from them, see before_fork. Under the lock. */
     uint32_t relocking;
+    bool held_for_fork; /* see heap_table.c */
     struct page_heap pages;
     uint32_t large_live; /* large blocks handed out */
     uint64_t large_allocations;

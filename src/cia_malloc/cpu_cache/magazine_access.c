@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * The steps of magazine_access.h, as sequences. An interrupted one begins again, so they must not
+ * The slow steps on a magazine, as sequences. An interrupted one begins again, so they must not
  * be long: the longest takes MAGAZINE_LOADED_MOST blocks out of a magazine, in some 1,050
  * instructions.
  */
