@@ -6,7 +6,6 @@
  * or trim.
  */
 #include "base/random.h"
-#include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/housekeeping.h"
 #include "cia_malloc/pages/decay_policy.h"
 
@@ -330,7 +329,7 @@ START_TEST(what_waits_unused_goes_home)
     for (int i = 0; i <= 2 * DECAY_STEPS; i++) {
         ck_assert(i >= DECAY_STEPS / 4 || magazine_cached(magazine) == waiting);
         clock_milliseconds += DECAY_DEFAULT / DECAY_STEPS + 1;
-        flush_housekeeping();
+        housekeeping_tick();
     }
     ck_assert_uint_eq(magazine_cached(magazine), 0);
     ck_assert_uint_eq(live_blocks(), 0);

@@ -190,7 +190,7 @@ START_TEST(with_a_decay_time_of_never_pages_stay_until_a_trim)
     for (int i = 0; i < 20; i++) {
         clock_milliseconds += TIME;
         go_on();
-        housekeeping_tick(NULL);
+        housekeeping_tick();
     }
     ck_assert_uint_eq(dirty_bytes(), dirty);
     cia_trim();
@@ -269,7 +269,7 @@ START_TEST(a_sub_heap_that_nobody_comes_by_gives_its_pages_back)
         size_t all = resident_pages_of_runs(runs);
         for (int i = 0; i < 4 * DECAY_STEPS; i++) {
             clock_milliseconds += STEP;
-            housekeeping_tick(NULL);
+            housekeeping_tick();
             if (i == 4)
                 ck_assert_ptr_null(atomic_load(&other->inbox.newest));
             if (i == DECAY_STEPS * 3 / 4) {
@@ -287,7 +287,7 @@ static void let_time_pass(void)
 {
     for (int i = 0; i < 4 * DECAY_STEPS; i++) {
         clock_milliseconds += STEP;
-        housekeeping_tick(NULL);
+        housekeeping_tick();
     }
 }
 
@@ -324,7 +324,7 @@ START_TEST(a_sub_heap_that_somebody_holds_is_passed_by)
     ck_assert(subheap_try_lock(other));
     for (int i = 0; i < 4 * DECAY_STEPS; i++) {
         clock_milliseconds += TIME;
-        housekeeping_tick(NULL);
+        housekeeping_tick();
     }
     ck_assert_ptr_nonnull(atomic_load(&other->inbox.newest));
     subheap_unlock(other);
@@ -362,19 +362,18 @@ START_TEST(what_waits_in_a_magazine_that_is_not_used_goes_home)
         cia_free(cia_allocate(USED_BYTES));
         ck_assert_uint_gt(magazine_cached(used), 0);
         clock_milliseconds += STEP + 1;
-        flush_housekeeping();
+        housekeeping_tick();
     }
     ck_assert_uint_eq(magazine_cached(idle), 0);
     ck_assert_uint_eq(live_blocks(), 0);
 }
 END_TEST
 
-/* With the magazines, which let_time_pass leaves alone. */
 static void keep_house(int steps)
 {
     for (int i = 0; i < steps; i++) {
         clock_milliseconds += STEP + 1;
-        flush_housekeeping();
+        housekeeping_tick();
     }
 }
 
@@ -401,12 +400,12 @@ START_TEST(a_tick_before_its_time_does_nothing)
     stay_on_cpu(sched_getcpu());
     cia_free(cia_allocate(1));
     clock_milliseconds += STEP + 1;
-    ck_assert(housekeeping_tick(NULL));
-    ck_assert(!housekeeping_tick(NULL));
+    ck_assert(housekeeping_tick());
+    ck_assert(!housekeeping_tick());
     clock_milliseconds += STEP / ALL_HEAPS;
-    ck_assert(!housekeeping_tick(NULL));
+    ck_assert(!housekeeping_tick());
     clock_milliseconds += STEP + 1;
-    ck_assert(housekeeping_tick(NULL));
+    ck_assert(housekeeping_tick());
 }
 END_TEST
 

@@ -9,6 +9,7 @@
 #include "base/probes.h"
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
+#include "cia_malloc/cpu_cache/housekeeping.h"
 #include "cia_malloc/cpu_cache/overflow.h"
 #include "cia_malloc/cpu_cache/refill.h"
 #include "cia_malloc/hardened/hardened.h"
@@ -145,7 +146,7 @@ static __attribute__((noinline)) void *allocate(size_t alignment, size_t bytes, 
     } else {
         block = allocate_here(alignment, bytes, zeroed);
         if (large_is_needed(bytes, alignment))
-            flush_housekeeping();
+            housekeeping_tick();
     }
     if (__builtin_expect(block == NULL, 0))
         block = allocate_at_the_limit(alignment, bytes, zeroed);
@@ -169,7 +170,7 @@ static inline void check_clock(void)
     /* One that may not use sequences never has anything announced: it would look each time. */
     if (magazines_use_sequences() && !magazine_has_announced(magazine_areas.all) &&
         magazine_thread_area != MAGAZINE_AREA_OFF)
-        flush_housekeeping();
+        housekeeping_tick();
 }
 
 /* What the fast path leaves, in any mode. */
@@ -307,7 +308,7 @@ static __attribute__((noinline)) void give_back(void *address)
 
     if (owner_kind_of(found) == OWNER_HUGE) {
         huge_free(huge_at(found, address));
-        flush_housekeeping();
+        housekeeping_tick();
         return;
     }
     struct block block = block_at(found, address);

@@ -6,7 +6,6 @@
 #include "cia_malloc/cpu_cache/flush.h"
 
 #include "cia_malloc/cpu_cache/heap_table.h"
-#include "cia_malloc/cpu_cache/housekeeping.h"
 
 void flush_block(struct subheap *locked, const struct block *block)
 {
@@ -111,7 +110,6 @@ bool flush_loaded(const struct magazine_access *access, struct subheap *locked)
         flush_blocks(heap, access->size_class, blocks, count);
         if (heap != NULL)
             subheap_unlock(heap);
-        flush_housekeeping();
     }
     return true;
 }
@@ -158,7 +156,7 @@ static void flush_cpu(struct subheap *heap, uint64_t now)
         magazines_restore();
 }
 
-static void flush_if_due(struct subheap *heap, uint64_t now)
+void flush_if_due(struct subheap *heap, uint64_t now)
 {
     enum { LEAST_MS = 100, PARTS = 4 };
     uint64_t period = (uint64_t)decay_milliseconds() / PARTS;
@@ -169,12 +167,6 @@ static void flush_if_due(struct subheap *heap, uint64_t now)
     /* Another thread may have flushed them since this one looked at the clock. */
     else if (now >= flushed_at + (period < LEAST_MS ? LEAST_MS : period))
         flush_cpu(heap, now);
-}
-
-void flush_housekeeping(void)
-{
-    if (!magazine_thread_is_vforked())
-        housekeeping_tick(flush_if_due);
 }
 
 static void flush_cpu_exclusive(struct magazines *magazines, struct subheap *locked)

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * Returns blocks to the sub-heaps that own them: single ones, batches, whole magazines. overflow.c
- * decides whether a full magazine is flushed; those that nobody uses are flushed by housekeeping.
+ * decides whether a full magazine is flushed; housekeeping flushes all now and then.
  * locked: a sub-heap whose lock the caller has, or NULL.
  */
 #ifndef MPLACE_CIA_FLUSH_H
@@ -24,9 +24,9 @@ void flush_blocks(struct subheap *locked, unsigned size_class, char *const *bloc
 /* Returns the blocks of a loaded magazine. False: there was none. */
 bool flush_loaded(const struct magazine_access *access, struct subheap *locked);
 
-/* Called now and then off the fast paths: housekeeping.h, and flushes each CPU's magazines four
-   times in a decay time, but not more often than every 100 ms. Not in the child of a vfork. */
-void flush_housekeeping(void);
+/* Flushes the magazines of the sub-heap's CPU four times in a decay time, but not more often than
+   every 100 ms. For a caller without its lock; now: of decay_clock. */
+void flush_if_due(struct subheap *heap, uint64_t now);
 
 /* Flushes the magazines of all CPUs that can be had. */
 void flush_all(void);

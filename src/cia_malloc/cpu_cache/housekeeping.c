@@ -5,6 +5,7 @@
  */
 #include "cia_malloc/cpu_cache/housekeeping.h"
 
+#include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
 #include "cia_malloc/large/large.h"
 #include "cia_malloc/pages/purge.h"
@@ -65,32 +66,25 @@ static bool take_in_and_purge(struct subheap *heap, uint64_t now, uint64_t decay
     return idle;
 }
 
-static void trim(struct subheap *heap)
-{
-    if (!subheap_try_lock(heap))
-        return;
-    subheap_trim(heap);
-    heap->pages.trimmed_at = heap->pages.changed_at;
-    subheap_unlock(heap);
-}
-
 /* One sub-heap. */
-static void maintain(struct subheap *heap, uint64_t now, int32_t decay_time,
-                     void (*scan_magazines)(struct subheap *heap, uint64_t now))
+static void maintain(struct subheap *heap, uint64_t now, int32_t decay_time)
 {
-    if (heap->magazines != NULL && scan_magazines != NULL)
-        scan_magazines(heap, now);
-    if (take_in_and_purge(heap, now, (uint64_t)decay_time))
-        trim(heap);
+    if (heap->magazines != NULL)
+        flush_if_due(heap, now);
+    if (take_in_and_purge(heap, now, (uint64_t)decay_time) && subheap_try_lock(heap)) {
+        subheap_trim(heap);
+        heap->pages.trimmed_at = heap->pages.changed_at;
+        subheap_unlock(heap);
+    }
 }
 
-bool housekeeping_tick(void (*scan_magazines)(struct subheap *heap, uint64_t now))
+bool housekeeping_tick(void)
 {
     int32_t decay_time = decay_milliseconds();
     uint64_t now, due = atomic_load_explicit(&next_time, memory_order_relaxed);
     uint32_t count;
 
-    if (decay_time == DECAY_NEVER || (now = decay_clock()) < due)
+    if (magazine_thread_is_vforked() || decay_time == DECAY_NEVER || (now = decay_clock()) < due)
         return false;
     uint64_t step = (uint64_t)decay_time / DECAY_STEPS;
     /* The others come too late; should the thread that wins be slow, they come in time again. */
@@ -106,7 +100,7 @@ bool housekeeping_tick(void (*scan_magazines)(struct subheap *heap, uint64_t now
 
     atomic_store_explicit(&next_time, now + each, memory_order_relaxed);
     for (turns = turns < count ? turns : count; heap != NULL && turns > 0; turns--) {
-        maintain(heap, now, decay_time, scan_magazines);
+        maintain(heap, now, decay_time);
         if (turns > 1)
             heap = next_in_turn(&count);
     }

@@ -8,21 +8,18 @@
 #define MPLACE_CIA_HOUSEKEEPING_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 /*
  * Called now and then off the fast paths, with or without a sub-heap locked. When it is time, looks
- * at the next sub-heap, unless somebody holds it: takes in what other threads freed to it, purges
- * what is due there, and, once no run has come or gone in it for the decay time, trims it. Also
- * gives back mappings that were not wanted for that long. Before all that scan_magazines, unless
- * NULL, is called with the sub-heap, if it has magazines, without its lock, and the time. True if
- * it was time.
+ * at the next sub-heap, unless somebody holds it: flushes the magazines of its CPU if they are due,
+ * takes in what other threads freed to it, purges what is due there, and, once no run has come or
+ * gone in it for the decay time, trims it. Also gives back mappings that were not wanted for that
+ * long. True if it was time; never in the child of a vfork.
  *
  * Costs a clock and a load when it is not time, which is nearly always: a sub-heap is looked at
  * DECAY_STEPS times in a decay time. Who comes late looks at as many as are due by then. Purges 64
  * MiB of a sub-heap at most, or, when it is trimmed, what is left by then.
  */
-struct subheap;
-bool housekeeping_tick(void (*scan_magazines)(struct subheap *heap, uint64_t now));
+bool housekeeping_tick(void);
 
 #endif

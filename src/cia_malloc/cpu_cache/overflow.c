@@ -7,6 +7,7 @@
 
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
+#include "cia_malloc/cpu_cache/housekeeping.h"
 
 /*
  * Whether a block that is freed waits in a magazine already: a look at the places, for whoever
@@ -93,6 +94,8 @@ static bool put_elsewhere(const struct magazine_access *access, struct magazine 
         return false;
     atomic_store_explicit(&now->overflowed, true, memory_order_relaxed);
     flush_loaded(access, locked);
+    if (locked == NULL)
+        housekeeping_tick();
     return access_push_anyway(access, address);
 }
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
+#include "cia_malloc/cpu_cache/housekeeping.h"
 #include "cia_malloc/cpu_cache/packing.h"
 
 /*
@@ -54,7 +55,7 @@ static __attribute__((noinline)) uintptr_t refill_from_heap(struct magazine_acce
     subheap_unlock(heap);
     /* Each load, and each call of a class that never has one: a program may make no others. */
     if (most > 1 || !class_is_cached(size_class))
-        flush_housekeeping();
+        housekeeping_tick();
     return block;
 }
 
@@ -87,6 +88,6 @@ uintptr_t refill_pop_locked(uint32_t offset)
                 (clock_is_quick() || heap->uses % USES_PER_CLOCK_CALL == 0);
     subheap_unlock(heap);
     if (__builtin_expect(look, 0))
-        flush_housekeeping();
+        housekeeping_tick();
     return block;
 }

@@ -24,6 +24,7 @@
 #include "base/report.h"
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
+#include "cia_malloc/cpu_cache/housekeeping.h"
 #include "cia_malloc/hardened/canary.h"
 #include "cia_malloc/hardened/quarantine.h"
 #include "cia_malloc/heap/block.h"
@@ -196,7 +197,7 @@ static void free_huge(struct huge *huge, const void *address)
 
     check_canary(address, huge_bytes(address, marked), huge_end(huge));
     huge_free(huge);
-    flush_housekeeping();
+    housekeeping_tick();
 }
 
 /* Those that leave a quarantine go where they belong; no lock is held. */
@@ -236,7 +237,7 @@ static void free_in_chunk(struct chunk *chunk, char *address)
     }
     give_back(leaving, count);
     if (count > 0)
-        flush_housekeeping();
+        housekeeping_tick();
 }
 
 void hardened_free(void *address)
