@@ -52,16 +52,10 @@ static void mark_before(struct page_info *pages, uint32_t count, const struct cl
     }
 }
 
-static void mark_start(struct chunk *chunk, const char *start, bool begins)
-{
-    page_info_mark_start(&chunk->pages[(size_t)(start - chunk->base) >> PAGE_SHIFT], start, begins);
-}
-
 void class_heap_hand_out_inside(struct span *span, uint32_t bit, char *start, size_t alignment)
 {
-    struct chunk *chunk = span->chunk;
     uint64_t mask = (uint64_t)1 << bit;
-    uint64_t *words = chunk->remotes[span - chunk->spans].alignment;
+    uint64_t *words = span->chunk->remotes[span - span->chunk->spans].alignment;
 
     for (uint32_t i = 0; i < 2; i++) {
         bool set = ((uint32_t)__builtin_ctzll(alignment / 128) >> i & 1) != 0;
@@ -70,20 +64,18 @@ void class_heap_hand_out_inside(struct span *span, uint32_t bit, char *start, si
     }
     __atomic_store_n(&span->interior, span->interior | mask, __ATOMIC_RELAXED);
     if (class_is_cached(span->size_class))
-        mark_start(chunk, start, false);
+        page_info_mark_start(page_map_find(start), start, false);
 }
 
 void class_heap_put_inside(struct class_heap *heap, struct span *span, uint64_t bit)
 {
-    uint32_t number = (uint32_t)__builtin_ctzll(bit);
+    uint32_t number = ((uint32_t)__builtin_ctzll(bit) - span->phase) & heap->block_mask;
+    const char *start = span->base + (size_t)number * heap->block_bytes;
 
     /* Relaxed, not plain: free() reads other bits of the word without the lock. */
     __atomic_store_n(&span->interior, span->interior & ~bit, __ATOMIC_RELAXED);
     if (class_is_cached(span->size_class))
-        mark_start(span->chunk,
-                   span->base +
-                       (size_t)((number - span->phase) & heap->block_mask) * heap->block_bytes,
-                   true);
+        page_info_mark_start(page_map_find(start), start, true);
 }
 
 void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t page,

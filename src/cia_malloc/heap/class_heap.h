@@ -86,15 +86,6 @@ static_assert(sizeof(struct class_heap) / LINE_BYTES % 2 == 1,
 /* Makes every slot's bit in under_quota agree with the quota: C steps. */
 void class_heap_set_quota(struct class_heap *heap, uint32_t quota);
 
-static inline void class_heap_count_taken(struct class_heap *heap, uint32_t type, uint32_t bit)
-{
-    uint32_t count = ++heap->count[type << heap->span_shift | bit];
-
-    heap->under_quota[type] &= ~((uint64_t)(count >= heap->quota) << bit);
-    heap->live++;
-    heap->allocations++;
-}
-
 static inline uint64_t class_heap_live_bytes(const struct class_heap *heap)
 {
     return (uint64_t)heap->live * heap->block_bytes;
@@ -113,7 +104,10 @@ static inline void *class_heap_take_bit(struct class_heap *heap, struct span *sp
         span->untouched &= ~mask;
         heap->untouched--;
     }
-    class_heap_count_taken(heap, span->type, bit);
+    uint32_t count = ++heap->count[(uint32_t)span->type << heap->span_shift | bit];
+    heap->under_quota[span->type] &= ~((uint64_t)(count >= heap->quota) << bit);
+    heap->live++;
+    heap->allocations++;
     return span->base + (size_t)((bit - span->phase) & heap->block_mask) * heap->block_bytes;
 }
 
@@ -193,8 +187,12 @@ void class_heap_hand_out_inside(struct span *span, uint32_t bit, char *start, si
 /* A block that was, put back: its first line begins a block again. */
 void class_heap_put_inside(struct class_heap *heap, struct span *span, uint64_t bit);
 
-/* Puts blocks of a span back. Then the caller calls class_heap_record. */
-static inline void class_heap_put(struct class_heap *heap, struct span *span, uint64_t bits)
+/*
+ * Puts blocks of a span back, and makes it a recent one, unless it is current, recent or listed.
+ * Returns true when it is entirely free and not current: the caller then calls
+ * class_heap_reconcile.
+ */
+static inline bool class_heap_put(struct class_heap *heap, struct span *span, uint64_t bits)
 {
     uint32_t *counts = &heap->count[(uint32_t)span->type << heap->span_shift];
     uint64_t under_quota = heap->under_quota[span->type];
@@ -215,15 +213,6 @@ static inline void class_heap_put(struct class_heap *heap, struct span *span, ui
     heap->live = live;
     if (__builtin_expect(live < heap->lower_at, 0))
         class_heap_set_quota(heap, live / class_heap_slots(heap) + 1);
-}
-
-/*
- * Blocks of the span were put back: makes it a recent one, unless it is current, recent or listed.
- * Returns true when it is entirely free and not current: the caller then calls
- * class_heap_reconcile.
- */
-static inline bool class_heap_record(struct class_heap *heap, struct span *span)
-{
     if (span == heap->current)
         return false;
     if (__builtin_expect(span->listed == 0, 0))

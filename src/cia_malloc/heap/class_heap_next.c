@@ -188,13 +188,9 @@ static bool some_slot_is_under_quota(const struct class_heap *heap)
 
 bool class_heap_find(struct class_heap *heap, bool at_any_price)
 {
-    const struct span *current = heap->current;
-
     if (!some_slot_is_under_quota(heap))
         class_heap_set_quota(heap, heap->quota + 1);
-    if (current != NULL && (current->free & heap->under_quota[current->type]) != 0)
-        return true;
-    return class_heap_find_recent(heap) || find_eligible(heap) ||
+    return class_heap_eligible(heap) != 0 || class_heap_find_recent(heap) || find_eligible(heap) ||
            find_least_filled(heap, at_any_price);
 }
 
@@ -202,7 +198,7 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **end, uint32_t most
                               uint64_t *colours_taken)
 {
     struct span *span = heap->current;
-    uint64_t wanted = span->free & heap->under_quota[span->type];
+    uint64_t wanted = class_heap_eligible(heap);
     uint64_t ahead = wanted & (~(uint64_t)0 << heap->first_bit);
     uint64_t taken = 0, reached = 0;
     bool compact = size_class_is_compact(heap->size_class);

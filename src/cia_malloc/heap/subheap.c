@@ -109,28 +109,18 @@ static uint64_t every(uint32_t step, uint32_t first)
     return bits;
 }
 
-/*
- * Where runs lie in the L2. The blocks of a cycle have all colours of the L1, so that no two of
- * them share an L2 set. The same slot of another run is in another set if that run begins at
- * another page modulo the L2. So runs that begin with the same type begin at all of those pages
- * before one comes again: which of them is free next needs no gap in the chunk.
- */
-static uint64_t pages_to_avoid(struct class_heap *class_heap, const struct page_request *request,
-                               uint32_t type)
-{
-    uint64_t *begun = &class_heap->run_pages[type];
-
-    if ((every(request->modulus, request->residue) & ~*begun) == 0)
-        *begun = 0;
-    return *begun;
-}
-
 /* The pages that are the same one modulo the L2 as that of the chunk. */
 static uint64_t pages_like(const struct chunk *chunk, uint32_t page)
 {
     return every(l2_pages, (uint32_t)((uintptr_t)chunk->base >> PAGE_SHIFT) + page);
 }
 
+/*
+ * Where runs lie in the L2. The blocks of a cycle have all colours of the L1, so that no two of
+ * them share an L2 set. The same slot of another run is in another set if that run begins at
+ * another page modulo the L2. So runs that begin with the same type begin at all of those pages
+ * before one comes again: which of them is free next needs no gap in the chunk.
+ */
 static bool add_run(struct subheap *heap, struct class_heap *class_heap)
 {
     const struct class_layout *layout = &class_layouts[class_heap->size_class];
@@ -141,12 +131,15 @@ static bool add_run(struct subheap *heap, struct class_heap *class_heap)
         .residue = class_layout_run_offset(layout, type) / class_layout_page_units(layout),
         .populated_later = true,
     };
+    uint64_t *begun = &class_heap->run_pages[type];
     struct page_run run;
 
-    request.avoid = pages_to_avoid(class_heap, &request, type);
+    if ((every(request.modulus, request.residue) & ~*begun) == 0)
+        *begun = 0;
+    request.avoid = *begun;
     if (!page_heap_take(&heap->pages, &request, &run))
         return false;
-    class_heap->run_pages[type] |= pages_like(run.chunk, run.page);
+    *begun |= pages_like(run.chunk, run.page);
     heap->pages.dense_pages += populates_whole(class_heap->size_class) ? request.pages : 0;
     class_heap_add_run(class_heap, run.chunk, run.page, type, run.clean);
     PROBE3(span_refill, heap->number, class_heap->block_bytes, request.pages);

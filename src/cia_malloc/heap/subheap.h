@@ -165,8 +165,7 @@ static inline void subheap_put(struct subheap *heap, struct class_heap *class_he
 {
     if (__builtin_expect((span->free & bits) != 0, 0))
         subheap_double_free(span, span->free & bits);
-    class_heap_put(class_heap, span, bits);
-    if (__builtin_expect(class_heap_record(class_heap, span), 0))
+    if (__builtin_expect(class_heap_put(class_heap, span, bits), 0))
         subheap_reconcile(heap, span);
 }
 
