@@ -136,7 +136,7 @@ void magazine_rise(struct magazines *magazines, unsigned size_class)
     uint32_t risen = ceiling + MAGAZINE_CEILING_STEP;
 
     if (!atomic_load_explicit(&magazine->overflowed, memory_order_relaxed) ||
-        risen > magazine->ceiling_most)
+        risen > ceiling_of(size_class))
         return;
     atomic_store_explicit(&magazine->overflowed, false, memory_order_relaxed);
     if (!there_is_room(magazines, size_class, MAGAZINE_CEILING_STEP))
@@ -145,36 +145,28 @@ void magazine_rise(struct magazines *magazines, unsigned size_class)
     atomic_store_explicit(&magazine->ceiling, (uint16_t)risen, memory_order_release);
 }
 
-/* A magazine's first ceiling; it has a store. */
-static uint32_t first_ceiling(struct magazines *magazines, unsigned size_class)
-{
-    struct magazine_store *store = magazines->own[size_class].store;
-    uint32_t most = ceiling_of(size_class), least = 2 * load_of(size_class);
-    uint32_t ceiling = most < MAGAZINE_FIRST_CEILING ? most : MAGAZINE_FIRST_CEILING;
-
-    if (!there_is_room(magazines, size_class, ceiling))
-        ceiling = least;
-    touch(store, store, ceiling);
-    return ceiling;
-}
-
 bool magazine_open(struct magazines *magazines, unsigned size_class)
 {
     struct magazine *magazine = &magazines->own[size_class];
+    uint32_t most = ceiling_of(size_class);
+    uint32_t ceiling = most < MAGAZINE_FIRST_CEILING ? most : MAGAZINE_FIRST_CEILING;
     union magazine_bounds bounds = {.word = 0};
 
     magazines->uses[size_class] = 0;
-    if (magazine->store == NULL)
+    if (magazine->store == NULL) {
         magazine->store = page_source_map_metadata(store_bytes_of(size_class));
-    if (magazine->store == NULL)
-        return false; /* the kernel is asked again after as many uses */
-    bounds.ceiling = (uint16_t)first_ceiling(magazines, size_class);
-    magazine->ceiling_most = ceiling_of(size_class);
-    magazine->load = load_of(size_class);
-    /* Blocks that are freed in a row fill their lines. */
-    magazine->colour_limit = size_class_bytes(size_class) == GRANULE_BYTES
-                                 ? MAGAZINE_OF_A_COLOUR_MOST
-                                 : MAGAZINE_OF_A_COLOUR;
+        if (magazine->store == NULL)
+            return false; /* the kernel is asked again after as many uses */
+        magazine->load = load_of(size_class);
+        /* Blocks that are freed in a row fill their lines. */
+        magazine->colour_limit = size_class_bytes(size_class) == GRANULE_BYTES
+                                     ? MAGAZINE_OF_A_COLOUR_MOST
+                                     : MAGAZINE_OF_A_COLOUR;
+    }
+    if (!there_is_room(magazines, size_class, ceiling))
+        ceiling = 2 * (uint32_t)magazine->load;
+    touch(magazine->store, magazine->store, ceiling);
+    bounds.ceiling = (uint16_t)ceiling;
     /* Release: a sequence that finds the ceiling finds the others. */
     atomic_store_explicit(&magazine->bounds, bounds.word, memory_order_release);
     return true;
@@ -214,17 +206,15 @@ void magazine_begin_anew(struct magazines *magazines, unsigned size_class)
 {
     struct magazine *magazine = &magazines->own[size_class];
     uint64_t served = magazine_served(magazine);
-    union magazine_bounds bounds = {.word = 0};
-    uint32_t ceiling = atomic_load_explicit(&magazine->ceiling, memory_order_relaxed);
 
-    if (ceiling == 0 || magazine_cached(magazine) != 0)
+    if (atomic_load_explicit(&magazine->ceiling, memory_order_relaxed) == 0 ||
+        magazine_cached(magazine) != 0)
         return;
     magazines->uses[size_class] = 0;
-    atomic_store_explicit(&magazine->bounds, 0, memory_order_relaxed); /* not counted as its own */
+    atomic_store_explicit(&magazine->bounds, 0, memory_order_release); /* not counted as its own */
     if (served != magazines->served[size_class])
-        bounds.ceiling = (uint16_t)first_ceiling(magazines, size_class);
+        magazine_open(magazines, size_class);
     magazines->served[size_class] = served;
-    atomic_store_explicit(&magazine->bounds, bounds.word, memory_order_release);
 }
 
 struct magazines *magazines_provide(uint32_t cpu, unsigned node)

@@ -96,7 +96,8 @@ struct magazine_store {
     int8_t count[MAGAZINE_COLOURS]; /* the loaded magazine's blocks of each colour */
     int8_t full_count[MAGAZINE_FULL_MOST][MAGAZINE_COLOURS]; /* count, when it was put aside */
     uint64_t full_floor[MAGAZINE_FULL_MOST];                 /* where in the stack it begins */
-    char *stack[]; /* the full ones, and the loaded one above them: ceiling_most places */
+    char *stack[]; /* the full ones, and the loaded one above them: as many places as
+                      the ceiling may reach */
 };
 
 /* One line. All that is written in malloc and free but the store. */
@@ -117,7 +118,6 @@ struct magazine {
     };
     struct magazine_store *store; /* constant, from when there is a ceiling */
     uint64_t load;                /* blocks to load at once; constant likewise */
-    uint64_t ceiling_most;        /* constant likewise */
     /* Blocks were flushed for want of room since the ceiling last rose. Relaxed: a hint. */
     atomic_bool overflowed;
     uint8_t colour_limit; /* blocks of each colour in the loaded magazine; constant likewise */

@@ -32,11 +32,6 @@ static inline union magazine_bounds magazine_bounds_of(const struct magazine *ma
 }
 
 /* Of bounds one alone: one instruction, where all of them are three. */
-static inline size_t magazine_floor(const struct magazine *magazine)
-{
-    return atomic_load_explicit(&magazine->floor, memory_order_relaxed);
-}
-
 static inline size_t magazine_ceiling(const struct magazine *magazine)
 {
     return atomic_load_explicit(&magazine->ceiling, memory_order_relaxed);
@@ -49,24 +44,13 @@ static inline uint32_t magazine_loaded_blocks(const struct magazine *magazine)
            magazine_bounds_of(magazine).floor;
 }
 
-/* The place above the newest block of the stack. */
-static inline char **magazine_next_place(struct magazine *magazine)
-{
-    return &magazine->store->stack[magazine_word(&magazine->top) & MAGAZINE_TOP_MASK];
-}
-
-static inline void magazine_grow(struct magazine *magazine, int64_t blocks)
-{
-    magazine_set_word(&magazine->top, magazine_word(&magazine->top) + (uint64_t)blocks);
-}
-
 static inline uintptr_t magazine_pop_exclusive(struct magazine *magazine)
 {
     struct magazine_store *store = magazine->store;
     uint64_t top = magazine_word(&magazine->top);
     size_t count = top & MAGAZINE_TOP_MASK;
 
-    if (__builtin_expect(count == magazine_floor(magazine), 0))
+    if (__builtin_expect(count == atomic_load_explicit(&magazine->floor, memory_order_relaxed), 0))
         return 0;
     char *block = store->stack[count - 1];
     size_t colour = magazine_colour(block);
@@ -130,15 +114,17 @@ static inline uint32_t magazine_unload_exclusive(struct magazine *magazine,
                                                  char *places[MAGAZINE_LOADED_MOST])
 {
     uint32_t count = magazine_loaded_blocks(magazine);
+    struct magazine_store *store = magazine->store;
 
     if (magazine_ceiling(magazine) == 0)
         return 0;
     if (count > MAGAZINE_LOADED_MOST)
         count = MAGAZINE_LOADED_MOST;
-    memcpy(places, magazine_next_place(magazine) - count, count * sizeof *places);
-    memset(magazine->store->count, 0, sizeof magazine->store->count);
-    memset(magazine->store->last, 0, sizeof magazine->store->last);
-    magazine_grow(magazine, -(int64_t)count);
+    uint64_t top = magazine_word(&magazine->top) - count;
+    memcpy(places, &store->stack[top & MAGAZINE_TOP_MASK], count * sizeof *places);
+    memset(store->count, 0, sizeof store->count);
+    memset(store->last, 0, sizeof store->last);
+    magazine_set_word(&magazine->top, top);
     return count;
 }
 
@@ -149,9 +135,9 @@ static inline bool magazine_load_exclusive(struct magazine *magazine, char *cons
 
     if (magazine_loaded_blocks(magazine) != 0 || bounds.floor + count > bounds.ceiling)
         return false;
-    memcpy(magazine_next_place(magazine), places, count * sizeof *places);
+    memcpy(&magazine->store->stack[bounds.floor], places, count * sizeof *places);
     magazine_count_colours(places, count, magazine->store->count);
-    magazine_grow(magazine, count);
+    magazine_set_word(&magazine->top, magazine_word(&magazine->top) + count);
     return true;
 }
 

@@ -18,13 +18,6 @@
  * and is not meant.
  */
 
-/* Of an open magazine. Whether the block is the last of its colour that was freed there: a hint. */
-static bool magazine_freed_last(const struct magazine *magazine, const void *block)
-{
-    return __atomic_load_n(&magazine->store->last[magazine_colour(block)], __ATOMIC_RELAXED) ==
-           magazine_low_address(block);
-}
-
 /* Whether the block waits in one of the last so many places. */
 static bool magazine_has(const struct magazine *magazine, const void *block, uint32_t among)
 {
@@ -81,7 +74,9 @@ static bool put_elsewhere(const struct magazine_access *access, struct magazine 
 
     if (magazine_bounds_of(now).ceiling == 0)
         return false;
-    suspected = magazine_freed_last(now, address);
+    /* It is the last of its colour that was freed there: a hint. */
+    suspected = __atomic_load_n(&now->store->last[magazine_colour(address)], __ATOMIC_RELAXED) ==
+                magazine_low_address(address);
     if (__builtin_expect(magazine_has(now, address, suspected ? UINT32_MAX : LOOKED_AT), 0))
         freed_twice(address);
     if (suspected && access_push_anyway(access, address))
