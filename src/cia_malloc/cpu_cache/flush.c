@@ -102,15 +102,12 @@ bool flush_loaded(const struct magazine_access *access, struct subheap *locked)
 
     if (count == 0)
         return false;
-    if (locked != NULL || access->exclusive != NULL) {
-        flush_blocks(locked, access->size_class, blocks, count);
-    } else {
-        struct subheap *heap = heap_try_acquire();
-
-        flush_blocks(heap, access->size_class, blocks, count);
-        if (heap != NULL)
-            subheap_unlock(heap);
-    }
+    /* Who revoked magazines takes no lock meanwhile: all goes to inboxes. */
+    struct subheap *heap =
+        locked != NULL || access->exclusive != NULL ? locked : heap_try_acquire();
+    flush_blocks(heap, access->size_class, blocks, count);
+    if (heap != locked)
+        subheap_unlock(heap);
     return true;
 }
 

@@ -18,7 +18,7 @@
 _Atomic(struct subheap *) heap_table[ALL_HEAPS];
 _Atomic(struct subheap *) heap_of_one_thread;
 
-/* How many were published. Relaxed: a bound, see may_make_spare. */
+/* How many were published. Relaxed: a bound, see acquire_spare. */
 static _Atomic uint32_t cpu_heap_count, spare_heap_count;
 
 /* The process that the table was last put in order for. */
@@ -126,17 +126,6 @@ static void make_if_missing(uint32_t number, uint8_t node)
         atomic_store_explicit(&refused_at, decay_clock(), memory_order_relaxed);
 }
 
-/*
- * The memory node of a CPU: as its sub-heap was made for, so that they agree when the machine
- * changes.
- */
-static uint8_t node_of(uint32_t cpu)
-{
-    struct subheap *heap = atomic_load_explicit(&heap_table[cpu], memory_order_acquire);
-
-    return heap != NULL ? heap->pages.node : memory_node_of_cpu(cpu);
-}
-
 /* Whether this thread holds a sub-heap: it is below us, in a signal handler. */
 static bool holds_one(void)
 {
@@ -151,19 +140,10 @@ static bool holds_one(void)
 }
 
 /*
- * As many spare ones as CPUs: so memory goes with the CPUs that are used, however many threads
- * there are. A thread that holds a sub-heap, and so must not wait for others, may have one in any
- * case.
- */
-static bool may_make_spare(bool must_not_wait)
-{
-    return must_not_wait || atomic_load_explicit(&spare_heap_count, memory_order_relaxed) <
-                                atomic_load_explicit(&cpu_heap_count, memory_order_relaxed);
-}
-
-/*
  * A spare one, locked; NULL when all are taken and no more may be made. The same few first. Each is
- * of the node of the thread that made it, and for threads of that node.
+ * of the node of the thread that made it, and for threads of that node. There are as many as CPUs:
+ * so memory goes with the CPUs that are used, however many threads there are. A thread that holds a
+ * sub-heap, and so must not wait for others, may have one in any case.
  */
 static struct subheap *acquire_spare(uint8_t node, bool must_not_wait, bool *no_memory)
 {
@@ -171,9 +151,9 @@ static struct subheap *acquire_spare(uint8_t node, bool must_not_wait, bool *no_
 
     *no_memory = false;
     for (uint32_t i = CPU_HEAPS; heap == NULL && i < ALL_HEAPS; i++) {
-        bool exists = atomic_load_explicit(&heap_table[i], memory_order_relaxed) != NULL;
-
-        if (!exists && !may_make_spare(must_not_wait))
+        if (atomic_load_explicit(&heap_table[i], memory_order_relaxed) == NULL && !must_not_wait &&
+            atomic_load_explicit(&spare_heap_count, memory_order_relaxed) >=
+                atomic_load_explicit(&cpu_heap_count, memory_order_relaxed))
             break;
         make_if_missing(i, node);
         heap = try_number(i, node);
@@ -208,7 +188,9 @@ struct subheap *heap_acquire_slow(void)
 
     for (int tries = 0;;) {
         uint32_t cpu = current_cpu() % CPU_HEAPS;
-        uint8_t node = node_of(cpu);
+        struct subheap *here = atomic_load_explicit(&heap_table[cpu], memory_order_acquire);
+        /* As the CPU's sub-heap was made for, so that they agree when the machine changes. */
+        uint8_t node = here != NULL ? here->pages.node : memory_node_of_cpu(cpu);
         bool exists, no_memory = false, holder = false;
 
         make_if_missing(cpu, node);

@@ -45,15 +45,10 @@ static struct subheap *next_in_turn(uint32_t *count)
 
 enum { PURGE_PAGES_MOST = (64 << 20) / PAGE_BYTES }; /* at a look: ten milliseconds */
 
-static bool is_idle(const struct page_heap *pages, uint64_t now, uint64_t decay_time)
-{
-    return pages->changed_at + decay_time <= now && pages->trimmed_at != pages->changed_at;
-}
-
 /* Takes in what is there, purges what is due. True: the sub-heap is idle, and was not trimmed. */
 static bool take_in_and_purge(struct subheap *heap, uint64_t now, uint64_t decay_time)
 {
-    bool idle;
+    const struct page_heap *pages = &heap->pages;
 
     if (!subheap_try_lock(heap))
         return false;
@@ -61,7 +56,7 @@ static bool take_in_and_purge(struct subheap *heap, uint64_t now, uint64_t decay
         heap->pages.trimmed_at = 0; /* a run that is kept for the next malloc may be idle by that */
     subheap_drain(heap);
     purge_due(&heap->pages, now, PURGE_PAGES_MOST);
-    idle = is_idle(&heap->pages, now, decay_time);
+    bool idle = pages->changed_at + decay_time <= now && pages->trimmed_at != pages->changed_at;
     subheap_unlock(heap);
     return idle;
 }

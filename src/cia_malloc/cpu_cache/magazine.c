@@ -58,14 +58,6 @@ static uint32_t ceiling_of(unsigned size_class)
     return room < most ? room : most;
 }
 
-/* An odd number of lines: stores of different classes begin in different sets. */
-static size_t store_bytes_of(unsigned size_class)
-{
-    size_t bytes = offsetof(struct magazine_store, stack) + ceiling_of(size_class) * sizeof(char *);
-
-    return ((bytes + LINE_BYTES - 1) / LINE_BYTES | 1) * LINE_BYTES;
-}
-
 static size_t bytes_of_regions(void)
 {
     return offsetof(struct magazines, region) + region_count * sizeof(struct magazine_region);
@@ -154,7 +146,11 @@ bool magazine_open(struct magazines *magazines, unsigned size_class)
 
     magazines->uses[size_class] = 0;
     if (magazine->store == NULL) {
-        magazine->store = page_source_map_metadata(store_bytes_of(size_class));
+        size_t bytes = offsetof(struct magazine_store, stack) + most * sizeof(char *);
+
+        /* An odd number of lines: stores of different classes begin in different sets. */
+        bytes = ((bytes + LINE_BYTES - 1) / LINE_BYTES | 1) * LINE_BYTES;
+        magazine->store = page_source_map_metadata(bytes);
         if (magazine->store == NULL)
             return false; /* the kernel is asked again after as many uses */
         magazine->load = load_of(size_class);
