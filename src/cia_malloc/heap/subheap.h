@@ -157,8 +157,8 @@ void subheap_free_large(struct subheap *heap, struct span *span);
 
 /*
  * Puts back blocks of a span; class_heap is that of the span's class in this sub-heap, which a
- * caller with many of one class knows. The process ends if one of them is free already: it was
- * freed twice.
+ * caller with many of one class knows without waiting for the span's line. The process ends if one
+ * of them is free already: it was freed twice.
  */
 static inline void subheap_put(struct subheap *heap, struct class_heap *class_heap,
                                struct span *span, uint64_t bits)
