@@ -45,6 +45,7 @@ int madvise(void *address, size_t bytes, int advice)
 }
 
 static const char *mode = "always [madvise] never\n";
+static bool mode_was_read, mode_was_read_under_lock;
 
 /* The one file that is read by a system call of the allocator's own; everything else is passed on.
  */
@@ -64,6 +65,8 @@ long syscall(long number, ...)
     if (number == SYS_openat && strstr((const char *)b, "transparent_hugepage") != NULL) {
         int ends[2];
 
+        mode_was_read = true;
+        mode_was_read_under_lock |= atomic_load(&heap_here()->lock) != 0;
         if (pipe(ends) != 0 || write(ends[1], mode, strlen(mode)) < 0)
             return -1;
         close(ends[1]);
@@ -289,6 +292,15 @@ START_TEST(a_kernel_that_gives_none_is_not_asked)
 }
 END_TEST
 
+START_TEST(whether_it_gives_any_is_read_without_the_lock)
+{
+    stay_on_cpu(sched_getcpu());
+    take_blocks(40 * MIB, DENSE);
+    ck_assert(mode_was_read);
+    ck_assert(!mode_was_read_under_lock);
+}
+END_TEST
+
 START_TEST(many_sub_heaps_with_a_little_each_ask_for_none)
 {
     enum { HEAPS = 16 };
@@ -457,6 +469,7 @@ int main(void)
     tcase_add_test(tests, with_0_none_are_asked_for);
     tcase_add_test(tests, with_1_they_are_asked_for_from_the_first_chunk_on);
     tcase_add_loop_test(tests, a_kernel_that_gives_none_is_not_asked, 0, 2);
+    tcase_add_test(tests, whether_it_gives_any_is_read_without_the_lock);
     tcase_add_test(tests, many_sub_heaps_with_a_little_each_ask_for_none);
     tcase_add_test(tests, a_huge_page_is_split_when_a_part_of_it_was_free_for_the_decay_time);
     tcase_add_test(tests, what_the_kernel_filled_in_goes_back_once_a_run_beside_it_is_free);

@@ -112,19 +112,12 @@ static bool take_from_circle(struct page_heap *heap, enum chunk_circle circle, u
     return false;
 }
 
-static uint32_t mode(void)
-{
-    return atomic_load_explicit(&huge_mode, memory_order_relaxed);
-}
-
-/* For the next chunk. */
-static bool wants_huge_pages(const struct page_heap *heap)
+/* Whether so much of the heap's chunks is dense that the next one may be huge pages. */
+static bool is_dense(const struct page_heap *heap)
 {
     uint32_t dense = heap->dense_pages;
 
-    return mode() == HUGE_ALWAYS || (mode() == HUGE_AUTO && dense >= HUGE_FROM_PAGES &&
-                                     heap->mapped_pages <= dense + dense / NOT_DENSE_PART &&
-                                     page_source_huge_pages_are_given());
+    return dense >= HUGE_FROM_PAGES && heap->mapped_pages <= dense + dense / NOT_DENSE_PART;
 }
 
 /*
@@ -160,12 +153,15 @@ static bool take_from_new_chunk(struct page_heap *heap, const struct page_reques
     if (!asks_again && decay_is_recent(atomic_load_explicit(&refused_at, memory_order_relaxed)))
         return false;
     asks_again = false;
-    bool huge = wants_huge_pages(heap);
+    uint32_t mode = atomic_load_explicit(&huge_mode, memory_order_relaxed);
+    bool huge = mode == HUGE_ALWAYS || (mode == HUGE_AUTO && is_dense(heap));
     /* Hardened, a chunk has guard pages at its ends: it is to fill its 4 MiB. */
     uint32_t small = harden_is_on() ? CHUNK_PAGES : small_chunk_pages(request);
     uint32_t pages = heap->chunk_count == 0 && !huge ? small : CHUNK_PAGES;
 
     heap->lock->give_up(heap->owner);
+    if (huge && mode == HUGE_AUTO)
+        huge = page_source_huge_pages_are_given();
     struct chunk *chunk = chunk_create(pages, heap->node, huge);
     if (chunk == NULL && small < pages)
         chunk = chunk_create(small, heap->node, false);
@@ -180,7 +176,7 @@ static bool take_from_new_chunk(struct page_heap *heap, const struct page_reques
         return found;
     chunk->owner = heap->owner;
     chunk->pending = &heap->work.populate;
-    chunk->stays_huge = mode() == HUGE_ALWAYS;
+    chunk->stays_huge = mode == HUGE_ALWAYS;
     if (found) {
         page_work_destroy(heap, chunk);
         return true;
