@@ -4,6 +4,7 @@
  * Memory that nobody uses goes back in its time: little by little, from the sub-heap that the
  * program works in and from those that nobody comes by. Time is what the test says.
  */
+#include "base/memory_nodes.h"
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/housekeeping.h"
 #include "cia_malloc/pages/decay_policy.h"
@@ -316,6 +317,52 @@ START_TEST(a_sub_heap_that_nobody_comes_by_gives_its_idle_runs_back)
 }
 END_TEST
 
+static struct page_run take_pages(struct subheap *heap, uint32_t pages)
+{
+    const struct page_request request = {.pages = pages, .modulus = 1};
+    struct page_run run;
+
+    ck_assert(page_heap_take(&heap->pages, &request, &run));
+    return run;
+}
+
+/* Leaves a run of the class without a live block. Returns its chunk. */
+static const struct chunk *leave_an_idle_run(struct subheap *heap, unsigned size_class)
+{
+    bool untouched;
+    void *block = subheap_allocate(heap, size_class, &untouched);
+    struct block at = block_at(page_source_owner(block), block);
+
+    subheap_free_local(heap, &at.chunk->spans[at.span], at.bit);
+    return at.chunk;
+}
+
+START_TEST(a_trim_finds_idle_runs_whatever_it_purges)
+{
+    make_first_call();
+    struct subheap *heap = subheap_create(0, MEMORY_NODE_UNKNOWN);
+    ck_assert(subheap_try_lock(heap));
+    /* The last chunk of a circle has an idle run, and nothing to purge. */
+    const struct chunk *last = take_pages(heap, 900).chunk;
+    ck_assert_ptr_eq(leave_an_idle_run(heap, size_class_of(500)), last);
+    /* Of the one before it, pages are due; while they are purged it is nearly full. */
+    take_pages(heap, 944);
+    struct page_run due = take_pages(heap, 70);
+    page_heap_return(&heap->pages, due.chunk, due.page, 70);
+    /* The first one has an idle run. */
+    const struct chunk *first = take_pages(heap, 930).chunk;
+    ck_assert_ptr_eq(leave_an_idle_run(heap, size_class_of(600)), first);
+    ck_assert_ptr_eq(heap->pages.circle[CHUNKS_WITH_SLACK], first);
+    ck_assert_ptr_eq(first->next, due.chunk);
+    ck_assert_ptr_eq(due.chunk->next, last);
+    clock_milliseconds += 2 * TIME;
+    subheap_trim(heap);
+    ck_assert_uint_eq(heap->pages.used_pages, 900 + 944 + 930);
+    subheap_unlock(heap);
+    ck_assert_uint_eq(heap->pages.dirty_pages, 0);
+}
+END_TEST
+
 START_TEST(a_sub_heap_that_somebody_holds_is_passed_by)
 {
     char *runs[RUNS];
@@ -427,6 +474,7 @@ int main(void)
     tcase_add_test(tests, a_call_gives_no_more_than_4_MiB_back);
     tcase_add_test(tests, a_sub_heap_that_nobody_comes_by_gives_its_pages_back);
     tcase_add_test(tests, a_sub_heap_that_nobody_comes_by_gives_its_idle_runs_back);
+    tcase_add_test(tests, a_trim_finds_idle_runs_whatever_it_purges);
     tcase_add_test(tests, a_sub_heap_that_somebody_holds_is_passed_by);
     tcase_add_test(tests, what_waits_in_a_magazine_that_is_not_used_goes_home);
     tcase_add_test(tests, the_child_of_a_vfork_takes_no_magazines_and_does_no_housekeeping);

@@ -190,23 +190,24 @@ uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **end, uin
     return count;
 }
 
-static void release_run(struct subheap *heap, struct class_heap *class_heap, struct chunk *chunk,
-                        uint32_t page)
+/* The class has the run no more; its pages still count as used. */
+static void remove_run(struct subheap *heap, struct class_heap *class_heap, struct chunk *chunk,
+                       uint32_t page)
 {
-    uint32_t pages = chunk->spans[page].run_pages;
-
     class_heap->run_pages[chunk->pages[page].run_type] &= ~pages_like(chunk, page);
-    heap->pages.dense_pages -= populates_whole(class_heap->size_class) ? pages : 0;
+    if (populates_whole(class_heap->size_class))
+        heap->pages.dense_pages -= chunk->spans[page].run_pages;
     class_heap_remove_run(class_heap, chunk, page);
-    page_heap_return(&heap->pages, chunk, page, pages);
 }
 
 void subheap_reconcile(struct subheap *heap, struct span *span)
 {
     struct class_heap *class_heap = &heap->classes[span->size_class];
 
-    if (class_heap_reconcile(class_heap, span))
-        release_run(heap, class_heap, span->chunk, span->run_page);
+    if (class_heap_reconcile(class_heap, span)) {
+        remove_run(heap, class_heap, span->chunk, span->run_page);
+        page_heap_return(&heap->pages, span->chunk, span->run_page, span->run_pages);
+    }
 }
 
 void subheap_free_large(struct subheap *heap, struct span *span)
@@ -229,7 +230,8 @@ static void release_idle_runs(struct chunk *chunk)
             pages = chunk->spans[page].run_pages;
         if (size_class < SIZE_CLASS_COUNT &&
             class_heap_run_is_idle(&heap->classes[size_class], chunk, page)) {
-            release_run(heap, &heap->classes[size_class], chunk, page);
+            remove_run(heap, &heap->classes[size_class], chunk, page);
+            page_heap_put(&heap->pages, chunk, page, pages);
         }
         page += pages;
     }

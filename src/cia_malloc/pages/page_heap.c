@@ -207,9 +207,8 @@ bool page_heap_take(struct page_heap *heap, const struct page_request *request,
     return taken;
 }
 
-void page_heap_return(struct page_heap *heap, struct chunk *chunk, uint32_t page, uint32_t pages)
+void page_heap_put(struct page_heap *heap, struct chunk *chunk, uint32_t page, uint32_t pages)
 {
-    purge_some(heap); /* what was there before these is older */
     uint32_t dirty_before = chunk->dirty_pages;
 
     chunk_return_pages(chunk, page, pages);
@@ -217,12 +216,18 @@ void page_heap_return(struct page_heap *heap, struct chunk *chunk, uint32_t page
     heap->dirty_pages += chunk->dirty_pages - dirty_before;
     publish(heap);
     chunk_circle_update(heap, chunk);
+}
+
+void page_heap_return(struct page_heap *heap, struct chunk *chunk, uint32_t page, uint32_t pages)
+{
+    purge_some(heap); /* what was there before these is older */
+    page_heap_put(heap, chunk, page, pages);
     purge_after_return(heap);
 }
 
 static void visit_circle(struct chunk *chunk, void (*visit)(struct chunk *chunk))
 {
-    /* Chunks leave the circle meanwhile: count them first, and read each one's next before. */
+    /* The visited chunk may leave the circle: count them first, and read each one's next before. */
     for (uint32_t count = chunk_circle_count(chunk); count > 0; count--) {
         struct chunk *next = chunk->next;
 

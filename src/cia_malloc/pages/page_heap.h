@@ -51,8 +51,11 @@ void page_heap_ask_again(void);
    if it brought nothing. */
 bool page_heap_may_trim(const struct page_heap *heap);
 
-/* Gives a run back. The chunk may be gone afterwards. */
+/* Gives a run back, and purges what is due. The chunk may be gone afterwards. */
 void page_heap_return(struct page_heap *heap, struct chunk *chunk, uint32_t page, uint32_t pages);
+
+/* Gives a run back and purges nothing: no other chunk changes its circle. */
+void page_heap_put(struct page_heap *heap, struct chunk *chunk, uint32_t page, uint32_t pages);
 
 /* Pages in runs of all sub-heaps, in bytes; each of them may have up to a MiB more or less. */
 size_t page_heap_used_bytes(void);
@@ -60,10 +63,8 @@ size_t page_heap_used_bytes(void);
 /* Reads CIA_HUGE_PAGES. Before the first sub-heap is made; idempotent. */
 void page_heap_read_setting(void);
 
-/*
- * Calls visit for each chunk. It may return runs of that chunk, and so make it change its circle or
- * go away, but not touch other chunks.
- */
+/* Calls visit for each chunk that has a run. It may put runs of that chunk (page_heap_put), and so
+   make it change its circle, but not touch other chunks. */
 void page_heap_visit(struct page_heap *heap, void (*visit)(struct chunk *chunk));
 
 #endif
