@@ -245,7 +245,7 @@ static struct subheap *leave_a_sub_heap(char *runs[RUNS], bool in_inbox)
 
     ck_assert(subheap_try_lock(heap));
     take_runs(runs);
-    struct subheap *other = ((struct chunk *)page_source_owner(runs[0]))->owner;
+    struct subheap *other = page_map_chunk(runs[0])->owner;
     ck_assert_ptr_ne(other, heap);
     if (in_inbox) {
         subheap_unlock(heap);
@@ -303,7 +303,7 @@ START_TEST(a_sub_heap_that_nobody_comes_by_gives_its_idle_runs_back)
     ck_assert(subheap_try_lock(heap));
     for (int i = 0; i < COUNT; i++)
         blocks[i] = cia_allocate(60); /* one short run, which its class keeps */
-    struct subheap *other = ((struct chunk *)page_source_owner(blocks[COUNT - 1]))->owner;
+    struct subheap *other = page_map_chunk(blocks[COUNT - 1])->owner;
     subheap_unlock(heap);
     let_time_pass();
     ck_assert_uint_gt(other->pages.used_pages, 0);
@@ -331,7 +331,7 @@ static const struct chunk *leave_an_idle_run(struct subheap *heap, unsigned size
 {
     bool untouched;
     void *block = subheap_allocate(heap, size_class, &untouched);
-    struct block at = block_at(page_source_owner(block), block);
+    struct block at = block_at(page_map_chunk(block), block);
 
     subheap_free_local(heap, &at.chunk->spans[at.span], at.bit);
     return at.chunk;

@@ -309,7 +309,7 @@ START_TEST(many_sub_heaps_with_a_little_each_ask_for_none)
     stay_on_cpu(sched_getcpu());
     for (int i = 0; i < HEAPS; i++) {
         char *block = take_blocks(3 * MIB / 2, DENSE);
-        held[i] = ((struct chunk *)page_source_owner(block))->owner;
+        held[i] = page_map_chunk(block)->owner;
         ck_assert(subheap_try_lock(held[i])); /* the next ones come from another */
     }
     ck_assert_uint_gt(page_heap_used_bytes(), 8 * MIB);

@@ -251,7 +251,7 @@ static bool have_two_cpus(void)
 static const struct chunk *chunk_of(const void *block)
 {
     ck_assert_ptr_nonnull(block);
-    return page_source_owner(block);
+    return page_map_chunk(block);
 }
 
 START_TEST(blocks_lie_in_chunks_of_the_node_of_the_cpu_that_called_malloc)

@@ -128,7 +128,7 @@ END_TEST
 static uint32_t populated_in_chunk(const void *block)
 {
     uint32_t pages;
-    const struct chunk *chunk = page_source_owner(block);
+    const struct chunk *chunk = page_map_chunk(block);
 
     return populated_pages(chunk->base, (size_t)chunk->mapped_pages * PAGE_BYTES, &pages);
 }

@@ -46,7 +46,7 @@ START_TEST(a_block_begins_where_its_class_lays_one_out_and_nowhere_else)
 
     for (size_t i = 0; i < LENGTHS * EACH; i++) {
         char *block = cia_allocate((i % LENGTHS + 1) * 16 - 8);
-        const struct chunk *chunk = block_owner(block);
+        const struct chunk *chunk = page_map_chunk(block);
         uint32_t k = 0;
 
         ck_assert(lies_at_a_start(block_page(chunk, block), block));
@@ -92,7 +92,7 @@ START_TEST(an_obstructed_thread_allocates_elsewhere_and_frees_remotely)
     ck_assert(subheap_try_lock(heap));
     for (int i = 0; i <= WAITING; i++) /* the magazine may have some first */
         ck_assert_ptr_nonnull(during[i] = cia_allocate(100));
-    ck_assert_ptr_ne(((struct chunk *)page_source_owner(during[WAITING]))->owner, heap);
+    ck_assert_ptr_ne(page_map_chunk(during[WAITING])->owner, heap);
     cia_free(before);
     for (int i = 0; i <= WAITING; i++)
         cia_free(during[i]);
@@ -103,7 +103,7 @@ END_TEST
 
 static const struct subheap *owner_of(const void *block)
 {
-    return ((const struct chunk *)page_source_owner(block))->owner;
+    return page_map_chunk(block)->owner;
 }
 
 /* Enough of a class for a magazine, on the CPU; then one more. */

@@ -155,8 +155,7 @@ START_TEST(threads_that_find_no_room_at_the_same_time_add_one_chunk)
     page_work_take(&page_heap, &work);
     page_work_do(&page_heap, &work);
     ck_assert_uint_le(page_source_mapped_bytes - mapped,
-                      CHUNK_BYTES + sizeof(struct chunk) +
-                          PAGE_MAP_LEAF_PAGES * sizeof(struct page_info));
+                      CHUNK_BYTES + sizeof(struct chunk) + sizeof(struct page_map_leaf));
 }
 END_TEST
 

@@ -35,7 +35,7 @@ static void *take_aligned(struct subheap *heap, size_t alignment, size_t bytes)
     if (block != NULL) {
         aligned = block + (-(uintptr_t)block & (alignment - 1));
         if (aligned != block) {
-            struct block at = block_at(page_source_owner(block), block);
+            struct block at = block_at(page_map_chunk(block), block);
 
             class_heap_hand_out_inside(&at.chunk->spans[at.span], (uint32_t)__builtin_ctzll(at.bit),
                                        block, alignment);
@@ -304,14 +304,14 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes)
  */
 static __attribute__((noinline)) void give_back(void *address)
 {
-    void *found = block_owner(address);
+    struct huge *huge = huge_at(address);
 
-    if (owner_kind_of(found) == OWNER_HUGE) {
-        huge_free(huge_at(found, address));
+    if (huge != NULL) {
+        huge_free(huge);
         housekeeping_tick();
         return;
     }
-    struct block block = block_at(found, address);
+    struct block block = block_at(block_chunk(address), address);
     block_check_start(&block, address);
     if (block.size_class != CLASS_LARGE && block.start == address) {
         overflow_block(page_map_find(address), address);
@@ -369,11 +369,11 @@ size_t cia_usable(const void *address)
     /* Where a block begins, the class says it all. */
     if (__builtin_expect(info != NULL && block_begins(info, address), 1))
         return size_class_bytes(info->size_class);
-    void *found = block_owner(address);
+    const struct huge *huge = huge_at(address);
 
-    if (owner_kind_of(found) == OWNER_HUGE)
-        return huge_usable(huge_at(found, address));
-    struct block block = block_at(found, address);
+    if (huge != NULL)
+        return huge_usable(huge);
+    struct block block = block_at(block_chunk(address), address);
     block_check_start(&block, address);
     return block.bytes - (size_t)((const char *)address - block.start);
 }

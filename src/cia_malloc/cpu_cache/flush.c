@@ -71,7 +71,7 @@ void flush_blocks(struct subheap *locked, unsigned size_class, char *const *bloc
 
         if ((uintptr_t)address >> PAGE_SHIFT != page) {
             page = (uintptr_t)address >> PAGE_SHIFT;
-            chunk = page_source_owner(address);
+            chunk = page_map_chunk(address);
         }
         if (__builtin_expect(chunk == NULL || block_page(chunk, address)->size_class != size_class,
                              0))

@@ -32,7 +32,7 @@ static bool magazine_has(const struct magazine *magazine, const void *block, uin
 
 static _Noreturn void freed_twice(const void *address)
 {
-    struct block block = block_at(page_source_owner(address), address);
+    struct block block = block_at(page_map_chunk(address), address);
 
     subheap_double_free(&block.chunk->spans[block.span], block.bit);
 }
@@ -136,7 +136,7 @@ void overflow_block(const struct page_info *info, void *address)
     /* The one that this thread allocates from: anyone else's line would be taken away from them. */
     struct subheap *heap = heap_try_acquire();
     if (heap == NULL || !put_under_lock(heap, info, address)) {
-        struct block block = block_at(page_source_owner(address), address);
+        struct block block = block_at(page_map_chunk(address), address);
 
         flush_block(heap, &block);
     }

@@ -131,7 +131,7 @@ void *hardened_allocate_and_unlock(struct subheap *heap, size_t alignment, size_
             write_canary(start, bytes, huge_end(huge));
             return start;
         }
-        end = start + block_at(page_source_owner(start), start).bytes;
+        end = start + block_at(page_map_chunk(start), start).bytes;
     } else {
         unsigned size_class = size_class_of(bytes + HARDEN_SLACK_LEAST + alignment - LINE_BYTES);
 
@@ -141,7 +141,7 @@ void *hardened_allocate_and_unlock(struct subheap *heap, size_t alignment, size_
             return NULL;
         end = start + size_class_bytes(size_class);
     }
-    struct chunk *chunk = page_source_owner(start);
+    struct chunk *chunk = page_map_chunk(start);
     char *block = start + (-(uintptr_t)start & (alignment - 1));
 
     if (state_of(mark_read(mark_at(chunk, start))) == MARK_FREED)
@@ -242,22 +242,22 @@ static void free_in_chunk(struct chunk *chunk, char *address)
 
 void hardened_free(void *address)
 {
-    void *owner = block_owner(address);
+    struct huge *huge = huge_at(address);
 
-    if (owner_kind_of(owner) == OWNER_HUGE)
-        free_huge(huge_at(owner, address), address);
+    if (huge != NULL)
+        free_huge(huge, address);
     else
-        free_in_chunk(owner, address);
+        free_in_chunk(block_chunk(address), address);
 }
 
 size_t hardened_usable(const void *address)
 {
-    void *owner = block_owner(address);
+    struct huge *huge = huge_at(address);
     uint32_t value;
 
-    if (owner_kind_of(owner) == OWNER_HUGE)
-        return huge_bytes(address, huge_at(owner, address)->marked);
-    (void)live_mark(owner, address, &value);
+    if (huge != NULL)
+        return huge_bytes(address, huge->marked);
+    (void)live_mark(block_chunk(address), address, &value);
     return value & MARK_BYTES;
 }
 
@@ -275,13 +275,14 @@ static void *resize_huge(struct huge *huge, size_t bytes, bool must_stay, size_t
 
 void *hardened_resize(void *address, size_t bytes, bool must_stay, size_t *old_bytes)
 {
-    void *owner = block_owner(address);
+    struct huge *huge = huge_at(address);
     uint32_t value;
 
-    if (owner_kind_of(owner) == OWNER_HUGE)
-        return resize_huge(huge_at(owner, address), bytes, must_stay, old_bytes);
-    mark *at = live_mark(owner, address, &value);
-    struct block block = block_at(owner, address);
+    if (huge != NULL)
+        return resize_huge(huge, bytes, must_stay, old_bytes);
+    struct chunk *chunk = block_chunk(address);
+    mark *at = live_mark(chunk, address, &value);
+    struct block block = block_at(chunk, address);
     char *end = block.start + block.bytes;
     size_t room = (size_t)(end - (char *)address);
 

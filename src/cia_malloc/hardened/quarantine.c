@@ -32,7 +32,7 @@ static void enqueue(struct quarantine *quarantine, const struct block *block)
 static struct block dequeue(struct quarantine *quarantine)
 {
     char *start = quarantine->queue[quarantine->first];
-    struct block block = block_at(page_source_owner(start), start);
+    struct block block = block_at(page_map_chunk(start), start);
 
     quarantine->first = (quarantine->first + 1) % QUARANTINE_PLACES;
     quarantine->count--;

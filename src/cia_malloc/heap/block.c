@@ -16,15 +16,13 @@ _Noreturn void block_is_wrong(const void *address, const char *what)
     abort();
 }
 
-void *block_owner(const void *address)
+struct chunk *block_chunk(const void *address)
 {
-    void *owner = page_map_huge(address);
+    struct chunk *chunk = page_map_chunk(address);
 
-    if (owner == NULL)
-        owner = page_source_owner(address);
-    if (__builtin_expect(owner == NULL, 0))
+    if (__builtin_expect(chunk == NULL, 0))
         block_is_wrong(address, "not from this allocator");
-    return owner;
+    return chunk;
 }
 
 struct block block_at(struct chunk *chunk, const void *address)

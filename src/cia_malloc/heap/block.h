@@ -14,9 +14,9 @@
 /* One line on standard error that names the address, and the end of the process. */
 _Noreturn void block_is_wrong(const void *address, const char *what);
 
-/* What the address is in: a struct chunk or a struct huge, as owner_kind_of says; or the process
-   ends. */
-void *block_owner(const void *address);
+/* The chunk that the address is in, or the process ends. For an address that page_map_huge does not
+   know. */
+struct chunk *block_chunk(const void *address);
 
 /* Where a block is. */
 struct block {

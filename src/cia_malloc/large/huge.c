@@ -190,11 +190,11 @@ void huge_free(struct huge *huge)
         huge_give_back(huge);
 }
 
-struct huge *huge_at(void *owner, const void *address)
+struct huge *huge_at(const void *address)
 {
-    struct huge *huge = owner;
+    struct huge *huge = page_map_huge(address);
 
-    if (__builtin_expect(huge->block != address, 0))
+    if (__builtin_expect(huge != NULL && huge->block != address, 0))
         block_is_wrong(address, "inside a block");
     return huge;
 }

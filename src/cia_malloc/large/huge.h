@@ -23,9 +23,9 @@ bool huge_guarded_is_wanted(void);
  */
 void *huge_allocate(size_t bytes, size_t alignment, uint32_t colour, uint8_t node, bool *zeroed);
 
-/* What block_owner found at the address, of OWNER_HUGE. The process ends unless its block begins
-   there. */
-struct huge *huge_at(void *owner, const void *address);
+/* The huge block at the address, or NULL: that is of a chunk, or of nobody. The process ends if one
+   begins in the same page and not there. */
+struct huge *huge_at(const void *address);
 
 static inline size_t huge_usable(const struct huge *huge)
 {

@@ -72,7 +72,6 @@ struct huge *huge_record_take(void)
         for (int i = 1; i < RECORDS_AT_ONCE; i++)
             push(&unused_records, &record[i]);
     }
-    record->kind = OWNER_HUGE;
     record->since = 0;
     atomic_store_explicit(&record->marked, 0, memory_order_relaxed);
     return record; /* but next, which an overtaken pop may read */
@@ -138,7 +137,7 @@ void *huge_resized(struct huge *huge, size_t total, size_t extent)
 bool huge_grow(struct huge *huge, size_t total, size_t extent)
 {
     size_t offset = (size_t)(huge->block - huge->base);
-    struct page_info *leaf = page_map_take_leaf();
+    struct page_map_leaf *leaf = page_map_take_leaf();
 
     if (leaf == NULL)
         return false;

@@ -15,10 +15,10 @@
  * for that block's owner; while it is kept, by whoever takes it out of its slot.
  */
 struct huge {
-    _Alignas(PAGE_MAP_RECORD_ALIGNMENT) enum owner_kind kind;
-    /* The next four are read by searches of huge_cache.c too, whoever has the mapping: atomic, in
+    /* The first four are read by searches of huge_cache.c too, whoever has the mapping: atomic, in
        no order. */
-    _Atomic uint8_t node;   /* the memory node that its pages are to come from */
+    _Alignas(PAGE_MAP_RECORD_ALIGNMENT) _Atomic uint8_t
+        node;               /* the memory node that its pages are to come from */
     _Atomic(char *) base;   /* of the mapping: a page's beginning */
     atomic_size_t extent;   /* of the mapping, in bytes */
     _Atomic uint64_t since; /* of decay_clock: when it was last resized, or since when it is kept */

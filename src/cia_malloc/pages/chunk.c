@@ -14,19 +14,17 @@
 static_assert((size_t)HALF_PAGES * PAGE_BYTES == 2 << 20, "a huge page of x86-64");
 static_assert(CHUNK_HALVES == 2, "count_dirty adds them");
 
-enum { MARKS_BYTES = CHUNK_BYTES / LINE_BYTES * sizeof(uint32_t) };
+/* The marks stand behind the chunk's own words. */
+static size_t metadata_bytes(void)
+{
+    size_t marks = CHUNK_BYTES / LINE_BYTES * sizeof(uint32_t);
+
+    return sizeof(struct chunk) + (harden_is_on() ? marks : 0);
+}
 
 static size_t bytes_of(const struct chunk *chunk)
 {
     return (size_t)chunk->mapped_pages * PAGE_BYTES;
-}
-
-static void give_back(struct chunk *chunk)
-{
-    page_source_unmap(chunk->base, bytes_of(chunk));
-    if (chunk->marks != NULL)
-        page_source_unmap(chunk->marks, MARKS_BYTES);
-    page_source_unmap_metadata(chunk, sizeof *chunk);
 }
 
 /* The bits of word w that belong to pages [first, first + pages). */
@@ -98,53 +96,48 @@ static void protect_ends(struct chunk *chunk)
 
 struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge)
 {
+    size_t bytes = (size_t)pages * PAGE_BYTES;
     /* First what is most often refused. */
-    char *base = page_source_map((size_t)pages * PAGE_BYTES, CHUNK_BYTES);
-    struct chunk *chunk = base != NULL ? page_source_map_metadata(sizeof *chunk) : NULL;
+    char *base = page_source_map(bytes, CHUNK_BYTES);
+    struct page_info *infos = base != NULL ? page_map_provide(base) : NULL;
+    struct chunk *chunk = infos != NULL ? page_source_map_metadata(metadata_bytes()) : NULL;
 
     if (chunk == NULL) {
         if (base != NULL)
-            page_source_unmap(base, (size_t)pages * PAGE_BYTES);
+            page_source_unmap(base, bytes);
         return NULL;
     }
     chunk->mapped_pages = (uint16_t)pages;
     chunk->base = base;
-    if (harden_is_on())
-        chunk->marks = page_source_map(MARKS_BYTES, PAGE_BYTES);
-    if (harden_is_on() && chunk->marks == NULL) {
-        give_back(chunk);
-        return NULL;
-    }
-    chunk->pages = page_map_provide(chunk->base);
-    page_source_bind(chunk->base, bytes_of(chunk), node);
-    if (huge && pages == CHUNK_PAGES) {
-        page_source_prefer_huge_pages(chunk->base, CHUNK_BYTES);
-        chunk->huge_halves = (1 << CHUNK_HALVES) - 1;
-    } else {
-        page_source_avoid_huge_pages(chunk->base, bytes_of(chunk));
-    }
-    chunk->kind = OWNER_CHUNK;
+    chunk->pages = infos;
     chunk->node = node;
     chunk->longest_free = pages;
-    /* Memory behind the chunk's own may be anybody's, a huge block's too. */
-    for (uint32_t page = 0; chunk->pages != NULL && page < pages; page++)
-        chunk->pages[page].size_class = CLASS_NONE;
-    if (chunk->pages == NULL || !page_source_register(chunk->base, chunk)) {
-        give_back(chunk);
-        return NULL;
+    page_source_bind(base, bytes, node);
+    if (huge && pages == CHUNK_PAGES) {
+        page_source_prefer_huge_pages(base, bytes);
+        chunk->huge_halves = (1 << CHUNK_HALVES) - 1;
+    } else {
+        page_source_avoid_huge_pages(base, bytes);
     }
     if (pages < CHUNK_PAGES)
         set_range(chunk->used, pages, CHUNK_PAGES - pages, true);
-    if (chunk->marks != NULL)
+    if (harden_is_on()) {
+        chunk->marks = (void *)(chunk + 1);
         protect_ends(chunk);
+    }
+    /* Memory behind the chunk's own may be anybody's, a huge block's too. */
+    for (uint32_t page = 0; page < pages; page++)
+        infos[page].size_class = CLASS_NONE;
+    page_map_set_chunk(base, chunk);
     return chunk;
 }
 
 void chunk_destroy(struct chunk *chunk)
 {
     PROBE3(memory_given_back, chunk->base, bytes_of(chunk), 1);
-    page_source_forget(chunk->base);
-    give_back(chunk);
+    page_map_set_chunk(chunk->base, NULL);
+    page_source_unmap(chunk->base, bytes_of(chunk));
+    page_source_unmap_metadata(chunk, metadata_bytes());
 }
 
 static bool has_half(uint8_t halves, uint32_t half)

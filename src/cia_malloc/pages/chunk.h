@@ -72,16 +72,7 @@ struct span_remote {
     uint64_t alignment[2];
 };
 
-/* What page_source_owner finds: first field of struct chunk and of struct huge. */
-enum owner_kind { OWNER_CHUNK = 1, OWNER_HUGE = 2 };
-
-static inline enum owner_kind owner_kind_of(const void *owner)
-{
-    return *(const enum owner_kind *)owner;
-}
-
 struct chunk {
-    enum owner_kind kind;
     uint32_t used_pages;
     uint32_t dirty_pages;          /* free, but touched or filled */
     uint32_t longest_free;         /* an upper bound of the longest free run, in pages */

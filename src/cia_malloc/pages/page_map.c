@@ -5,35 +5,36 @@
  */
 #include "cia_malloc/pages/page_map.h"
 
-_Atomic(struct page_info *) page_map_root[PAGE_MAP_ROOT_ENTRIES];
+_Atomic(struct page_map_leaf *) page_map_root[PAGE_MAP_ROOT_ENTRIES];
 
-enum { LEAF_BYTES = PAGE_MAP_LEAF_PAGES * sizeof(struct page_info) };
+enum { LEAF_BYTES = PAGE_MAP_LEAF_PAGES * sizeof(struct page_info) + PAGE_BYTES };
+static_assert(sizeof(struct page_map_leaf) <= LEAF_BYTES, "the chunks take a page");
 
 /* A leaf that was put back unused, or NULL. Whoever takes it by exchange has it. */
-static _Atomic(struct page_info *) unused_leaf;
+static _Atomic(struct page_map_leaf *) unused_leaf;
 
-struct page_info *page_map_take_leaf(void)
+struct page_map_leaf *page_map_take_leaf(void)
 {
-    struct page_info *leaf = atomic_load_explicit(&unused_leaf, memory_order_relaxed);
+    struct page_map_leaf *leaf = atomic_load_explicit(&unused_leaf, memory_order_relaxed);
 
     if (leaf != NULL)
         leaf = atomic_exchange_explicit(&unused_leaf, NULL, memory_order_acquire);
     return leaf != NULL ? leaf : page_source_map(LEAF_BYTES, PAGE_BYTES);
 }
 
-void page_map_put_leaf(struct page_info *leaf)
+void page_map_put_leaf(struct page_map_leaf *leaf)
 {
-    struct page_info *none = NULL;
+    struct page_map_leaf *none = NULL;
 
     if (leaf != NULL && !atomic_compare_exchange_strong_explicit(
                             &unused_leaf, &none, leaf, memory_order_release, memory_order_relaxed))
         page_source_unmap(leaf, LEAF_BYTES);
 }
 
-struct page_info *page_map_provide_from(const void *address, struct page_info **leaf)
+struct page_info *page_map_provide_from(const void *address, struct page_map_leaf **leaf)
 {
     uintptr_t window = (uintptr_t)address >> PAGE_MAP_LEAF_SHIFT;
-    struct page_info *none = NULL;
+    struct page_map_leaf *none = NULL;
 
     /* Release: a reader finds it zeroed or later. */
     if (atomic_load_explicit(&page_map_root[window], memory_order_relaxed) == NULL &&
@@ -50,7 +51,7 @@ struct page_info *page_map_provide(const void *address)
     if (window >= PAGE_MAP_ROOT_ENTRIES)
         return NULL; /* 5-level page tables: only on explicit request, which we never make */
     if (atomic_load_explicit(&page_map_root[window], memory_order_relaxed) == NULL) {
-        struct page_info *leaf = page_map_take_leaf();
+        struct page_map_leaf *leaf = page_map_take_leaf();
 
         if (leaf == NULL)
             return NULL;

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: MIT
  *
  * From an address to its page: what free() must know, 16 bytes a page, found by two loads that
- * depend on nothing but the address. A root in .bss and leaves for 512 MiB of address space each,
- * mapped when first needed and kept. Memory that is not ours reads as all zero, or has no leaf.
+ * depend on nothing but the address; and to its chunk. A root in .bss and leaves for 512 MiB of
+ * address space each, mapped when first needed and kept. Memory that is not ours reads as all zero,
+ * or has no leaf.
  */
 #ifndef MPLACE_CIA_PAGE_MAP_H
 #define MPLACE_CIA_PAGE_MAP_H
@@ -56,25 +57,70 @@ static_assert(offsetof(struct page_info, size_class) - offsetof(struct page_info
 enum {
     PAGE_MAP_LEAF_SHIFT = 29,
     PAGE_MAP_LEAF_PAGES = 1 << (PAGE_MAP_LEAF_SHIFT - PAGE_SHIFT),
+    /* Of user space of 4-level page tables, and all that mmap gives without a hint above it. */
+    ADDRESS_BITS = 47,
     PAGE_MAP_ROOT_ENTRIES = 1 << (ADDRESS_BITS - PAGE_MAP_LEAF_SHIFT),
+    PAGE_MAP_LEAF_CHUNKS = PAGE_MAP_LEAF_PAGES / CHUNK_PAGES,
 };
 
-static_assert(PAGE_MAP_LEAF_SHIFT >= (int)CHUNK_SHIFT, "the pages of a chunk are in one leaf");
+struct chunk;
+
+struct page_map_leaf {
+    struct page_info pages[PAGE_MAP_LEAF_PAGES];
+    /*
+     * Of each aligned 4 MiB the chunk, or NULL. Written (release) before the first block of it is
+     * handed out and after the last one is back, by the thread that holds them all; so a reader
+     * (acquire) with a valid block needs no more order than its own hand-over gave, and one with a
+     * foreign pointer reads NULL or nothing of interest.
+     */
+    _Atomic(struct chunk *) chunks[PAGE_MAP_LEAF_CHUNKS];
+};
 
 /* A leaf is published by compare-and-swap (release) and never changes its place. */
-extern _Atomic(struct page_info *) page_map_root[PAGE_MAP_ROOT_ENTRIES];
+extern _Atomic(struct page_map_leaf *) page_map_root[PAGE_MAP_ROOT_ENTRIES];
 
-/* NULL for an address that no chunk was ever near. */
-static inline __attribute__((always_inline)) struct page_info *page_map_find(const void *address)
+/* NULL for an address that no chunk and no huge block was ever near. */
+static inline __attribute__((always_inline)) struct page_map_leaf *
+page_map_leaf_of(const void *address)
 {
     uintptr_t window = (uintptr_t)address >> PAGE_MAP_LEAF_SHIFT;
 
     if (__builtin_expect(window >= PAGE_MAP_ROOT_ENTRIES, 0))
         return NULL;
-    struct page_info *leaf = atomic_load_explicit(&page_map_root[window], memory_order_acquire);
+    return atomic_load_explicit(&page_map_root[window], memory_order_acquire);
+}
+
+/* NULL where there is no leaf. */
+static inline __attribute__((always_inline)) struct page_info *page_map_find(const void *address)
+{
+    struct page_map_leaf *leaf = page_map_leaf_of(address);
+
     if (__builtin_expect(leaf == NULL, 0))
         return NULL;
-    return &leaf[(uintptr_t)address >> PAGE_SHIFT & (PAGE_MAP_LEAF_PAGES - 1)];
+    return &leaf->pages[(uintptr_t)address >> PAGE_SHIFT & (PAGE_MAP_LEAF_PAGES - 1)];
+}
+
+static inline _Atomic(struct chunk *) *page_map_chunk_entry(struct page_map_leaf *leaf,
+                                                            const void *address)
+{
+    return &leaf->chunks[(uintptr_t)address >> CHUNK_SHIFT & (PAGE_MAP_LEAF_CHUNKS - 1)];
+}
+
+/* The chunk that the address is in, or NULL. */
+static inline struct chunk *page_map_chunk(const void *address)
+{
+    struct page_map_leaf *leaf = page_map_leaf_of(address);
+
+    if (__builtin_expect(leaf == NULL, 0))
+        return NULL;
+    return atomic_load_explicit(page_map_chunk_entry(leaf, address), memory_order_acquire);
+}
+
+/* chunk: NULL takes it away. The leaf must be there, see page_map_provide. */
+static inline void page_map_set_chunk(const void *address, struct chunk *chunk)
+{
+    atomic_store_explicit(page_map_chunk_entry(page_map_leaf_of(address), address), chunk,
+                          memory_order_release);
 }
 
 /* Whether a block that may be cached begins in the address's line, on a page of that info. */
@@ -139,8 +185,8 @@ static inline void page_map_set_huge(const void *address, const void *record)
  * For who learns the address only when it is too late to fail: a leaf in hand, NULL when out of
  * memory; the entry of an address, which cannot fail with one in hand; and what is left of it back.
  */
-struct page_info *page_map_take_leaf(void);
-struct page_info *page_map_provide_from(const void *address, struct page_info **leaf);
-void page_map_put_leaf(struct page_info *leaf);
+struct page_map_leaf *page_map_take_leaf(void);
+struct page_info *page_map_provide_from(const void *address, struct page_map_leaf **leaf);
+void page_map_put_leaf(struct page_map_leaf *leaf);
 
 #endif

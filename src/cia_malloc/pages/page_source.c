@@ -1,13 +1,12 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * mmap, munmap, mremap, madvise, mbind and the chunk table; see page_source.h.
+ * mmap, munmap, mremap, madvise, mbind; see page_source.h.
  */
 #include "cia_malloc/pages/page_source.h"
 
 #include "base/memory_nodes.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mempolicy.h>
@@ -15,8 +14,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-_Atomic(_Atomic(void *) *) page_source_root[1 << ROOT_BITS];
 
 /*
  * Written at each map and unmap only: once in thousands of allocations. Released before addresses
@@ -274,44 +271,3 @@ void page_source_unmap_metadata(void *address, size_t bytes)
     page_source_unmap((void *)((uintptr_t)address & ~(uintptr_t)(PAGE_BYTES - 1)),
                       metadata_mapping_bytes(bytes));
 }
-
-bool page_source_register(const void *address, void *owner)
-{
-    uintptr_t key = (uintptr_t)address >> CHUNK_SHIFT;
-    _Atomic(_Atomic(void *) *) *entry;
-    _Atomic(void *) *leaf;
-    enum { LEAF_BYTES = sizeof(void *) << LEAF_BITS };
-
-    if (key >> (ROOT_BITS + LEAF_BITS) != 0)
-        return false; /* 5-level page tables: only on explicit request, which we never make */
-    entry = &page_source_root[key >> LEAF_BITS];
-    /* Pairs with the release below: a leaf is seen zeroed or later. */
-    leaf = atomic_load_explicit(entry, memory_order_acquire);
-    if (leaf == NULL) {
-        _Atomic(void *) *expected = NULL;
-
-        leaf = map_anywhere(LEAF_BYTES);
-        if (leaf == NULL)
-            return false;
-        if (!atomic_compare_exchange_strong_explicit(entry, &expected, leaf, memory_order_acq_rel,
-                                                     memory_order_acquire)) {
-            page_source_unmap(leaf, LEAF_BYTES);
-            leaf = expected;
-        }
-    }
-    /* Release: a reader that finds the owner finds what was written to it before. */
-    atomic_store_explicit(&leaf[key & ((1 << LEAF_BITS) - 1)], owner, memory_order_release);
-    return true;
-}
-
-void page_source_forget(const void *address)
-{
-    uintptr_t key = (uintptr_t)address >> CHUNK_SHIFT;
-    _Atomic(void *) *leaf =
-        atomic_load_explicit(&page_source_root[key >> LEAF_BITS], memory_order_relaxed);
-
-    atomic_store_explicit(&leaf[key & ((1 << LEAF_BITS) - 1)], NULL, memory_order_release);
-}
-
-static_assert(ROOT_BITS == 13 && LEAF_BITS == 12,
-              "a root of 64 KiB, leaves of 32 KiB for 16 GiB each");

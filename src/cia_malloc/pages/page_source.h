@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Address space: get it from the kernel, give it back, and remember what each 4 MiB of it is for.
- * The only file of this folder with system calls. No lock; errno is preserved by every function.
+ * Address space: get it from the kernel, give it back, and what is asked about its pages. The only
+ * file of this folder with system calls. No lock; errno is preserved by every function.
  */
 #ifndef MPLACE_CIA_PAGE_SOURCE_H
 #define MPLACE_CIA_PAGE_SOURCE_H
@@ -13,13 +13,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum {
-    /* User space of 4-level page tables, and all that mmap gives without a hint above it. */
-    ADDRESS_BITS = 47,
-    LEAF_BITS = 12,
-    ROOT_BITS = ADDRESS_BITS - CHUNK_SHIFT - LEAF_BITS,
-};
 
 /*
  * Zeroed memory, readable and writable, a multiple of PAGE_BYTES, aligned to a power of two of at
@@ -86,33 +79,6 @@ void *page_source_grow(void *address, size_t old_bytes, size_t new_bytes);
  */
 void *page_source_map_metadata(size_t bytes);
 void page_source_unmap_metadata(void *address, size_t bytes);
-
-/*
- * What each aligned 4 MiB of address space is: the struct owner of the blocks in it, or NULL for
- * foreign memory. A two-level table: a root in .bss, leaves of 32 KiB mapped when first needed and
- * kept. An entry is written before the first block of it is handed out and after the last one is
- * back, by the thread that holds them all; so a reader with a valid block needs no more order than
- * its own hand-over gave, and one with a foreign pointer reads NULL or nothing of interest.
- */
-extern _Atomic(_Atomic(void *) *) page_source_root[1 << ROOT_BITS];
-
-/* False when there is no memory for a leaf. */
-bool page_source_register(const void *address, void *owner);
-void page_source_forget(const void *address);
-
-/* Constant time: two loads of read-mostly lines. */
-static inline void *page_source_owner(const void *address)
-{
-    uintptr_t key = (uintptr_t)address >> CHUNK_SHIFT;
-
-    if (__builtin_expect(key >> (ROOT_BITS + LEAF_BITS) != 0, 0))
-        return NULL;
-    _Atomic(void *) *leaf =
-        atomic_load_explicit(&page_source_root[key >> LEAF_BITS], memory_order_acquire);
-    if (__builtin_expect(leaf == NULL, 0))
-        return NULL;
-    return atomic_load_explicit(&leaf[key & ((1 << LEAF_BITS) - 1)], memory_order_acquire);
-}
 
 /* Bytes now mapped by page_source_map, metadata included. Read by anyone (relaxed), written here.
  */
