@@ -94,8 +94,8 @@ static void *map_new(size_t bytes, struct place place, uint8_t node)
     }
     void *block = huge_begin(record, offset, total);
     if (block != NULL && harden_is_on()) { /* as far as the kernel will */
-        (void)page_source_protect(record->base, pages_before(offset));
-        (void)page_source_protect(record->base + total, record->extent - total);
+        (void)page_source_protect(record->base, pages_before(offset), PROT_NONE);
+        (void)page_source_protect(record->base + total, record->extent - total, PROT_NONE);
     }
     return block;
 }
@@ -165,7 +165,8 @@ static void *reuse_protected(size_t bytes, struct place place, uint8_t node)
     if (oldest == NULL)
         return NULL;
     if (oldest->extent >= least && oldest->extent <= guarded_extent_for(least) &&
-        oldest->node == node && page_source_unprotect(oldest->base + before, total - before))
+        oldest->node == node &&
+        page_source_protect(oldest->base + before, total - before, PROT_READ | PROT_WRITE))
         return huge_begin(oldest, offset, total);
     huge_give_back(oldest);
     return NULL;
@@ -224,9 +225,9 @@ static void *resize_guarded(struct huge *huge, size_t total)
         if (total < old && !page_source_purge(huge->base + total, old - total))
             return NULL;
         /* As far as the kernel will: what the block had there is gone already. */
-        (void)page_source_protect(huge->base + total, old - total);
+        (void)page_source_protect(huge->base + total, old - total, PROT_NONE);
     } else if (total + guard_bytes() > extent ||
-               !page_source_unprotect(huge->base + old, total - old)) {
+               !page_source_protect(huge->base + old, total - old, PROT_READ | PROT_WRITE)) {
         return NULL;
     }
     return huge_resized(huge, total, extent);

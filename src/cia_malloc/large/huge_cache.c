@@ -229,10 +229,10 @@ bool huge_keep(struct huge *huge, uint64_t now)
        next block must be able to touch. Should the kernel refuse, it goes back as a whole. */
     if (harden_is_on()) {
         if (!page_source_purge(huge->base, huge->extent) ||
-            !page_source_protect(huge->base, huge->extent))
+            !page_source_protect(huge->base, huge->extent, PROT_NONE))
             return false;
     } else {
-        if (!page_source_unprotect(huge->base, huge->extent))
+        if (!page_source_protect(huge->base, huge->extent, PROT_READ | PROT_WRITE))
             return false;
         huge_join_neighbours(huge);
     }

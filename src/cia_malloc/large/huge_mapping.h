@@ -17,10 +17,9 @@
 struct huge {
     /* The first four are read by searches of huge_cache.c too, whoever has the mapping: atomic, in
        no order. */
-    _Alignas(PAGE_MAP_RECORD_ALIGNMENT) _Atomic uint8_t
-        node;               /* the memory node that its pages are to come from */
-    _Atomic(char *) base;   /* of the mapping: a page's beginning */
-    atomic_size_t extent;   /* of the mapping, in bytes */
+    _Alignas(PAGE_MAP_RECORD_ALIGNMENT) _Atomic(char *) base; /* a page's beginning */
+    atomic_size_t extent;                                     /* of the mapping, in bytes */
+    _Atomic uint8_t node;   /* the memory node that its pages are to come from */
     _Atomic uint64_t since; /* of decay_clock: when it was last resized, or since when it is kept */
     size_t used_bytes;      /* of the extent, up to the end of the block's pages; the rest is for
                                growing, and for the next block */

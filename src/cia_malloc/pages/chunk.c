@@ -90,8 +90,8 @@ static void protect_ends(struct chunk *chunk)
 
     chunk->used[0] |= 1;
     chunk->used[last / 64] |= (uint64_t)1 << last % 64;
-    (void)page_source_protect(chunk->base, PAGE_BYTES);
-    (void)page_source_protect(chunk->base + (size_t)last * PAGE_BYTES, PAGE_BYTES);
+    (void)page_source_protect(chunk->base, PAGE_BYTES, PROT_NONE);
+    (void)page_source_protect(chunk->base + (size_t)last * PAGE_BYTES, PAGE_BYTES, PROT_NONE);
 }
 
 struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge)
@@ -114,10 +114,10 @@ struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge)
     chunk->longest_free = pages;
     page_source_bind(base, bytes, node);
     if (huge && pages == CHUNK_PAGES) {
-        page_source_prefer_huge_pages(base, bytes);
+        page_source_advise(base, bytes, MADV_HUGEPAGE);
         chunk->huge_halves = (1 << CHUNK_HALVES) - 1;
     } else {
-        page_source_avoid_huge_pages(base, bytes);
+        page_source_advise(base, bytes, MADV_NOHUGEPAGE);
     }
     if (pages < CHUNK_PAGES)
         set_range(chunk->used, pages, CHUNK_PAGES - pages, true);
@@ -265,11 +265,6 @@ void populate_now(const struct pending_pages *pending)
         page_source_populate(pending->range[i].address, pending->range[i].bytes);
 }
 
-static char *half_address(const struct chunk *chunk, uint32_t half)
-{
-    return chunk->base + (size_t)half * HALF_PAGES * PAGE_BYTES;
-}
-
 static uint32_t used_in_half(const struct chunk *chunk, uint32_t half)
 {
     return count_set(chunk->used, half * HALF_PAGES, HALF_PAGES);
@@ -344,10 +339,11 @@ static void purge_chosen(struct chunk *chunk)
 
 void chunk_do_work(struct chunk *chunk)
 {
+    size_t half_bytes = (size_t)HALF_PAGES * PAGE_BYTES;
+
     for (uint32_t half = 0; half < CHUNK_HALVES; half++) {
         if (has_half(chunk->splitting, half))
-            page_source_avoid_huge_pages(half_address(chunk, half),
-                                         (size_t)HALF_PAGES * PAGE_BYTES);
+            page_source_advise(chunk->base + half * half_bytes, half_bytes, MADV_NOHUGEPAGE);
     }
     purge_chosen(chunk);
 }

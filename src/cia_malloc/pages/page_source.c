@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * mmap, munmap, mremap, madvise, mbind; see page_source.h.
+ * mmap, munmap, mremap, madvise, mprotect, mbind; see page_source.h.
  */
 #include "cia_malloc/pages/page_source.h"
 
@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,7 +22,7 @@
 atomic_size_t page_source_mapped_bytes;
 
 /* At the hint if that is free; else, or without one, where the kernel likes. */
-static void *map_near(void *hint, size_t bytes)
+static void *map(void *hint, size_t bytes)
 {
     int saved_errno = errno;
     void *address = mmap(hint, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -35,22 +34,17 @@ static void *map_near(void *hint, size_t bytes)
     return address;
 }
 
-static void *map_anywhere(size_t bytes)
-{
-    return map_near(NULL, bytes);
-}
-
 bool page_source_unmap(void *address, size_t bytes)
 {
     int saved_errno = errno;
 
     atomic_fetch_sub_explicit(&page_source_mapped_bytes, bytes, memory_order_release);
     bool unmapped = munmap(address, bytes) == 0;
+    errno = saved_errno;
     if (!unmapped) {
         atomic_fetch_add_explicit(&page_source_mapped_bytes, bytes, memory_order_relaxed);
-        madvise(address, bytes, MADV_DONTNEED);
+        (void)page_source_purge(address, bytes);
     }
-    errno = saved_errno;
     return unmapped;
 }
 
@@ -60,24 +54,23 @@ void *page_source_map(size_t bytes, size_t alignment)
        followed by another, and there is room below where it would put this one: try for these
        before mapping more than needed, which a limit may not allow. */
     enum { TRIES = 6 };
-    char *address = map_anywhere(bytes);
+    char *address = map(NULL, bytes);
     uintptr_t below = (uintptr_t)address & ~(uintptr_t)(alignment - 1);
 
-    for (int tries = 0; tries < TRIES; tries++, below -= alignment) {
-        if (address == NULL || ((uintptr_t)address & (alignment - 1)) == 0)
-            return address;
+    /* NULL, when the kernel has none, counts as aligned. */
+    for (int tries = 0; tries < TRIES && ((uintptr_t)address & (alignment - 1)) != 0; tries++) {
         page_source_unmap(address, bytes);
-        address = map_near((void *)below, bytes);
+        address = map((void *)below, bytes);
+        below -= alignment;
     }
-    if (address != NULL && ((uintptr_t)address & (alignment - 1)) == 0)
+    if (((uintptr_t)address & (alignment - 1)) == 0)
         return address;
-    if (address != NULL)
-        page_source_unmap(address, bytes);
+    page_source_unmap(address, bytes);
 
     size_t larger;
     if (__builtin_add_overflow(bytes, alignment - PAGE_BYTES, &larger))
         return NULL;
-    address = map_anywhere(larger);
+    address = map(NULL, larger);
     if (address == NULL)
         return NULL;
     size_t head = -(uintptr_t)address & (alignment - 1);
@@ -89,22 +82,23 @@ void *page_source_map(size_t bytes, size_t alignment)
     return address + head;
 }
 
-void page_source_prefer_huge_pages(void *address, size_t bytes)
+int page_source_advise(void *address, size_t bytes, int advice)
 {
     int saved_errno = errno;
+    int error = madvise(address, bytes, advice) == 0 ? 0 : errno;
 
-    (void)madvise(address, bytes, MADV_HUGEPAGE);
     errno = saved_errno;
+    return error;
 }
 
-void page_source_avoid_huge_pages(void *address, size_t bytes)
+bool page_source_protect(void *address, size_t bytes, int protection)
 {
     int saved_errno = errno;
+    bool done = bytes == 0 || mprotect(address, bytes, protection) == 0;
 
-    (void)madvise(address, bytes, MADV_NOHUGEPAGE);
     errno = saved_errno;
+    return done;
 }
-
 /*
  * The beginning of a short file as a string; empty when it cannot be read. By system calls of its
  * own: libc's open, read and close are points where a thread is cancelled, and malloc is none.
@@ -181,50 +175,18 @@ void page_source_bind(void *address, size_t bytes, uint8_t node)
     errno = saved_errno;
 }
 
-bool page_source_purge(void *address, size_t bytes)
-{
-    int saved_errno = errno;
-    bool purged = madvise(address, bytes, MADV_DONTNEED) == 0;
-
-    errno = saved_errno;
-    return purged;
-}
-
-static bool protect(void *address, size_t bytes, int protection)
-{
-    int saved_errno = errno;
-    bool done = bytes == 0 || mprotect(address, bytes, protection) == 0;
-
-    errno = saved_errno;
-    return done;
-}
-
-bool page_source_protect(void *address, size_t bytes)
-{
-    return protect(address, bytes, PROT_NONE);
-}
-
-bool page_source_unprotect(void *address, size_t bytes)
-{
-    return protect(address, bytes, PROT_READ | PROT_WRITE);
-}
-
 void page_source_populate(void *address, size_t bytes)
 {
     /* Linux 5.14; the headers may be older. */
     enum { POPULATE_WRITE = 23 };
     static atomic_bool unknown; /* to this kernel */
-    int saved_errno = errno;
 
     /* For a single page a fault is cheaper than the call (2.2 us and 2.7 here), for two they are
        even, sixteen cost 1.6 each. */
     if (bytes > PAGE_BYTES && !atomic_load_explicit(&unknown, memory_order_relaxed)) {
-        if (madvise(address, bytes, POPULATE_WRITE) == 0 || errno != EINVAL) {
-            errno = saved_errno;
+        if (page_source_advise(address, bytes, POPULATE_WRITE) != EINVAL)
             return;
-        }
         atomic_store_explicit(&unknown, true, memory_order_relaxed);
-        errno = saved_errno;
     }
     /* A write that changes nothing, and loses nothing that another thread writes there meanwhile.
      */
@@ -257,7 +219,7 @@ static size_t metadata_mapping_bytes(size_t bytes)
 void *page_source_map_metadata(size_t bytes)
 {
     static atomic_uint turn;
-    char *address = map_anywhere(metadata_mapping_bytes(bytes));
+    char *address = map(NULL, metadata_mapping_bytes(bytes));
 
     if (address == NULL)
         return NULL;

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 
 /*
  * Zeroed memory, readable and writable, a multiple of PAGE_BYTES, aligned to a power of two of at
@@ -20,12 +21,8 @@
  */
 void *page_source_map(size_t bytes, size_t alignment);
 
-/*
- * Asks for huge pages, or for none, for a part of a mapping that is aligned to them. Whether there
- * are any is the kernel's affair, so there is nothing to return.
- */
-void page_source_prefer_huge_pages(void *address, size_t bytes);
-void page_source_avoid_huge_pages(void *address, size_t bytes);
+/* madvise. Returns 0, or the number of the error. */
+int page_source_advise(void *address, size_t bytes, int advice);
 
 /* Whether the kernel gives huge pages on request. Reads a file at the first call. */
 bool page_source_huge_pages_are_given(void);
@@ -50,14 +47,16 @@ bool page_source_unmap(void *address, size_t bytes);
 
 /* Returns the memory but keeps the addresses: the pages read as zero. False if the kernel refuses.
  */
-bool page_source_purge(void *address, size_t bytes);
+static inline bool page_source_purge(void *address, size_t bytes)
+{
+    return page_source_advise(address, bytes, MADV_DONTNEED) == 0;
+}
 
 /*
- * page_source_protect: a thread that touches the pages gets SIGSEGV, until page_source_unprotect.
- * False, nothing changed, when the kernel refuses: each change of this kind costs it a mapping.
+ * mprotect: with PROT_NONE a thread that touches the pages gets SIGSEGV. False, nothing changed,
+ * when the kernel refuses: each change of this kind costs it a mapping.
  */
-bool page_source_protect(void *address, size_t bytes);
-bool page_source_unprotect(void *address, size_t bytes);
+bool page_source_protect(void *address, size_t bytes, int protection);
 
 /*
  * Populates pages, so that nobody has to wait for them later. What is in them stays: another thread
