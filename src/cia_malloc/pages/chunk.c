@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Page runs inside a chunk, by two bitmaps; see chunk.h. Called once a run (16 to 129 pages), not
+ * Page runs inside a chunk, by bitmaps; see chunk.h. Called once a run (16 to 129 pages), not
  * once a block.
  */
 #include "cia_malloc/pages/chunk.h"
@@ -35,18 +35,6 @@ static uint64_t range_mask(uint32_t w, uint32_t first, uint32_t pages)
     uint64_t mask = ~(uint64_t)0 << low;
 
     return end >= 64 ? mask : mask & ~(~(uint64_t)0 << end);
-}
-
-/* The last page of the range whose bit is set, or -1. */
-static int last_set(const uint64_t *bits, uint32_t first, uint32_t pages)
-{
-    for (uint32_t w = (first + pages - 1) / 64 + 1; w-- > first / 64;) {
-        uint64_t found = bits[w] & range_mask(w, first, pages);
-
-        if (found != 0)
-            return (int)(w * 64 + 63 - (uint32_t)__builtin_clzll(found));
-    }
-    return -1;
 }
 
 static uint32_t count_set(const uint64_t *bits, uint32_t first, uint32_t pages)
@@ -187,10 +175,10 @@ int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint
     if (pages > chunk->longest_free)
         return -1;
     while (first + pages <= CHUNK_PAGES) {
-        int obstacle = last_set(chunk->used, first, pages);
-        bool avoided = avoid >> ((base_number + first) % 64) & 1;
+        uint32_t obstacle = next_page(chunk->used, first, true);
+        bool is_free = obstacle >= first + pages;
 
-        if (obstacle < 0 && !avoided) {
+        if (is_free && (avoid >> ((base_number + first) % 64) & 1) == 0) {
             *clean = count_set(chunk->touched, first, pages) == 0;
             set_range(chunk->used, first, pages, true);
             chunk->used_pages += pages;
@@ -198,8 +186,7 @@ int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint
             return (int)first;
         }
         /* The next free page behind the obstacle, and from there the right residue. */
-        uint32_t next =
-            obstacle < 0 ? first + 1 : next_page(chunk->used, (uint32_t)obstacle + 1, false);
+        uint32_t next = is_free ? first + 1 : next_page(chunk->used, obstacle, false);
         first += (next - first + modulus - 1) & ~(modulus - 1);
     }
     /* A longer run could only have been missed for its residue, or to avoid its first pages. */
@@ -265,18 +252,13 @@ void populate_now(const struct pending_pages *pending)
         page_source_populate(pending->range[i].address, pending->range[i].bytes);
 }
 
-static uint32_t used_in_half(const struct chunk *chunk, uint32_t half)
-{
-    return count_set(chunk->used, half * HALF_PAGES, HALF_PAGES);
-}
-
 /* Chooses pages of a half to purge, from its end, since runs are taken from the beginning. */
 static uint32_t choose_in_half(struct chunk *chunk, uint32_t half, uint32_t most)
 {
     uint32_t first = half * HALF_PAGES, end = first + HALF_PAGES, chosen = 0;
 
     if (has_half(chunk->huge_halves, half)) {
-        bool empty = used_in_half(chunk, half) == 0;
+        bool empty = count_set(chunk->used, first, HALF_PAGES) == 0;
 
         /* The kernel would join again what is split, and fill in what was given back. */
         if (!empty || !chunk->stays_huge) {
@@ -320,10 +302,15 @@ uint32_t chunk_begin_purge(struct chunk *chunk, uint32_t most)
     return chosen;
 }
 
-static void purge_chosen(struct chunk *chunk)
+void chunk_do_work(struct chunk *chunk)
 {
+    size_t half_bytes = (size_t)HALF_PAGES * PAGE_BYTES;
     uint32_t first = 0;
 
+    for (uint32_t half = 0; half < CHUNK_HALVES; half++) {
+        if (has_half(chunk->splitting, half))
+            page_source_advise(chunk->base + half * half_bytes, half_bytes, MADV_NOHUGEPAGE);
+    }
     while ((first = next_page(chunk->purging, first, true)) < CHUNK_PAGES) {
         uint32_t end = next_page(chunk->purging, first, false);
         char *address = chunk->base + (size_t)first * PAGE_BYTES;
@@ -337,17 +324,6 @@ static void purge_chosen(struct chunk *chunk)
     }
 }
 
-void chunk_do_work(struct chunk *chunk)
-{
-    size_t half_bytes = (size_t)HALF_PAGES * PAGE_BYTES;
-
-    for (uint32_t half = 0; half < CHUNK_HALVES; half++) {
-        if (has_half(chunk->splitting, half))
-            page_source_advise(chunk->base + half * half_bytes, half_bytes, MADV_NOHUGEPAGE);
-    }
-    purge_chosen(chunk);
-}
-
 uint32_t chunk_finish_work(struct chunk *chunk)
 {
     uint32_t dirty = 0;
@@ -355,8 +331,8 @@ uint32_t chunk_finish_work(struct chunk *chunk)
     for (uint32_t w = 0; w < CHUNK_WORDS; w++) {
         chunk->used[w] &= ~chunk->purging[w];
         chunk->used_pages -= (uint32_t)__builtin_popcountll(chunk->purging[w]);
-        chunk->touched[w] &= ~(chunk->purged[w] & chunk->purging[w]);
-        chunk->filled[w] &= ~(chunk->purged[w] & chunk->purging[w]);
+        chunk->touched[w] &= ~chunk->purged[w];
+        chunk->filled[w] &= ~chunk->purged[w];
         dirty += (uint32_t)__builtin_popcountll(chunk->purging[w] & dirty_in_word(chunk, w));
         chunk->purging[w] = 0;
     }
