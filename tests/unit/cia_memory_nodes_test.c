@@ -219,11 +219,9 @@ START_TEST(each_chunk_is_of_its_page_heaps_node_and_asked_for_from_it)
     for (uint8_t node = 0; node < 2; node++) {
         struct page_request request = {.pages = CHUNK_PAGES, .modulus = 1};
         static const struct page_heap_lock nobodys = {.give_up = do_nothing, .take = do_nothing};
-        struct page_heap heap = {0};
+        struct page_heap heap = {.lock = &nobodys, .node = node};
         struct page_run run;
 
-        page_heap_initialise(&heap, NULL, &nobodys);
-        heap.node = node;
         for (int i = 1; i <= 3; i++) {
             ck_assert(page_heap_take(&heap, &request, &run));
             ck_assert_uint_eq(run.chunk->node, node);

@@ -5,6 +5,8 @@
  * that waiting is no point of cancellation and ends in the child of a fork without handlers. And
  * that those who find no room together do not add a chunk each.
  */
+#include "base/memory_nodes.h"
+
 #include "cia_fixture.h"
 #include "run_suite.h"
 
@@ -148,7 +150,7 @@ START_TEST(threads_that_find_no_room_at_the_same_time_add_one_chunk)
     struct page_run run;
 
     cia_free(cia_allocate(BYTES)); /* settings are read */
-    page_heap_initialise(&page_heap, NULL, &lock);
+    page_heap = (struct page_heap){.lock = &lock, .node = MEMORY_NODE_UNKNOWN};
     size_t mapped = page_source_mapped_bytes;
     ck_assert(page_heap_take(&page_heap, &few_pages, &run));
     ck_assert_uint_eq(page_heap.chunk_count, 1);

@@ -92,7 +92,8 @@ struct subheap *subheap_create(uint32_t number, uint8_t node)
     if (heap == NULL)
         return NULL;
     heap->number = number;
-    page_heap_initialise(&heap->pages, heap, &lock_of_pages);
+    heap->pages.owner = heap;
+    heap->pages.lock = &lock_of_pages;
     heap->pages.node = node;
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
         class_heap_initialise(&heap->classes[i], i);
@@ -217,7 +218,7 @@ void subheap_free_large(struct subheap *heap, struct span *span)
     page_heap_return(&heap->pages, span->chunk, span->run_page, span->run_pages);
 }
 
-static void release_idle_runs(struct chunk *chunk)
+static void release_idle_runs(struct page_heap *page_heap, struct chunk *chunk)
 {
     struct subheap *heap = chunk->owner;
     uint32_t page = 0;
@@ -231,7 +232,7 @@ static void release_idle_runs(struct chunk *chunk)
         if (size_class < SIZE_CLASS_COUNT &&
             class_heap_run_is_idle(&heap->classes[size_class], chunk, page)) {
             remove_run(heap, &heap->classes[size_class], chunk, page);
-            page_heap_put(&heap->pages, chunk, page, pages);
+            page_heap_put(page_heap, chunk, page, pages);
         }
         page += pages;
     }
@@ -259,7 +260,7 @@ bool subheap_trim(struct subheap *heap)
 
 bool subheap_gather_pages(struct subheap *heap)
 {
-    if (!page_heap_may_trim(&heap->pages))
+    if (decay_is_recent(heap->pages.gather_failed_at))
         return false;
     uint32_t used_before = heap->pages.used_pages;
 

@@ -246,12 +246,6 @@ void chunk_populate(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_
     }
 }
 
-void populate_now(const struct pending_pages *pending)
-{
-    for (uint32_t i = 0; i < pending->count; i++)
-        page_source_populate(pending->range[i].address, pending->range[i].bytes);
-}
-
 /* Chooses pages of a half to purge, from its end, since runs are taken from the beginning. */
 static uint32_t choose_in_half(struct chunk *chunk, uint32_t half, uint32_t most)
 {

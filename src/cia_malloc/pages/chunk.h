@@ -6,8 +6,8 @@
  *
  * Everything here but the remote words is read and written under the lock of the sub-heap that owns
  * the chunk. What asks the kernel is done without it, by the thread that chose it under the lock,
- * once it has given the lock up. Populating: chunk_populate notes ranges under the lock,
- * populate_now has them populated. Purging: chunk_begin_purge chooses pages under the lock, and the
+ * once it has given the lock up (page_work.h). Populating: chunk_populate notes ranges under the
+ * lock. Purging: chunk_begin_purge chooses pages under the lock, and the
  * chunk is in work: they count as used; chunk_do_work does it without the lock; chunk_finish_work
  * takes the result in, under it.
  */
@@ -145,12 +145,10 @@ void chunk_touch(struct chunk *chunk, uint32_t first, uint32_t pages);
 
 /*
  * Has the pages of a range populated that were not touched, and with the last of them up to so many
- * behind the range, as far as those were not touched either: they count as touched, and
- * populate_now does it when the lock is given up. The caller's blocks lie there, so the run lives
- * until then.
+ * behind the range, as far as those were not touched either: they count as touched, and are
+ * populated when the lock is given up. The caller's blocks lie there, so the run lives until then.
  */
 void chunk_populate(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t ahead);
-void populate_now(const struct pending_pages *pending);
 
 /*
  * Begins to purge at most so many dirty pages, or all of a huge page without a page in use if that

@@ -55,10 +55,4 @@ struct decay {
 uint32_t decay_due(struct decay *decay, uint64_t now, uint32_t pages);
 void decay_gave_back(struct decay *decay, uint32_t pages);
 
-/* They cannot be given back now: none are due before the next step. */
-static inline void decay_postpone(struct decay *decay)
-{
-    decay->due = 0;
-}
-
 #endif

@@ -5,9 +5,7 @@
  */
 #include "cia_malloc/pages/page_heap.h"
 
-#include "base/memory_nodes.h"
 #include "base/settings.h"
-#include "cia_malloc/pages/chunk_circle.h"
 #include "cia_malloc/pages/allocator_mode.h"
 #include "cia_malloc/pages/page_work.h"
 #include "cia_malloc/pages/purge.h"
@@ -47,14 +45,6 @@ void page_heap_read_setting(void)
     atomic_store_explicit(&huge_mode,
                           (uint32_t)setting_choice("CIA_HUGE_PAGES", choices, 3, HUGE_AUTO),
                           memory_order_relaxed);
-}
-
-void page_heap_initialise(struct page_heap *heap, struct subheap *owner,
-                          const struct page_heap_lock *lock)
-{
-    heap->owner = owner;
-    heap->lock = lock;
-    heap->node = MEMORY_NODE_UNKNOWN;
 }
 
 size_t page_heap_used_bytes(void)
@@ -134,11 +124,6 @@ void page_heap_ask_again(void)
     asks_again = true;
 }
 
-bool page_heap_may_trim(const struct page_heap *heap)
-{
-    return !decay_is_recent(heap->gather_failed_at);
-}
-
 /* The least that serves the request at any residue. */
 static uint32_t small_chunk_pages(const struct page_request *request)
 {
@@ -178,7 +163,7 @@ static bool take_from_new_chunk(struct page_heap *heap, const struct page_reques
     chunk->pending = &heap->work.populate;
     chunk->stays_huge = mode == HUGE_ALWAYS;
     if (found) {
-        page_work_destroy(heap, chunk);
+        page_work_add(heap, chunk);
         return true;
     }
     chunk_circle_insert(heap, chunk, CHUNKS_EMPTY);
@@ -223,21 +208,4 @@ void page_heap_return(struct page_heap *heap, struct chunk *chunk, uint32_t page
     purge_some(heap); /* what was there before these is older */
     page_heap_put(heap, chunk, page, pages);
     purge_after_return(heap);
-}
-
-static void visit_circle(struct chunk *chunk, void (*visit)(struct chunk *chunk))
-{
-    /* The visited chunk may leave the circle: count them first, and read each one's next before. */
-    for (uint32_t count = chunk_circle_count(chunk); count > 0; count--) {
-        struct chunk *next = chunk->next;
-
-        visit(chunk);
-        chunk = next;
-    }
-}
-
-void page_heap_visit(struct page_heap *heap, void (*visit)(struct chunk *chunk))
-{
-    visit_circle(heap->circle[CHUNKS_WITH_SLACK], visit);
-    visit_circle(heap->circle[CHUNKS_FULL], visit);
 }

@@ -31,9 +31,6 @@ struct page_run {
     bool clean;    /* every page reads as zero */
 };
 
-void page_heap_initialise(struct page_heap *heap, struct subheap *owner,
-                          const struct page_heap_lock *lock);
-
 /*
  * Looks for the pages in a bounded number of chunks, then maps a new one, for which the lock is
  * given up and taken again. False: out of memory. For a few milliseconds after the kernel refused a
@@ -47,14 +44,11 @@ bool page_heap_take(struct page_heap *heap, const struct page_request *request,
    fail. */
 void page_heap_ask_again(void);
 
-/* Whether a trim of this one for want of memory is worth the walk: not again in those milliseconds
-   if it brought nothing. */
-bool page_heap_may_trim(const struct page_heap *heap);
-
 /* Gives a run back, and purges what is due. The chunk may be gone afterwards. */
 void page_heap_return(struct page_heap *heap, struct chunk *chunk, uint32_t page, uint32_t pages);
 
-/* Gives a run back and purges nothing: no other chunk changes its circle. */
+/* Gives a run back and purges nothing: no other chunk changes its circle, so page_heap_visit may do
+   it. */
 void page_heap_put(struct page_heap *heap, struct chunk *chunk, uint32_t page, uint32_t pages);
 
 /* Pages in runs of all sub-heaps, in bytes; each of them may have up to a MiB more or less. */
@@ -62,9 +56,5 @@ size_t page_heap_used_bytes(void);
 
 /* Reads CIA_HUGE_PAGES. Before the first sub-heap is made; idempotent. */
 void page_heap_read_setting(void);
-
-/* Calls visit for each chunk that has a run. It may put runs of that chunk (page_heap_put), and so
-   make it change its circle, but not touch other chunks. */
-void page_heap_visit(struct page_heap *heap, void (*visit)(struct chunk *chunk));
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * What a page heap consists of, for the units that work on it: page_heap, chunk_circle, page_work,
- * purge.
+ * What a page heap consists of, for the units that work on it: page_heap, page_work, purge. And its
+ * chunks, in circles by how much room a chunk has. All of it under the sub-heap's lock, except
+ * where it says something else.
  */
 #ifndef MPLACE_CIA_PAGE_HEAP_STATE_H
 #define MPLACE_CIA_PAGE_HEAP_STATE_H
@@ -20,8 +21,8 @@ enum chunk_circle {
 
 /* Work that was chosen under the lock, for the thread that chose it: see chunk.h. */
 struct page_work {
-    struct chunk *chunks;  /* to be purged, by work_next */
-    struct chunk *destroy; /* to be destroyed, likewise: they are in no circle any more */
+    /* By work_next. Those in work are to be purged; others, in no circle, to be destroyed. */
+    struct chunk *chunks;
     struct pending_pages populate;
 };
 
@@ -31,11 +32,11 @@ struct page_heap_lock {
     void (*take)(struct subheap *owner);    /* waits */
 };
 
+/* Begins as all zero but for its first three fields. */
 struct page_heap {
     struct subheap *owner;             /* constant: whose chunks these are */
     const struct page_heap_lock *lock; /* constant */
-    uint8_t node; /* of their pages: constant once there is a chunk; MEMORY_NODE_UNKNOWN
-                     unless set */
+    uint8_t node;                      /* constant: of their pages; or MEMORY_NODE_UNKNOWN */
     struct chunk *circle[CHUNK_CIRCLES];
     uint32_t chunk_count;
     uint32_t mapped_pages; /* of the chunks */
@@ -55,5 +56,21 @@ struct page_heap {
     uint64_t trimmed_at;       /* changed_at at the last trim, see housekeeping.h */
     uint64_t gather_failed_at; /* when a trim for want of memory last brought none; 0: not yet */
 };
+
+/* At the beginning of a circle; the chunk is in none. */
+void chunk_circle_insert(struct page_heap *heap, struct chunk *chunk, enum chunk_circle circle);
+
+void chunk_circle_remove(struct page_heap *heap, struct chunk *chunk);
+
+/* Moves a chunk whose room has changed to the circle where it belongs. */
+void chunk_circle_update(struct page_heap *heap, struct chunk *chunk);
+
+/* Chunks in the circle of this one; 0 for NULL. */
+uint32_t chunk_circle_count(const struct chunk *first);
+
+/* Calls visit for each chunk that has a run or is in work. It may make that chunk change its
+   circle, but not touch other chunks. */
+void page_heap_visit(struct page_heap *heap,
+                     void (*visit)(struct page_heap *heap, struct chunk *chunk));
 
 #endif

@@ -5,19 +5,11 @@
  */
 #include "cia_malloc/pages/page_work.h"
 
-#include "cia_malloc/pages/chunk_circle.h"
-
 void page_work_add(struct page_heap *heap, struct chunk *chunk)
 {
     chunk->work_next = heap->work.chunks;
     heap->work.chunks = chunk;
-    heap->chunks_in_work++;
-}
-
-void page_work_destroy(struct page_heap *heap, struct chunk *chunk)
-{
-    chunk->work_next = heap->work.destroy;
-    heap->work.destroy = chunk;
+    heap->chunks_in_work += chunk->worker != NULL;
 }
 
 void page_work_take(struct page_heap *heap, struct page_work *work)
@@ -25,7 +17,7 @@ void page_work_take(struct page_heap *heap, struct page_work *work)
     *work = heap->work;
     if (work->populate.count > 0)
         atomic_fetch_add_explicit(&heap->populating, 1, memory_order_relaxed);
-    heap->work.chunks = heap->work.destroy = NULL;
+    heap->work.chunks = NULL;
     heap->work.populate.count = 0;
 }
 
@@ -33,20 +25,21 @@ void page_work_do(struct page_heap *heap, struct page_work *work)
 {
     struct chunk *next;
 
-    populate_now(&work->populate);
+    for (uint32_t i = 0; i < work->populate.count; i++)
+        page_source_populate(work->populate.range[i].address, work->populate.range[i].bytes);
     /* Release pairs with the acquire in remove_empty. 0: this thread forked meanwhile, in a signal
        handler, and this is the child. */
     if (work->populate.count > 0 &&
         atomic_load_explicit(&heap->populating, memory_order_relaxed) > 0)
         atomic_fetch_sub_explicit(&heap->populating, 1, memory_order_release);
-    for (struct chunk *chunk = work->destroy; chunk != NULL; chunk = next) {
-        next = chunk->work_next;
-        chunk_destroy(chunk);
-    }
     for (struct chunk *chunk = work->chunks; chunk != NULL; chunk = next) {
         struct chunk *head = atomic_load_explicit(&heap->done, memory_order_relaxed);
 
         next = chunk->work_next;
+        if (chunk->worker == NULL) {
+            chunk_destroy(chunk);
+            continue;
+        }
         chunk_do_work(chunk);
         do
             chunk->work_next = head;
@@ -76,20 +69,18 @@ void page_work_take_in(struct page_heap *heap)
     }
 }
 
+/* Takes back the work of a thread that this process does not have. */
+static void finish_abandoned(struct page_heap *heap, struct chunk *chunk)
+{
+    /* This thread's own goes on, below the signal handler that forked. */
+    if (chunk->worker != NULL && chunk->worker != __builtin_thread_pointer())
+        finish(heap, chunk);
+}
+
 void page_work_after_fork(struct page_heap *heap)
 {
     atomic_store_explicit(&heap->populating, 0, memory_order_relaxed);
     page_work_take_in(heap);
-    for (uint32_t i = 0; i < CHUNK_CIRCLES && heap->chunks_in_work > 0; i++) {
-        struct chunk *chunk = heap->circle[i];
-
-        for (uint32_t count = chunk_circle_count(chunk); count > 0; count--) {
-            struct chunk *next = chunk->next;
-
-            /* This thread's own goes on, below the signal handler that forked. */
-            if (chunk->worker != NULL && chunk->worker != __builtin_thread_pointer())
-                finish(heap, chunk);
-            chunk = next;
-        }
-    }
+    if (heap->chunks_in_work > 0)
+        page_heap_visit(heap, finish_abandoned);
 }

@@ -9,17 +9,14 @@
 
 #include "cia_malloc/pages/page_heap_state.h"
 
-/* Under the lock: the chunk is to be purged, and is in work until page_work_take_in. */
+/* Under the lock: a chunk in work is to be purged, which ends with page_work_take_in; another one,
+   in no circle any more, is to be destroyed. */
 void page_work_add(struct page_heap *heap, struct chunk *chunk);
-
-/* Under the lock: a chunk that is in no circle any more is to be unmapped. */
-void page_work_destroy(struct page_heap *heap, struct chunk *chunk);
 
 /* Under the lock: whether there is any, for the thread that gives up the lock. */
 static inline bool page_work_is_there(const struct page_heap *heap)
 {
-    return heap->work.chunks != NULL || heap->work.destroy != NULL ||
-           heap->work.populate.count != 0;
+    return heap->work.chunks != NULL || heap->work.populate.count != 0;
 }
 
 /* Under the lock: takes what was chosen. */

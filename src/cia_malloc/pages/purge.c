@@ -5,7 +5,6 @@
  */
 #include "cia_malloc/pages/purge.h"
 
-#include "cia_malloc/pages/chunk_circle.h"
 #include "cia_malloc/pages/page_work.h"
 
 enum {
@@ -16,16 +15,8 @@ enum {
     PURGE_PAGES_AT_ONCE = CHUNK_PAGES,
 };
 
-static void remove_chunk(struct page_heap *heap, struct chunk *chunk)
-{
-    chunk_circle_remove(heap, chunk);
-    heap->chunk_count--;
-    heap->mapped_pages -= chunk->mapped_pages;
-    heap->dirty_pages -= chunk->dirty_pages;
-    page_work_destroy(heap, chunk);
-}
-
-/* Empty chunks, the one that has been so for longest first, but so many chunks stay. */
+/* Removes empty chunks from the end of their circle, while those have at most so many dirty pages
+   in all, and more than so many chunks are left. Returns how many dirty pages they had. */
 static uint32_t remove_empty(struct page_heap *heap, uint32_t most, uint32_t stay)
 {
     uint32_t pages = 0;
@@ -34,12 +25,16 @@ static uint32_t remove_empty(struct page_heap *heap, uint32_t most, uint32_t sta
     if (atomic_load_explicit(&heap->populating, memory_order_acquire) != 0)
         return 0;
     while (heap->circle[CHUNKS_EMPTY] != NULL && heap->chunk_count > stay) {
-        struct chunk *oldest = heap->circle[CHUNKS_EMPTY]->previous;
+        struct chunk *last = heap->circle[CHUNKS_EMPTY]->previous;
 
-        if (oldest->dirty_pages > most - pages || oldest->worker != NULL)
+        if (last->dirty_pages > most - pages)
             break;
-        pages += oldest->dirty_pages;
-        remove_chunk(heap, oldest);
+        pages += last->dirty_pages;
+        chunk_circle_remove(heap, last);
+        heap->chunk_count--;
+        heap->mapped_pages -= last->mapped_pages;
+        heap->dirty_pages -= last->dirty_pages;
+        page_work_add(heap, last);
     }
     return pages;
 }
@@ -91,7 +86,7 @@ void purge_due(struct page_heap *heap, uint64_t now, uint32_t most)
 
     /* None go: all is in work, or the program has locked its memory. Do not insist. */
     if (due > 0 && purge(heap, due < most ? due : most, 1) == 0)
-        decay_postpone(&heap->decay);
+        heap->decay.due = 0; /* before the next step */
 }
 
 void purge_some(struct page_heap *heap)
@@ -100,24 +95,18 @@ void purge_some(struct page_heap *heap)
     purge_due(heap, heap->changed_at, PURGE_PAGES_AT_ONCE);
 }
 
-/* Keeps the dirty pages within bounds that hold at any time. Where the kernel refused to take them
-   it is asked again when there are twice as many. */
-static void keep_within_bounds(struct page_heap *heap)
-{
-    uint32_t bound = heap->used_pages / 8;
-
-    if (bound < DIRTY_PAGES_LEAST)
-        bound = DIRTY_PAGES_LEAST;
-    if (bound < 2 * heap->refused_pages)
-        bound = 2 * heap->refused_pages;
-    if (heap->dirty_pages > bound)
-        (void)purge(heap, PURGE_PAGES_AT_ONCE, 1);
-}
-
 void purge_after_return(struct page_heap *heap)
 {
-    if (decay_milliseconds() == DECAY_AT_ONCE)
+    int32_t time = decay_milliseconds();
+    uint32_t bound = heap->used_pages / 8;
+
+    if (time == DECAY_AT_ONCE)
         purge_due(heap, heap->changed_at, UINT32_MAX);
-    else if (decay_milliseconds() != DECAY_NEVER)
-        keep_within_bounds(heap);
+    if (bound < DIRTY_PAGES_LEAST)
+        bound = DIRTY_PAGES_LEAST;
+    /* Where the kernel refused to take them it is asked again when there are twice as many. */
+    if (bound < 2 * heap->refused_pages)
+        bound = 2 * heap->refused_pages;
+    if (heap->dirty_pages > bound && time != DECAY_NEVER)
+        (void)purge(heap, PURGE_PAGES_AT_ONCE, 1);
 }

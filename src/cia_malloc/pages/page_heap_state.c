@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * See chunk_circle.h.
+ * See page_heap_state.h.
  */
-#include "cia_malloc/pages/chunk_circle.h"
+#include "cia_malloc/pages/page_heap_state.h"
 
 enum {
     /* A chunk with fewer free pages than this is not looked at until it has four times as many. */
@@ -72,4 +72,21 @@ void chunk_circle_update(struct page_heap *heap, struct chunk *chunk)
         return;
     chunk_circle_remove(heap, chunk);
     chunk_circle_insert(heap, chunk, circle);
+}
+
+void page_heap_visit(struct page_heap *heap,
+                     void (*visit)(struct page_heap *heap, struct chunk *chunk))
+{
+    for (enum chunk_circle circle = 0; circle < CHUNKS_EMPTY; circle++) {
+        struct chunk *chunk = heap->circle[circle];
+
+        /* The visited chunk may leave the circle: count them first, and read each one's next
+           before. */
+        for (uint32_t count = chunk_circle_count(chunk); count > 0; count--) {
+            struct chunk *next = chunk->next;
+
+            visit(heap, chunk);
+            chunk = next;
+        }
+    }
 }
