@@ -145,16 +145,15 @@ bool huge_grow(struct huge *huge, size_t total, size_t extent)
        there. */
     page_map_set_huge(huge->block, NULL);
     char *base = page_source_grow(huge->base, huge->extent, extent);
-    if (base == NULL) {
-        page_map_set_huge(huge->block, huge);
-    } else {
+    if (base != NULL) {
         huge->base = base;
         huge->block = base + offset;
-        (void)page_map_provide_from(huge->block, &leaf);
-        page_map_set_huge(huge->block, huge);
+        page_map_use_leaf(huge->block, leaf);
         (void)huge_resized(huge, total, extent);
+    } else {
+        page_map_put_leaf(leaf);
     }
-    page_map_put_leaf(leaf);
+    page_map_set_huge(huge->block, huge);
     return base != NULL;
 }
 

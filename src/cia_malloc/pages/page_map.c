@@ -26,37 +26,32 @@ void page_map_put_leaf(struct page_map_leaf *leaf)
 {
     struct page_map_leaf *none = NULL;
 
-    if (leaf != NULL && !atomic_compare_exchange_strong_explicit(
-                            &unused_leaf, &none, leaf, memory_order_release, memory_order_relaxed))
+    if (!atomic_compare_exchange_strong_explicit(&unused_leaf, &none, leaf, memory_order_release,
+                                                 memory_order_relaxed))
         page_source_unmap(leaf, LEAF_BYTES);
 }
 
-struct page_info *page_map_provide_from(const void *address, struct page_map_leaf **leaf)
+void page_map_use_leaf(const void *address, struct page_map_leaf *leaf)
 {
     uintptr_t window = (uintptr_t)address >> PAGE_MAP_LEAF_SHIFT;
     struct page_map_leaf *none = NULL;
 
-    /* Release: a reader finds it zeroed or later. */
-    if (atomic_load_explicit(&page_map_root[window], memory_order_relaxed) == NULL &&
-        atomic_compare_exchange_strong_explicit(&page_map_root[window], &none, *leaf,
-                                                memory_order_acq_rel, memory_order_acquire))
-        *leaf = NULL;
-    return page_map_find(address);
+    /* The root is read by every free: not written in vain. Release: a reader finds the leaf zeroed
+       or later. */
+    if (page_map_leaf_of(address) != NULL ||
+        !atomic_compare_exchange_strong_explicit(&page_map_root[window], &none, leaf,
+                                                 memory_order_release, memory_order_relaxed))
+        page_map_put_leaf(leaf);
 }
 
 struct page_info *page_map_provide(const void *address)
 {
-    uintptr_t window = (uintptr_t)address >> PAGE_MAP_LEAF_SHIFT;
-
-    if (window >= PAGE_MAP_ROOT_ENTRIES)
-        return NULL; /* 5-level page tables: only on explicit request, which we never make */
-    if (atomic_load_explicit(&page_map_root[window], memory_order_relaxed) == NULL) {
+    /* Above are 5-level page tables: only on explicit request, which we never make. */
+    if (page_map_find(address) == NULL && (uintptr_t)address >> ADDRESS_BITS == 0) {
         struct page_map_leaf *leaf = page_map_take_leaf();
 
-        if (leaf == NULL)
-            return NULL;
-        (void)page_map_provide_from(address, &leaf);
-        page_map_put_leaf(leaf);
+        if (leaf != NULL)
+            page_map_use_leaf(address, leaf);
     }
     return page_map_find(address);
 }

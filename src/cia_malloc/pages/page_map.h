@@ -183,10 +183,10 @@ static inline void page_map_set_huge(const void *address, const void *record)
 
 /*
  * For who learns the address only when it is too late to fail: a leaf in hand, NULL when out of
- * memory; the entry of an address, which cannot fail with one in hand; and what is left of it back.
+ * memory. It is used for an address, unless that has one by then, or put back.
  */
 struct page_map_leaf *page_map_take_leaf(void);
-struct page_info *page_map_provide_from(const void *address, struct page_map_leaf **leaf);
+void page_map_use_leaf(const void *address, struct page_map_leaf *leaf);
 void page_map_put_leaf(struct page_map_leaf *leaf);
 
 #endif
