@@ -21,14 +21,11 @@ const char *profile_setting(void)
 
 uint8_t allocator_mode_decide(void)
 {
-    uint8_t mode = atomic_load_explicit(&allocator_mode, memory_order_relaxed);
+    uint8_t mode = setting_switch("CIA_HARDEN", 0) ? MODE_HARDENED
+                   : profile_setting() != NULL     ? MODE_PROFILED
+                                                   : MODE_PLAIN;
 
-    if (mode == MODE_UNKNOWN) {
-        mode = setting_switch("CIA_HARDEN", 0) ? MODE_HARDENED
-               : profile_setting() != NULL     ? MODE_PROFILED
-                                               : MODE_PLAIN;
-        /* Threads that race here store the same. */
-        atomic_store_explicit(&allocator_mode, mode, memory_order_relaxed);
-    }
+    /* Threads that race here store the same. */
+    atomic_store_explicit(&allocator_mode, mode, memory_order_relaxed);
     return mode;
 }

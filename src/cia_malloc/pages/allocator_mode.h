@@ -20,7 +20,7 @@
 enum { MODE_UNKNOWN, MODE_PLAIN, MODE_HARDENED, MODE_PROFILED };
 extern _Atomic uint8_t allocator_mode;
 
-/* The mode; reads the settings if it is unknown. Idempotent. */
+/* Reads the settings. Returns the mode, which is known from then on. */
 uint8_t allocator_mode_decide(void);
 
 /* Off the fast paths: in a mode that is not plain malloc never takes them, see magazines_choose. */
