@@ -22,11 +22,6 @@ static size_t metadata_bytes(void)
     return sizeof(struct chunk) + (harden_is_on() ? marks : 0);
 }
 
-static size_t bytes_of(const struct chunk *chunk)
-{
-    return (size_t)chunk->mapped_pages * PAGE_BYTES;
-}
-
 /* The bits of word w that belong to pages [first, first + pages). */
 static uint64_t range_mask(uint32_t w, uint32_t first, uint32_t pages)
 {
@@ -101,12 +96,8 @@ struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge)
     chunk->node = node;
     chunk->longest_free = pages;
     page_source_bind(base, bytes, node);
-    if (huge && pages == CHUNK_PAGES) {
-        page_source_advise(base, bytes, MADV_HUGEPAGE);
-        chunk->huge_halves = (1 << CHUNK_HALVES) - 1;
-    } else {
-        page_source_advise(base, bytes, MADV_NOHUGEPAGE);
-    }
+    page_source_advise(base, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    chunk->huge_halves = huge ? (1 << CHUNK_HALVES) - 1 : 0;
     if (pages < CHUNK_PAGES)
         set_range(chunk->used, pages, CHUNK_PAGES - pages, true);
     if (harden_is_on()) {
@@ -122,9 +113,11 @@ struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge)
 
 void chunk_destroy(struct chunk *chunk)
 {
-    PROBE3(memory_given_back, chunk->base, bytes_of(chunk), 1);
+    size_t bytes = (size_t)chunk->mapped_pages * PAGE_BYTES;
+
+    PROBE3(memory_given_back, chunk->base, bytes, 1);
     page_map_set_chunk(chunk->base, NULL);
-    page_source_unmap(chunk->base, bytes_of(chunk));
+    page_source_unmap(chunk->base, bytes);
     page_source_unmap_metadata(chunk, metadata_bytes());
 }
 
@@ -150,20 +143,6 @@ static uint32_t dirty_in_half(const struct chunk *chunk, uint32_t half)
 static uint32_t count_dirty(const struct chunk *chunk)
 {
     return dirty_in_half(chunk, 0) + dirty_in_half(chunk, 1);
-}
-
-/*
- * The kernel fills all of a huge page in at the first touch. While a half is being filled with
- * runs, that is no more than they will touch. Once a run of the half is returned, every page of it
- * counts as filled in, so that the free ones go back in their time.
- */
-static void fill_huge_halves(struct chunk *chunk, uint32_t first, uint32_t end)
-{
-    for (uint32_t half = first / HALF_PAGES; half <= (end - 1) / HALF_PAGES; half++) {
-        if (has_half(chunk->huge_halves, half) &&
-            count_set(chunk->touched, half * HALF_PAGES, HALF_PAGES) > 0)
-            set_range(chunk->filled, half * HALF_PAGES, HALF_PAGES, true);
-    }
 }
 
 int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint32_t residue,
@@ -205,7 +184,16 @@ void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages)
                               memory_order_relaxed);
     set_range(chunk->used, first, pages, false);
     chunk->used_pages -= pages;
-    fill_huge_halves(chunk, first, first + pages);
+    /*
+     * The kernel fills all of a huge page in at the first touch. While a half is being filled with
+     * runs, that is no more than they will touch. Once a run of the half is returned, every page of
+     * it counts as filled in, so that the free ones go back in their time.
+     */
+    for (uint32_t half = first / HALF_PAGES; half <= (first + pages - 1) / HALF_PAGES; half++) {
+        if (has_half(chunk->huge_halves, half) &&
+            count_set(chunk->touched, half * HALF_PAGES, HALF_PAGES) > 0)
+            set_range(chunk->filled, half * HALF_PAGES, HALF_PAGES, true);
+    }
     chunk->dirty_pages = count_dirty(chunk);
     chunk->longest_free = CHUNK_PAGES; /* unknown: the run may be beside other free pages */
 }

@@ -115,9 +115,10 @@ static_assert(sizeof(struct span_remote) == LINE_BYTES, "remote words do not sha
 
 /*
  * NULL when out of memory. A chunk of so many pages, at most CHUNK_PAGES, registered; its pages are
- * to come from the memory node. huge: the kernel is asked for huge pages for it; else it is asked
- * for none, because where it gives them to everyone a program that uses a few blocks would hold 2
- * MiB for them. Needs no lock: the caller sets owner, stays_huge and pending.
+ * to come from the memory node. huge: it has CHUNK_PAGES, and the kernel is asked for huge pages
+ * for it; else it is asked for none, because where it gives them to everyone a program that uses a
+ * few blocks would hold 2 MiB for them. Needs no lock: the caller sets owner, stays_huge and
+ * pending.
  */
 struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge);
 

@@ -124,14 +124,6 @@ void page_heap_ask_again(void)
     asks_again = true;
 }
 
-/* The least that serves the request at any residue. */
-static uint32_t small_chunk_pages(const struct page_request *request)
-{
-    uint32_t least = request->pages + request->modulus;
-
-    return least <= SMALL_CHUNK_PAGES ? SMALL_CHUNK_PAGES : CHUNK_PAGES;
-}
-
 static bool take_from_new_chunk(struct page_heap *heap, const struct page_request *request,
                                 struct page_run *run)
 {
@@ -140,8 +132,10 @@ static bool take_from_new_chunk(struct page_heap *heap, const struct page_reques
     asks_again = false;
     uint32_t mode = atomic_load_explicit(&huge_mode, memory_order_relaxed);
     bool huge = mode == HUGE_ALWAYS || (mode == HUGE_AUTO && is_dense(heap));
-    /* Hardened, a chunk has guard pages at its ends: it is to fill its 4 MiB. */
-    uint32_t small = harden_is_on() ? CHUNK_PAGES : small_chunk_pages(request);
+    /* The least that serves the request at any residue. Hardened, a chunk has guard pages at its
+       ends: it is to fill its 4 MiB. */
+    bool fits = request->pages + request->modulus <= SMALL_CHUNK_PAGES && !harden_is_on();
+    uint32_t small = fits ? SMALL_CHUNK_PAGES : CHUNK_PAGES;
     uint32_t pages = heap->chunk_count == 0 && !huge ? small : CHUNK_PAGES;
 
     heap->lock->give_up(heap->owner);
