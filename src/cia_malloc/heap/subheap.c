@@ -265,6 +265,7 @@ bool subheap_gather_pages(struct subheap *heap)
     uint32_t used_before = heap->pages.used_pages;
 
     gather(heap);
+    purge_after_return(&heap->pages);
     heap->pages.gather_failed_at = heap->pages.used_pages < used_before ? 0 : decay_clock();
     return true;
 }

@@ -22,7 +22,7 @@ void purge_due(struct page_heap *heap, uint64_t now, uint32_t most);
 /* Before a run is taken or returned: the same, a little at a time. */
 void purge_some(struct page_heap *heap);
 
-/* After a run was returned: keeps the dirty pages within the bound. */
+/* After runs were returned: keeps the dirty pages within the bound. */
 void purge_after_return(struct page_heap *heap);
 
 #endif
