@@ -298,10 +298,7 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes)
                            : allocate_in_mode(alignment, bytes, &zeroed);
 }
 
-/*
- * The block at the address, of whatever kind, goes back to where it came from, or to a magazine if
- * that was not tried.
- */
+/* What begins at the address is no block that may be cached: it goes back to where it came from. */
 static __attribute__((noinline)) void give_back(void *address)
 {
     struct huge *huge = huge_at(address);
@@ -313,11 +310,7 @@ static __attribute__((noinline)) void give_back(void *address)
     }
     struct block block = block_at(block_chunk(address), address);
     block_check_start(&block, address);
-    if (block.size_class != CLASS_LARGE && block.start == address) {
-        overflow_block(page_map_find(address), address);
-        return;
-    }
-    /* One handed out from its inside goes back to its span, which knows that it was. */
+    /* Its span knows if it was handed out from its inside. */
     flush_block_here(&block);
 }
 
@@ -337,27 +330,29 @@ void cia_free_slow(void *address)
     bool begins = info != NULL && block_begins(info, address);
     if (!begins && profile_is_on()) /* perhaps it is sampled; or it is no block of a class */
         begins = profile_forget(address, &forgotten) && forgotten.hidden;
-    if (__builtin_expect(begins, 1)) {
-        if (!magazines_use_sequences()) {
-            if (overflow_push_locked(info, address))
-                return;
-        } else {
-            ptrdiff_t area = magazine_area_here();
-
-            /* The fast path did not try the loaded magazine: nothing was announced. */
-            if (magazine_area_is_usable(area) && (magazine_push(area, info->magazine, address) ||
-                                                  overflow_by_sequence(area, info, address)))
-                return;
-        }
+    if (__builtin_expect(!begins, 0)) {
+        give_back(address);
+        return;
     }
-    give_back(address);
+    if (!magazines_use_sequences()) {
+        if (overflow_push_locked(info, address))
+            return;
+    } else {
+        ptrdiff_t area = magazine_area_here();
+
+        /* The fast path did not try the loaded magazine: nothing was announced. */
+        if (magazine_area_is_usable(area) && (magazine_push(area, info->magazine, address) ||
+                                              overflow_by_sequence(area, info, address)))
+            return;
+    }
+    overflow_block(info, address);
 }
 
 void cia_free_refused(ptrdiff_t area, const struct page_info *info, void *address)
 {
     PROBE1(free_slow_path, address);
     if (__builtin_expect(!overflow_by_sequence(area, info, address), 0))
-        give_back(address);
+        overflow_block(info, address);
 }
 
 size_t cia_usable(const void *address)
