@@ -100,6 +100,17 @@ static void move_to_another_cpu(void)
     (void)sched_setaffinity(0, sizeof cpus, &cpus);
 }
 
+/* What is freed and what is allocated after it are of one sub-heap. */
+static void stay_on_this_cpu(void)
+{
+    cpu_set_t cpus;
+    int here = sched_getcpu();
+
+    CPU_ZERO(&cpus);
+    CPU_SET(here >= 0 ? (size_t)here : 0, &cpus);
+    (void)sched_setaffinity(0, sizeof cpus, &cpus);
+}
+
 static void free_twice(const void *argument)
 {
     void *volatile block = a_block();
@@ -210,6 +221,7 @@ static void write_to_a_freed_block(const void *argument)
     char *volatile block = NULL;
 
     (void)argument;
+    stay_on_this_cpu();
     for (int i = 0; i < 100; i++) { /* its neighbours stay: its pages are not given back */
         blocks[i] = a_block();
         if (i == 50)
