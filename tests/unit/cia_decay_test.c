@@ -352,9 +352,9 @@ START_TEST(a_trim_finds_idle_runs_whatever_it_purges)
     /* The first one has an idle run. */
     const struct chunk *first = take_pages(heap, 930).chunk;
     ck_assert_ptr_eq(leave_an_idle_run(heap, size_class_of(600)), first);
-    ck_assert_ptr_eq(heap->pages.circle[CHUNKS_WITH_SLACK], first);
-    ck_assert_ptr_eq(first->next, due.chunk);
-    ck_assert_ptr_eq(due.chunk->next, last);
+    ck_assert_ptr_eq(heap->pages.circle[CHUNKS_WITH_SLACK], &first->link);
+    ck_assert_ptr_eq(first->link.next, &due.chunk->link);
+    ck_assert_ptr_eq(due.chunk->link.next, &last->link);
     clock_milliseconds += 2 * TIME;
     subheap_trim(heap);
     ck_assert_uint_eq(heap->pages.used_pages, 900 + 944 + 930);

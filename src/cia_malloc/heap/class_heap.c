@@ -118,7 +118,7 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
             .run_page = (uint16_t)page,
             .run_pages = (uint16_t)pages,
         };
-        span_list_append(&heap->partial[span->type], span);
+        class_heap_list(heap, span);
     }
     if (!clean)
         populate_rest(chunk, page, pages);
@@ -150,7 +150,7 @@ void class_heap_remove_run(struct class_heap *heap, struct chunk *chunk, uint32_
 
         if ((span->listed & SPAN_RECENT) != 0)
             class_heap_forget(heap, span);
-        span_list_remove(&heap->partial[span->type], span);
+        class_heap_unlist(heap, span);
         heap->untouched -= (uint32_t)__builtin_popcountll(span->untouched);
     }
     heap->capacity -= (uint32_t)layout->run_spans * layout->span_blocks;
@@ -162,7 +162,7 @@ bool class_heap_reconcile(struct class_heap *heap, struct span *span)
     uint32_t run_blocks = (uint32_t)layout->run_spans * layout->span_blocks;
 
     if ((span->listed & SPAN_LISTED) == 0)
-        span_list_append(&heap->partial[span->type], span);
+        class_heap_list(heap, span);
     /* One idle run stays, so that a program at the edge does not carve and release in turn; but not
        a long one: all classes together would keep 14 MiB. */
     return span->free == class_layout_all_bits(layout) &&

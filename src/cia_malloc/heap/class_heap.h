@@ -41,7 +41,13 @@
 #define MPLACE_CIA_CLASS_HEAP_H
 
 #include "cia_malloc/heap/populate.h"
-#include "cia_malloc/heap/span_list.h"
+#include "cia_malloc/pages/chunk.h"
+
+/* Bits of span.listed. */
+enum {
+    SPAN_LISTED = 1, /* in the circle of partial ones */
+    SPAN_RECENT = 2, /* in the ring of recent ones, once */
+};
 
 /* A power of two. A span whose blocks are taken again within so many frees of others goes through
    no list; more would be searched for longer. */
@@ -64,9 +70,8 @@ struct class_heap {
     uint8_t recent_end;   /* the next place in recent, modulo RECENT_SPANS */
     uint32_t untouched;   /* bits set in the untouched words of all spans */
     _Alignas(LINE_BYTES) uint64_t under_quota[TYPES_GREATEST];
-    struct span
-        *partial[TYPES_GREATEST];      /* spans with free blocks, by type; circular, first = head */
-    struct span *recent[RECENT_SPANS]; /* a ring used as a stack; NULL from the oldest on */
+    struct circle_link *partial[TYPES_GREATEST]; /* spans with free blocks, by type */
+    struct span *recent[RECENT_SPANS];  /* a ring used as a stack; NULL from the oldest on */
     uint64_t run_pages[TYPES_GREATEST]; /* by type: where runs that begin with it lie, subheap.c */
     uint32_t count[SLOTS_GREATEST];     /* live blocks by slot: type << span_shift | bit */
 };
@@ -160,6 +165,10 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **end, uint32_t most
 
 /* The type that a new run should begin with: one with slots under quota. */
 uint32_t class_heap_wanted_type(struct class_heap *heap);
+
+/* Lists a span that is not listed, and takes one that is out of its list. */
+void class_heap_list(struct class_heap *heap, struct span *span);
+void class_heap_unlist(struct class_heap *heap, struct span *span);
 
 /* Makes a span that is not recent the newest recent one. */
 void class_heap_remember(struct class_heap *heap, struct span *span);

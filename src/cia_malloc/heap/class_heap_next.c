@@ -47,6 +47,18 @@ void class_heap_set_quota(struct class_heap *heap, uint32_t quota)
     heap->lower_at = rise > cycle / 2 ? rise - cycle / 2 : 0;
 }
 
+void class_heap_list(struct class_heap *heap, struct span *span)
+{
+    circle_append(&heap->partial[span->type], &span->link);
+    span->listed |= SPAN_LISTED;
+}
+
+void class_heap_unlist(struct class_heap *heap, struct span *span)
+{
+    circle_remove(&heap->partial[span->type], &span->link);
+    span->listed &= (uint8_t)~SPAN_LISTED;
+}
+
 void class_heap_remember(struct class_heap *heap, struct span *span)
 {
     struct span **place = &heap->recent[heap->recent_end++ % RECENT_SPANS];
@@ -57,7 +69,7 @@ void class_heap_remember(struct class_heap *heap, struct span *span)
     if (oldest != NULL) {
         oldest->listed &= (uint8_t)~SPAN_RECENT;
         if (oldest->listed == 0 && oldest->free != 0)
-            span_list_append(&heap->partial[oldest->type], oldest);
+            class_heap_list(heap, oldest);
     }
 }
 
@@ -84,9 +96,9 @@ void class_heap_retire_current(struct class_heap *heap)
     /* Only here, not in every malloc: nothing looks at the lists while there is a current span. */
     bool listed = (span->listed & SPAN_LISTED) != 0;
     if (span->free == 0 && listed)
-        span_list_remove(&heap->partial[span->type], span);
+        class_heap_unlist(heap, span);
     else if (span->free != 0 && !listed)
-        span_list_append(&heap->partial[span->type], span);
+        class_heap_list(heap, span);
 }
 
 static void make_current(struct class_heap *heap, struct span *span)
@@ -112,7 +124,7 @@ bool class_heap_find_recent(struct class_heap *heap)
             return true;
         }
         if (span->listed == 0 && span->free != 0)
-            span_list_append(&heap->partial[span->type], span);
+            class_heap_list(heap, span);
     }
 }
 
@@ -122,20 +134,18 @@ static bool find_eligible(struct class_heap *heap)
     for (uint32_t i = 0; i < heap->types; i++) {
         uint32_t type = (heap->last_type + 1 + i) & (heap->types - 1u);
         uint64_t under_quota = heap->under_quota[type];
-        struct span *span = heap->partial[type];
+        struct circle_link *link = heap->partial[type];
 
-        for (uint32_t probe = 0; under_quota != 0 && span != NULL && probe < PROBES; probe++) {
-            struct span *next = span->next;
+        for (uint32_t probe = 0; under_quota != 0 && link != NULL && probe < PROBES; probe++) {
+            struct span *span = (struct span *)link;
 
             if ((span->free & under_quota) != 0) {
                 /* The next search begins behind it, and behind those that had nothing eligible. */
-                heap->partial[type] = next;
+                heap->partial[type] = link->next;
                 make_current(heap, span);
                 return true;
             }
-            span = next;
-            if (span == heap->partial[type])
-                break;
+            link = circle_next(heap->partial[type], link);
         }
     }
     return false;
@@ -153,9 +163,11 @@ static bool find_least_filled(struct class_heap *heap, bool at_any_price)
     uint32_t least = UINT32_MAX;
 
     for (uint32_t type = 0; type < heap->types; type++) {
-        struct span *span = heap->partial[type];
+        struct circle_link *link = heap->partial[type];
 
-        for (uint32_t probe = 0; span != NULL && probe < PROBES; probe++) {
+        for (uint32_t probe = 0; link != NULL && probe < PROBES; probe++) {
+            struct span *span = (struct span *)link;
+
             for (uint64_t left = span->free; left != 0; left &= left - 1) {
                 uint32_t bit = (uint32_t)__builtin_ctzll(left);
                 uint32_t count = heap->count[type << heap->span_shift | bit];
@@ -165,9 +177,7 @@ static bool find_least_filled(struct class_heap *heap, bool at_any_price)
                     best = span;
                 }
             }
-            span = span->next;
-            if (span == heap->partial[type])
-                break;
+            link = circle_next(heap->partial[type], link);
         }
     }
     if (best == NULL || (!at_any_price && least >= 2 * (heap->live / class_heap_slots(heap) + 1)))

@@ -14,6 +14,7 @@
 #ifndef MPLACE_CIA_CHUNK_H
 #define MPLACE_CIA_CHUNK_H
 
+#include "cia_malloc/pages/circle.h"
 #include "cia_malloc/pages/page_map.h"
 
 #include <assert.h>
@@ -41,11 +42,11 @@ enum {
  * span_bit_of_block. A large block has bit 0 alone.
  */
 struct span {
-    uint64_t free;      /* may be handed out; remote frees not yet drained are not in it */
+    struct circle_link link; /* of partial spans of its class and type */
+    uint64_t free;           /* may be handed out; remote frees not yet drained are not in it */
     uint64_t untouched; /* never handed out since the kernel zeroed its pages: calloc need not */
     uint64_t interior;  /* handed out from an address inside the block, for its alignment */
     char *base;         /* block 0; for a large block its address */
-    struct span *next, *previous; /* the circular list of partial spans of its class and type */
     struct chunk *chunk;
     uint8_t size_class; /* or CLASS_LARGE */
     uint8_t type;
@@ -73,14 +74,14 @@ struct span_remote {
 };
 
 struct chunk {
+    struct circle_link link; /* of chunks of the sub-heap, see struct page_heap */
     uint32_t used_pages;
     uint32_t dirty_pages;          /* free, but touched or filled */
     uint32_t longest_free;         /* an upper bound of the longest free run, in pages */
     struct subheap *owner;         /* constant */
     uint8_t node;                  /* constant: the memory node of its pages, if it has any left */
     char *base;                    /* constant */
-    struct chunk *next, *previous; /* a circle of the sub-heap's chunks, see struct page_heap */
-    uint8_t circle;                /* which of them */
+    uint8_t circle;                /* which of those */
     uint8_t huge_halves;           /* bit h: the kernel was asked for a huge page for half h */
     bool stays_huge;               /* constant: an empty half is a huge page again */
     uint16_t mapped_pages;         /* constant: its pages, from base on; the others count as used */

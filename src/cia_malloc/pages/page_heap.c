@@ -88,17 +88,14 @@ static bool take_from_circle(struct page_heap *heap, enum chunk_circle circle, u
                              const struct page_request *request, bool preferred,
                              struct page_run *run)
 {
-    struct chunk *begin = heap->circle[circle];
-    struct chunk *chunk = begin;
+    struct circle_link *head = heap->circle[circle], *link = head;
 
-    for (; chunk != NULL && probes > 0; probes--) {
-        if (take_from_chunk(heap, chunk, request, preferred, run))
+    for (; link != NULL && probes > 0; probes--) {
+        if (take_from_chunk(heap, (struct chunk *)link, request, preferred, run))
             return true;
-        chunk = chunk->next;
-        if (chunk == begin)
-            break;
+        link = circle_next(head, link);
     }
-    heap->circle[circle] = chunk; /* the next search begins with others */
+    heap->circle[circle] = link != NULL ? link : head; /* the next search begins with others */
     return false;
 }
 

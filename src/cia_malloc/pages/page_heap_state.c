@@ -12,43 +12,17 @@ enum {
 
 void chunk_circle_insert(struct page_heap *heap, struct chunk *chunk, enum chunk_circle circle)
 {
-    struct chunk **first = &heap->circle[circle];
-
     chunk->circle = (uint8_t)circle;
-    if (*first == NULL) {
-        chunk->next = chunk->previous = chunk;
-    } else {
-        chunk->next = *first;
-        chunk->previous = (*first)->previous;
-        chunk->previous->next = chunk;
-        (*first)->previous = chunk;
-    }
-    *first = chunk;
+    circle_append(&heap->circle[circle], &chunk->link);
+    heap->circle[circle] = &chunk->link;
 }
 
-void chunk_circle_remove(struct page_heap *heap, struct chunk *chunk)
-{
-    struct chunk **first = &heap->circle[chunk->circle];
-
-    if (chunk->next == chunk) {
-        *first = NULL;
-        return;
-    }
-    chunk->previous->next = chunk->next;
-    chunk->next->previous = chunk->previous;
-    if (*first == chunk)
-        *first = chunk->next;
-}
-
-uint32_t chunk_circle_count(const struct chunk *first)
+uint32_t chunk_circle_count(const struct circle_link *head)
 {
     uint32_t count = 0;
 
-    for (const struct chunk *chunk = first; chunk != NULL; chunk = chunk->next) {
+    for (const struct circle_link *link = head; link != NULL; link = circle_next(head, link))
         count++;
-        if (chunk->next == first)
-            break;
-    }
     return count;
 }
 
@@ -70,7 +44,7 @@ void chunk_circle_update(struct page_heap *heap, struct chunk *chunk)
 
     if (circle == chunk->circle)
         return;
-    chunk_circle_remove(heap, chunk);
+    circle_remove(&heap->circle[chunk->circle], &chunk->link);
     chunk_circle_insert(heap, chunk, circle);
 }
 
@@ -78,15 +52,15 @@ void page_heap_visit(struct page_heap *heap,
                      void (*visit)(struct page_heap *heap, struct chunk *chunk))
 {
     for (enum chunk_circle circle = 0; circle < CHUNKS_EMPTY; circle++) {
-        struct chunk *chunk = heap->circle[circle];
+        struct circle_link *link = heap->circle[circle];
 
         /* The visited chunk may leave the circle: count them first, and read each one's next
            before. */
-        for (uint32_t count = chunk_circle_count(chunk); count > 0; count--) {
-            struct chunk *next = chunk->next;
+        for (uint32_t count = chunk_circle_count(link); count > 0; count--) {
+            struct chunk *chunk = (struct chunk *)link;
 
+            link = link->next;
             visit(heap, chunk);
-            chunk = next;
         }
     }
 }

@@ -37,7 +37,7 @@ struct page_heap {
     struct subheap *owner;             /* constant: whose chunks these are */
     const struct page_heap_lock *lock; /* constant */
     uint8_t node;                      /* constant: of their pages; or MEMORY_NODE_UNKNOWN */
-    struct chunk *circle[CHUNK_CIRCLES];
+    struct circle_link *circle[CHUNK_CIRCLES];
     uint32_t chunk_count;
     uint32_t mapped_pages; /* of the chunks */
     uint32_t used_pages;   /* in all chunks */
@@ -60,13 +60,11 @@ struct page_heap {
 /* At the beginning of a circle; the chunk is in none. */
 void chunk_circle_insert(struct page_heap *heap, struct chunk *chunk, enum chunk_circle circle);
 
-void chunk_circle_remove(struct page_heap *heap, struct chunk *chunk);
-
 /* Moves a chunk whose room has changed to the circle where it belongs. */
 void chunk_circle_update(struct page_heap *heap, struct chunk *chunk);
 
-/* Chunks in the circle of this one; 0 for NULL. */
-uint32_t chunk_circle_count(const struct chunk *first);
+/* How many are in a circle. */
+uint32_t chunk_circle_count(const struct circle_link *head);
 
 /* Calls visit for each chunk that has a run or is in work. It may make that chunk change its
    circle, but not touch other chunks. */

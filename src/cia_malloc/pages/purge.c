@@ -25,12 +25,12 @@ static uint32_t remove_empty(struct page_heap *heap, uint32_t most, uint32_t sta
     if (atomic_load_explicit(&heap->populating, memory_order_acquire) != 0)
         return 0;
     while (heap->circle[CHUNKS_EMPTY] != NULL && heap->chunk_count > stay) {
-        struct chunk *last = heap->circle[CHUNKS_EMPTY]->previous;
+        struct chunk *last = (struct chunk *)heap->circle[CHUNKS_EMPTY]->previous;
 
         if (last->dirty_pages > most - pages)
             break;
         pages += last->dirty_pages;
-        chunk_circle_remove(heap, last);
+        circle_remove(&heap->circle[CHUNKS_EMPTY], &last->link);
         heap->chunk_count--;
         heap->mapped_pages -= last->mapped_pages;
         heap->dirty_pages -= last->dirty_pages;
@@ -42,12 +42,13 @@ static uint32_t remove_empty(struct page_heap *heap, uint32_t most, uint32_t sta
 /* From its end: what came last is taken first. May choose more than most, see chunk_begin_purge. */
 static uint32_t purge_circle(struct page_heap *heap, enum chunk_circle circle, uint32_t most)
 {
-    struct chunk *chunk = heap->circle[circle] != NULL ? heap->circle[circle]->previous : NULL;
+    struct circle_link *link = heap->circle[circle] != NULL ? heap->circle[circle]->previous : NULL;
     uint32_t purged = 0;
 
-    for (uint32_t count = chunk_circle_count(chunk); count > 0 && purged < most; count--) {
-        struct chunk *next = chunk->previous;
+    for (uint32_t count = chunk_circle_count(link); count > 0 && purged < most; count--) {
+        struct chunk *chunk = (struct chunk *)link;
 
+        link = link->previous;
         if (chunk->dirty_pages > 0 && chunk->worker == NULL) {
             uint32_t chosen = chunk_begin_purge(chunk, most - purged);
 
@@ -57,7 +58,6 @@ static uint32_t purge_circle(struct page_heap *heap, enum chunk_circle circle, u
                 page_work_add(heap, chunk);
             chunk_circle_update(heap, chunk);
         }
-        chunk = next;
     }
     return purged;
 }
