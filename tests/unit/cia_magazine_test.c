@@ -599,6 +599,20 @@ START_TEST(the_child_of_a_fork_uses_the_magazines_that_it_finds)
 }
 END_TEST
 
+/* As the child finds it where another thread, or one below a signal handler, was opening it. */
+START_TEST(a_magazine_that_was_half_open_at_a_fork_is_opened_whole)
+{
+    struct magazine *magazine = open_magazine();
+
+    magazine_set_word(&magazine->bounds, 0);
+    magazine->load = 0;
+    magazine->colour_limit = 0;
+    ck_assert(magazine_open(heap_here()->magazines, SIZE_CLASS));
+    ck_assert_uint_gt(magazine->load, 1);
+    ck_assert_uint_gt(magazine->colour_limit, 0);
+}
+END_TEST
+
 START_TEST(a_trim_empties_the_magazines)
 {
     struct magazine *magazine = open_magazine();
@@ -681,6 +695,7 @@ int main(void)
     tcase_add_test(tests, memory_that_was_used_is_zeroed_for_calloc_and_fresh_memory_is_zero);
     tcase_add_test(tests, magazines_that_are_taken_away_again_and_again_lose_nothing);
     tcase_add_test(tests, the_child_of_a_fork_uses_the_magazines_that_it_finds);
+    tcase_add_test(tests, a_magazine_that_was_half_open_at_a_fork_is_opened_whole);
     tcase_add_test(tests, a_trim_empties_the_magazines);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     tcase_add_loop_test(tests, when_memory_runs_out_one_cpu_gets_what_is_free_on_another, 0, 3);

@@ -153,12 +153,13 @@ bool magazine_open(struct magazines *magazines, unsigned size_class)
         magazine->store = page_source_map_metadata(bytes);
         if (magazine->store == NULL)
             return false; /* the kernel is asked again after as many uses */
-        magazine->load = load_of(size_class);
-        /* Blocks that are freed in a row fill their lines. */
-        magazine->colour_limit = size_class_bytes(size_class) == GRANULE_BYTES
-                                     ? MAGAZINE_OF_A_COLOUR_MOST
-                                     : MAGAZINE_OF_A_COLOUR;
     }
+    /* Each time: the child of a fork may find a store alone. */
+    magazine->load = load_of(size_class);
+    /* Blocks that are freed in a row fill their lines. */
+    magazine->colour_limit = size_class_bytes(size_class) == GRANULE_BYTES
+                                 ? MAGAZINE_OF_A_COLOUR_MOST
+                                 : MAGAZINE_OF_A_COLOUR;
     if (!there_is_room(magazines, size_class, ceiling))
         ceiling = 2 * (uint32_t)magazine->load;
     touch(magazine->store, magazine->store, ceiling);
