@@ -17,6 +17,7 @@
 #include "cia_malloc/profile/weight.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -123,8 +124,10 @@ void profile_put_back(void *block, const struct sample *forgotten)
 
 /* ---- files ---- */
 
-/* Processes are told apart by their ids: no handler runs in the child of a raw clone or _Fork. */
+/* The child of a raw clone or _Fork, in which no handler runs, is told by its id; that of a fork by
+   a handler, for in a PID namespace of its own it may have its parent's id. */
 static pid_t first_process; /* written before there are samples */
+static bool is_child;       /* written where there is one thread */
 
 /* Who runs dump_write: 0: nobody; or a process that this one was forked from, in whose memory it
    goes on. Claimed by compare-and-swap (acquire), released. */
@@ -150,7 +153,7 @@ static void write_file(uint64_t serial)
 
     report_open(&report, -1);
     report_format(&report, "%s", plan.value);
-    if (getpid() != first_process && strstr(plan.value, "%p") == NULL)
+    if ((is_child || getpid() != first_process) && strstr(plan.value, "%p") == NULL)
         report_format(&report, ".%d", getpid());
     if (serial > 0)
         report_format(&report, ".%lu", serial);
@@ -206,6 +209,12 @@ static void install_handler(void)
     (void)sigaction(number, &action, NULL);
 }
 
+static void after_fork_in_child(void)
+{
+    is_child = true;
+    atomic_store_explicit(&writer, 0, memory_order_relaxed);
+}
+
 void profile_start(void)
 {
     const char *value = setting_text("CIA_PROFILE");
@@ -225,6 +234,7 @@ void profile_start(void)
     seed = setting_number("CIA_PROFILE_SEED", 0, INT64_MAX, (uint64_t)first_process);
     sites_start();
     install_handler();
+    (void)pthread_atfork(NULL, NULL, after_fork_in_child);
     atomic_store_explicit(&started, true, memory_order_release);
 }
 
