@@ -125,22 +125,6 @@ static inline uint64_t class_heap_eligible(const struct class_heap *heap)
 }
 
 /*
- * The fast path: an eligible block of the current span, or NULL. Five lines are written
- * or read: the sub-heap's lock, two of the class heap, the count, the span.
- */
-static inline void *class_heap_allocate_fast(struct class_heap *heap, bool *untouched)
-{
-    uint64_t eligible = class_heap_eligible(heap);
-
-    if (__builtin_expect(eligible == 0, 0))
-        return NULL;
-    uint64_t ahead = eligible & (~(uint64_t)0 << heap->first_bit);
-    uint32_t bit = (uint32_t)__builtin_ctzll(ahead != 0 ? ahead : eligible);
-
-    return class_heap_take_bit(heap, heap->current, bit, untouched);
-}
-
-/*
  * Makes the newest recent span with an eligible block current. False when there is none: then no
  * span is recent or current any more.
  */
@@ -155,10 +139,10 @@ bool class_heap_find_recent(struct class_heap *heap);
 bool class_heap_find(struct class_heap *heap, bool at_any_price);
 
 /*
- * Takes eligible blocks of the current span, in the order of class_heap_allocate_fast,
- * at most so many, and, of an exclusive class, none of a colour (see magazine_colour) that is in
- * *colours_taken, where those taken are added. The first one is stored below end, the others below
- * that. Bit 0 of each says MAGAZINE_UNTOUCHED. Returns how many. A nanosecond each.
+ * Takes eligible blocks of the current span, of which there is one, from the bit where the search
+ * begins on: at most so many, and, of an exclusive class, none of a colour (see magazine_colour)
+ * that is in *colours_taken, where those taken are added. The first one is stored below end, the
+ * others below that. Bit 0 of each says MAGAZINE_UNTOUCHED. Returns how many. A nanosecond each.
  */
 uint32_t class_heap_take_many(struct class_heap *heap, char **end, uint32_t most,
                               uint64_t *colours_taken);

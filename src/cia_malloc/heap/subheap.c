@@ -168,19 +168,15 @@ bool subheap_find(struct subheap *heap, unsigned size_class)
 uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **end, uint32_t most)
 {
     struct class_heap *class_heap = &heap->classes[size_class];
+    uint64_t colours_taken = 0;
     uint32_t count = 0, more;
-    uint64_t colours_taken;
-    bool untouched;
 
     /* What waits in the inbox still counts as live, of whatever colours it is, and the load asks
        for what is eligible. A relaxed load where there is nothing. */
     if (most > 1)
         subheap_drain(heap);
-    char *block = subheap_allocate(heap, size_class, &untouched);
-    if (block == NULL)
+    if (class_heap_eligible(class_heap) == 0 && !subheap_find(heap, size_class))
         return 0;
-    *(end - ++count) = block + (untouched ? MAGAZINE_UNTOUCHED : 0);
-    colours_taken = (uint64_t)1 << magazine_colour(block);
     do {
         more = class_heap_take_many(class_heap, end - count, most - count, &colours_taken);
         count += more;
@@ -189,6 +185,16 @@ uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **end, uin
     /* The caller serves one; the magazine will count the others. */
     class_heap->allocations -= count - 1;
     return count;
+}
+
+void *subheap_allocate(struct subheap *heap, unsigned size_class, bool *untouched)
+{
+    char *block;
+
+    if (subheap_load(heap, size_class, &block + 1, 1) == 0)
+        return NULL;
+    *untouched = ((uintptr_t)block & MAGAZINE_UNTOUCHED) != 0;
+    return magazine_block((uintptr_t)block);
 }
 
 /* The class has the run no more; its pages still count as used. */

@@ -137,14 +137,7 @@ bool subheap_find(struct subheap *heap, unsigned size_class);
 uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **end, uint32_t most);
 
 /* A block of the class; NULL when out of memory. *untouched: it reads as zero. */
-static inline void *subheap_allocate(struct subheap *heap, unsigned size_class, bool *untouched)
-{
-    void *block = class_heap_allocate_fast(&heap->classes[size_class], untouched);
-
-    if (__builtin_expect(block == NULL, 0) && subheap_find(heap, size_class))
-        block = class_heap_allocate_fast(&heap->classes[size_class], untouched);
-    return block;
-}
+void *subheap_allocate(struct subheap *heap, unsigned size_class, bool *untouched);
 
 /* Says which block of the span was freed twice, and aborts. */
 _Noreturn void subheap_double_free(const struct span *span, uint64_t bits);
