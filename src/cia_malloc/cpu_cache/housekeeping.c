@@ -45,32 +45,26 @@ static struct subheap *next_in_turn(uint32_t *count)
 
 enum { PURGE_PAGES_MOST = (64 << 20) / PAGE_BYTES }; /* at a look: ten milliseconds */
 
-/* Takes in what is there, purges what is due. True: the sub-heap is idle, and was not trimmed. */
-static bool take_in_and_purge(struct subheap *heap, uint64_t now, uint64_t decay_time)
-{
-    const struct page_heap *pages = &heap->pages;
-
-    if (!subheap_try_lock(heap))
-        return false;
-    if (subheap_has_inbox(heap))
-        heap->pages.trimmed_at = 0; /* a run that is kept for the next malloc may be idle by that */
-    subheap_drain(heap);
-    purge_due(&heap->pages, now, PURGE_PAGES_MOST);
-    bool idle = pages->changed_at + decay_time <= now && pages->trimmed_at != pages->changed_at;
-    subheap_unlock(heap);
-    return idle;
-}
-
-/* One sub-heap. */
+/* One sub-heap: flushes its CPU's magazines, takes in what was freed to it, and purges what is due;
+   or all, once it is idle. */
 static void maintain(struct subheap *heap, uint64_t now, int32_t decay_time)
 {
+    struct page_heap *pages = &heap->pages;
+
     if (heap->magazines != NULL)
         flush_if_due(heap, now);
-    if (take_in_and_purge(heap, now, (uint64_t)decay_time) && subheap_try_lock(heap)) {
+    if (!subheap_try_lock(heap))
+        return;
+    if (subheap_has_inbox(heap))
+        pages->trimmed_at = 0; /* a run that is kept for the next malloc may be idle by that */
+    subheap_drain(heap);
+    if (pages->changed_at + (uint64_t)decay_time <= now && pages->trimmed_at != pages->changed_at) {
         subheap_trim(heap);
-        heap->pages.trimmed_at = heap->pages.changed_at;
-        subheap_unlock(heap);
+        pages->trimmed_at = pages->changed_at;
+    } else {
+        purge_due(pages, now, PURGE_PAGES_MOST);
     }
+    subheap_unlock(heap);
 }
 
 bool housekeeping_tick(void)
