@@ -102,7 +102,7 @@ bool flush_loaded(const struct magazine_access *access, struct subheap *locked)
 
     if (count == 0)
         return false;
-    /* Who revoked magazines takes no lock meanwhile: all goes to inboxes. */
+    /* Who revoked magazines waits for no lock meanwhile. */
     struct subheap *heap =
         locked != NULL || access->exclusive != NULL ? locked : heap_try_acquire();
     flush_blocks(heap, access->size_class, blocks, count);
@@ -166,12 +166,6 @@ void flush_if_due(struct subheap *heap, uint64_t now)
         flush_cpu(heap, now);
 }
 
-static void flush_cpu_exclusive(struct magazines *magazines, struct subheap *locked)
-{
-    for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
-        flush_exclusive(magazines, i, locked);
-}
-
 void flush_all(void)
 {
     uint32_t index = 0, passed_over = 0;
@@ -180,8 +174,9 @@ void flush_all(void)
         for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
             struct magazines *magazines = magazines_of(cpu);
 
-            if (magazines != NULL && magazines->revoked)
-                flush_cpu_exclusive(magazines, NULL);
+            for (unsigned i = 0; magazines != NULL && magazines->revoked && i < SIZE_CLASS_COUNT;
+                 i++)
+                flush_exclusive(magazines, i, NULL);
         }
         magazines_restore();
     } else if (magazines_use_sequences()) {
@@ -197,7 +192,8 @@ void flush_all(void)
         struct subheap *heap;
 
         while ((heap = heap_lock_next(&index, CPU_HEAPS, &passed_over)) != NULL) {
-            flush_cpu_exclusive(heap->magazines, heap);
+            for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
+                flush_exclusive(heap->magazines, i, heap);
             subheap_unlock(heap);
         }
     }
