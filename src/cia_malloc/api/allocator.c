@@ -214,7 +214,7 @@ static void *allocate_quietly(size_t alignment, size_t bytes, bool *zeroed)
 }
 
 /*
- * In a mode that is not plain, for calls that are not malloc; hardened, there are no magazines. A
+ * In a mode that is not plain, for calls that are not malloc; hardened, no sequence is ever used. A
  * sampled block is of an exclusive class: whether one of a packed class begins somewhere is not
  * asked of its page.
  */

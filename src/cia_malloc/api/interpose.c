@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * The malloc family as programs know it, with malloc_family/family.c: arguments and errno, nothing
- * else. What glibc promises holds:
+ * The malloc family as programs know it, with malloc_family/family.c, and mplace.h's figures:
+ * arguments and errno. What glibc promises holds:
  *   - a success leaves errno alone, a failure sets ENOMEM or EINVAL; free preserves errno;
  *   - malloc(0) is a block of its own; realloc(p, 0) frees p and returns NULL;
  *   - no size above PTRDIFF_MAX is served.
@@ -143,6 +143,7 @@ EXPORT int64_t mplace_malloc_value(const char *name)
 
     if (figure == NULL)
         return -1;
+    /* Each waits for sub-heaps, some 20 ms where the holder of one is stopped. */
     struct cia_totals totals = cia_totals_read();
     if (figure->offset == offsetof(struct cia_totals, anon_huge_page_bytes))
         totals.anon_huge_page_bytes = page_source_huge_bytes();

@@ -141,9 +141,9 @@ static bool holds_one(void)
 
 /*
  * A spare one, locked; NULL when all are taken and no more may be made. The same few first. Each is
- * of the node of the thread that made it, and for threads of that node. There are as many as CPUs:
- * so memory goes with the CPUs that are used, however many threads there are. A thread that holds a
- * sub-heap, and so must not wait for others, may have one in any case.
+ * of the node of the thread that made it, and for threads of that node. There are at most as many
+ * as sub-heaps of CPUs: so memory goes with the CPUs that are used, however many threads there are.
+ * A thread that holds a sub-heap, and so must not wait for others, may have one in any case.
  */
 static struct subheap *acquire_spare(uint8_t node, bool must_not_wait, bool *no_memory)
 {
@@ -291,10 +291,11 @@ struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_o
  * interrupted by the signal handler that forks. In the child, what is still locked by then (such a
  * one, or a spare one in use) is taken out of the table: its blocks stay valid, what is freed to it
  * is not used again.
+ *
+ * fork_holder: the thread between before_fork and after_fork, by its thread pointer, which the
+ * child shares. Claimed by compare-and-swap from NULL; held_for_fork of the sub-heaps and
+ * forks_inside are that thread's.
  */
-/* The thread between before_fork and after_fork, by its thread pointer, which the child shares.
-   Claimed by compare-and-swap from NULL; held_for_fork of the sub-heaps and forks_inside are that
-   thread's. */
 static _Atomic(void *) fork_holder;
 static uint32_t forks_inside; /* from signal handlers while this thread holds the sub-heaps */
 
