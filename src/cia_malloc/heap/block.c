@@ -7,13 +7,10 @@
 
 #include "base/report.h"
 
-#include <stdlib.h>
-
 _Noreturn void block_is_wrong(const void *address, const char *what)
 {
-    report_line("libcia_malloc: %p given to free, realloc or malloc_usable_size is %s", address,
-                what);
-    abort();
+    report_fatal("libcia_malloc: %p given to free, realloc or malloc_usable_size is %s", address,
+                 what);
 }
 
 struct chunk *block_chunk(const void *address)

@@ -51,14 +51,6 @@ static uint32_t pages_ahead(const struct span *span, struct range range, uint64_
     return ahead < most ? (uint32_t)ahead : most;
 }
 
-/* Of a long block the first page and the last, which begin and end other blocks too. */
-static void populate_ends(struct chunk *chunk, struct range range)
-{
-    chunk_populate(chunk, range.first, 1, 0);
-    chunk_populate(chunk, range.first + range.pages - 1, 1, 0);
-    chunk_touch(chunk, range.first, range.pages);
-}
-
 void populate_blocks(const struct span *span, uint64_t bits, uint64_t live_bytes)
 {
     uint64_t numbers = numbers_of(span, bits);
@@ -71,8 +63,12 @@ void populate_blocks(const struct span *span, uint64_t bits, uint64_t live_bytes
         struct range range = pages_of(span, number, count);
 
         if (__builtin_expect(!populates_whole(span->size_class), 0)) {
+            /* Of a long block the first page and the last, which begin and end other blocks too. */
             count = 1;
-            populate_ends(span->chunk, pages_of(span, number, count));
+            range = pages_of(span, number, count);
+            chunk_populate(span->chunk, range.first, 1, 0);
+            chunk_populate(span->chunk, range.first + range.pages - 1, 1, 0);
+            chunk_touch(span->chunk, range.first, range.pages);
         } else {
             bool all = count == 64 || numbers >> number >> count == 0; /* no other stretch */
 

@@ -13,8 +13,6 @@
 #include "cia_malloc/pages/page_work.h"
 #include "cia_malloc/pages/purge.h"
 
-#include <stdlib.h>
-
 /* L2 sets in pages, a power of two. */
 static uint32_t l2_pages = 1;
 
@@ -285,6 +283,5 @@ _Noreturn void subheap_double_free(const struct span *span, uint64_t bits)
     if (span->size_class != CLASS_LARGE)
         block += (size_t)((bit - span->phase) & (layout->span_blocks - 1u)) *
                  size_class_bytes(span->size_class);
-    report_line("libcia_malloc: double free of the block at %p", (const void *)block);
-    abort();
+    report_fatal("libcia_malloc: double free of the block at %p", (const void *)block);
 }
