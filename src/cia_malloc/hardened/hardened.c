@@ -21,22 +21,34 @@
  */
 #include "cia_malloc/hardened/hardened.h"
 
+#include "base/random.h"
 #include "base/report.h"
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
 #include "cia_malloc/cpu_cache/housekeeping.h"
-#include "cia_malloc/hardened/canary.h"
 #include "cia_malloc/hardened/quarantine.h"
 #include "cia_malloc/heap/block.h"
 #include "cia_malloc/large/large.h"
 
+#include <errno.h>
+#include <linux/random.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 typedef _Atomic uint32_t mark;
 
 enum {
+    SLACK_LEAST = 8, /* bytes behind those asked for that are no block's */
     MARK_LIVE = 1u << 30,
     MARK_FREED = 2u << 30,
     MARK_BYTES = MARK_LIVE - 1, /* asked for: blocks of a chunk are far shorter */
 };
+
+/* Of all bytes of a free block. As part of an address it is one that nothing can have. */
+static const uint64_t junk = 0xd5d5d5d5d5d5d5d5;
 
 static mark *mark_at(const struct chunk *chunk, const void *address)
 {
@@ -58,15 +70,90 @@ static uint32_t state_of(uint32_t value)
     return value & ~(uint32_t)MARK_BYTES;
 }
 
+/* Stored once, by compare-and-swap from 0. Relaxed: it is all that threads share. */
+static _Atomic uint64_t secret;
+
+static __attribute__((noinline, cold)) uint64_t draw_secret(void)
+{
+    uint64_t none = 0, drawn = 0;
+    int saved_errno = errno;
+    const void *of_the_kernel =
+        (const void *)getauxval(AT_RANDOM); /* 16 bytes; libc uses the same */
+
+    /* The raw call: it is no cancellation point. Not to wait is right: early at boot AT_RANDOM is
+       all there is. */
+    if (syscall(SYS_getrandom, &drawn, sizeof drawn, GRND_NONBLOCK) != (long)sizeof drawn &&
+        of_the_kernel != NULL) {
+        memcpy(&drawn, of_the_kernel, sizeof drawn);
+        drawn = random_next(&drawn);
+    }
+    errno = saved_errno;
+    drawn |= 1; /* 0 is for none */
+    /* Another thread may have been first: its secret is the process's. */
+    return atomic_compare_exchange_strong_explicit(&secret, &none, drawn, memory_order_relaxed,
+                                                   memory_order_relaxed)
+               ? drawn
+               : none;
+}
+
+static uint64_t mixed(uint64_t number)
+{
+    uint64_t known = atomic_load_explicit(&secret, memory_order_relaxed);
+    uint64_t state = number ^ (known != 0 ? known : draw_secret());
+
+    return random_next(&state);
+}
+
+/* Uniform in [0, bound), from the sub-heap's generator, which begins with the secret. The caller
+   holds the lock. */
+static uint32_t draw(struct subheap *heap, uint32_t bound)
+{
+    if (heap->random == 0)
+        heap->random = mixed(heap->number);
+    return random_below(&heap->random, bound);
+}
+
+/* What stands behind a block of the program, 8 bytes again and again: none of them is 0, so that a
+   string's end is seen among them. Who reads one block's does not know that of any other. */
+static uint64_t canary_of(const void *block)
+{
+    return mixed((uintptr_t)block) | UINT64_C(0x0101010101010101);
+}
+
+/* Fills all bytes from one address to another with those of the word, again and again. */
+static void fill(char *from, char *end, uint64_t word)
+{
+    for (; (size_t)(end - from) >= sizeof word; from += sizeof word)
+        memcpy(from, &word, sizeof word);
+    memcpy(from, &word, (size_t)(end - from));
+}
+
+/* The first byte that is not so, or NULL. From the same address on; they are 8 at least. */
+static const char *find_change(const char *from, const char *end, uint64_t word)
+{
+    size_t bytes = (size_t)(end - from);
+
+    /* All are right if the first word is, and every byte is the same as the one a word before. */
+    if (__builtin_expect(memcmp(from, &word, sizeof word) == 0 &&
+                             memcmp(from, from + sizeof word, bytes - sizeof word) == 0,
+                         1))
+        return NULL;
+    for (size_t i = 0; i < bytes; i++) {
+        if (from[i] != (char)(word >> i % sizeof word * 8))
+            return from + i;
+    }
+    return NULL;
+}
+
 /* What stands behind the bytes that were asked for. */
 static void write_canary(char *block, size_t bytes, char *end)
 {
-    harden_fill(block + bytes, end, harden_canary(block));
+    fill(block + bytes, end, canary_of(block));
 }
 
 static void check_canary(const char *block, size_t bytes, const char *end)
 {
-    const char *changed = harden_find_change(block + bytes, end, harden_canary(block));
+    const char *changed = find_change(block + bytes, end, canary_of(block));
 
     if (__builtin_expect(changed != NULL, 0))
         report_fatal(
@@ -77,7 +164,7 @@ static void check_canary(const char *block, size_t bytes, const char *end)
 /* That nobody wrote to a free block. */
 static void check_junk(const char *start, size_t bytes)
 {
-    const char *changed = harden_find_change(start, start + bytes, HARDEN_JUNK);
+    const char *changed = find_change(start, start + bytes, junk);
 
     if (__builtin_expect(changed != NULL, 0))
         report_fatal("libcia_malloc: the free block of %zu bytes at %p was written to, at %p",
@@ -87,8 +174,7 @@ static void check_junk(const char *start, size_t bytes)
 /* One of the bits, of which there is at least one. */
 static uint32_t random_bit(struct subheap *heap, uint64_t bits)
 {
-    for (uint32_t skip = harden_random_below(heap, (uint32_t)__builtin_popcountll(bits)); skip > 0;
-         skip--)
+    for (uint32_t skip = draw(heap, (uint32_t)__builtin_popcountll(bits)); skip > 0; skip--)
         bits &= bits - 1;
     return (uint32_t)__builtin_ctzll(bits);
 }
@@ -121,8 +207,8 @@ void *hardened_allocate_and_unlock(struct subheap *heap, size_t alignment, size_
         alignment = LINE_BYTES;
     if (bytes == 0) /* who resizes a block to what it has must not free it */
         bytes = 1;
-    if (large_is_needed(bytes + HARDEN_SLACK_LEAST, alignment)) {
-        start = large_allocate_and_unlock(heap, bytes + HARDEN_SLACK_LEAST, alignment, zeroed);
+    if (large_is_needed(bytes + SLACK_LEAST, alignment)) {
+        start = large_allocate_and_unlock(heap, bytes + SLACK_LEAST, alignment, zeroed);
         if (start == NULL)
             return NULL;
         struct huge *huge = page_map_huge(start);
@@ -133,7 +219,7 @@ void *hardened_allocate_and_unlock(struct subheap *heap, size_t alignment, size_
         }
         end = start + block_at(page_map_chunk(start), start).bytes;
     } else {
-        unsigned size_class = size_class_of(bytes + HARDEN_SLACK_LEAST + alignment - LINE_BYTES);
+        unsigned size_class = size_class_of(bytes + SLACK_LEAST + alignment - LINE_BYTES);
 
         start = take_block(heap, size_class, zeroed);
         subheap_unlock(heap);
@@ -225,12 +311,12 @@ static void free_in_chunk(struct chunk *chunk, char *address)
         report_fatal("libcia_malloc: double free of the block of %zu bytes at %p", bytes,
                      (void *)address);
     check_canary(address, bytes, end);
-    harden_fill(block.start, end, HARDEN_JUNK);
+    fill(block.start, end, junk);
     mark_write(mark_at(chunk, block.start), MARK_FREED);
 
     struct subheap *heap = heap_acquire();
     if (heap != NULL) {
-        count = quarantine_put(heap, &block, leaving);
+        count = quarantine_put(heap, &block, draw(heap, QUARANTINE_DRAWN), leaving);
         subheap_unlock(heap);
     } else {
         leaving[0] = block; /* no memory for a sub-heap, all others taken */
@@ -266,7 +352,7 @@ static void *resize_huge(struct huge *huge, size_t bytes, bool must_stay, size_t
     *old_bytes = huge_bytes(huge->block, huge->marked);
     check_canary(huge->block, *old_bytes, huge_end(huge));
     if ((!must_stay && bytes <= SIZE_CLASS_LARGEST) ||
-        huge_resize(huge, bytes + HARDEN_SLACK_LEAST) == NULL)
+        huge_resize(huge, bytes + SLACK_LEAST) == NULL)
         return NULL;
     atomic_store_explicit(&huge->marked, bytes + 1, memory_order_relaxed);
     write_canary(huge->block, bytes, huge_end(huge));
@@ -288,8 +374,8 @@ void *hardened_resize(void *address, size_t bytes, bool must_stay, size_t *old_b
 
     *old_bytes = value & MARK_BYTES;
     check_canary(address, *old_bytes, end);
-    if (bytes + HARDEN_SLACK_LEAST > room ||
-        (!must_stay && bytes < *old_bytes && bytes + HARDEN_SLACK_LEAST <= room / 2))
+    if (bytes + SLACK_LEAST > room ||
+        (!must_stay && bytes < *old_bytes && bytes + SLACK_LEAST <= room / 2))
         return NULL;
     if (!mark_change(at, &value, MARK_LIVE | (uint32_t)bytes))
         block_is_wrong(address, "a free block");

@@ -5,8 +5,6 @@
  */
 #include "cia_malloc/hardened/quarantine.h"
 
-#include "cia_malloc/hardened/canary.h"
-
 /* Counts a block that comes in, or goes out. */
 static void note(struct quarantine *quarantine, const struct block *block, bool in)
 {
@@ -41,7 +39,7 @@ static struct block dequeue(struct quarantine *quarantine)
     return block;
 }
 
-uint32_t quarantine_put(struct subheap *heap, const struct block *block,
+uint32_t quarantine_put(struct subheap *heap, const struct block *block, uint32_t drawn,
                         struct block leaving[QUARANTINE_LEAVING])
 {
     uint32_t leave = 0;
@@ -53,7 +51,7 @@ uint32_t quarantine_put(struct subheap *heap, const struct block *block,
         leaving[0] = *block;
         return 1;
     }
-    struct block *place = &quarantine->drawn[harden_random_below(heap, QUARANTINE_DRAWN)];
+    struct block *place = &quarantine->drawn[drawn];
     struct block displaced = *place;
 
     *place = *block;

@@ -33,11 +33,12 @@ struct quarantine {
 };
 
 /*
- * For the holder of the lock. Puts a block in, and takes out those that have waited for long
- * enough: returns how many, which are the caller's to give back after the lock. Of a sub-heap that
- * has no quarantine and no memory for one, that is the block itself.
+ * For the holder of the lock. Puts a block in, at the drawn one of the 64 places, and takes out
+ * those that have waited for long enough: returns how many, which are the caller's to give back
+ * after the lock. Of a sub-heap that has no quarantine and no memory for one, that is the block
+ * itself.
  */
-uint32_t quarantine_put(struct subheap *heap, const struct block *block,
+uint32_t quarantine_put(struct subheap *heap, const struct block *block, uint32_t drawn,
                         struct block leaving[QUARANTINE_LEAVING]);
 
 /* The same, takes out only, whatever there is; 0 when it is empty. */
