@@ -171,14 +171,6 @@ static void check_junk(const char *start, size_t bytes)
                      bytes, (const void *)start, (const void *)changed);
 }
 
-/* One of the bits, of which there is at least one. */
-static uint32_t random_bit(struct subheap *heap, uint64_t bits)
-{
-    for (uint32_t skip = draw(heap, (uint32_t)__builtin_popcountll(bits)); skip > 0; skip--)
-        bits &= bits - 1;
-    return (uint32_t)__builtin_ctzll(bits);
-}
-
 /*
  * Any of the eligible blocks, where the lowest would be next: so the rule of the colours
  * holds as ever, and nobody knows which block is next. From the class heap, past the magazines.
@@ -189,8 +181,11 @@ static char *take_block(struct subheap *heap, unsigned size_class, bool *untouch
 
     if (class_heap_eligible(class_heap) == 0 && !subheap_find(heap, size_class))
         return NULL;
-    return class_heap_take_bit(class_heap, class_heap->current,
-                               random_bit(heap, class_heap_eligible(class_heap)), untouched);
+    uint64_t bits = class_heap_eligible(class_heap);
+    for (uint32_t skip = draw(heap, (uint32_t)__builtin_popcountll(bits)); skip > 0; skip--)
+        bits &= bits - 1;
+    return class_heap_take_bit(class_heap, class_heap->current, (uint32_t)__builtin_ctzll(bits),
+                               untouched);
 }
 
 static char *huge_end(const struct huge *huge)

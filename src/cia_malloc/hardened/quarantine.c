@@ -19,14 +19,6 @@ static void note(struct quarantine *quarantine, const struct block *block, bool 
     }
 }
 
-static void enqueue(struct quarantine *quarantine, const struct block *block)
-{
-    uint32_t end = (quarantine->first + quarantine->count++) % QUARANTINE_PLACES;
-
-    quarantine->queue[end] = block->start;
-    quarantine->bytes += block->bytes;
-}
-
 static struct block dequeue(struct quarantine *quarantine)
 {
     char *start = quarantine->queue[quarantine->first];
@@ -60,7 +52,9 @@ uint32_t quarantine_put(struct subheap *heap, const struct block *block, uint32_
         return 0;
     if (quarantine->count == QUARANTINE_PLACES)
         leaving[leave++] = dequeue(quarantine);
-    enqueue(quarantine, &displaced);
+    uint32_t end = (quarantine->first + quarantine->count++) % QUARANTINE_PLACES;
+    quarantine->queue[end] = displaced.start;
+    quarantine->bytes += displaced.bytes;
     while (quarantine->bytes > QUARANTINE_BYTES && leave < QUARANTINE_LEAVING)
         leaving[leave++] = dequeue(quarantine);
     return leave;
