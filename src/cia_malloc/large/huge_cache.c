@@ -177,10 +177,10 @@ void huge_join_neighbours(struct huge *huge)
     struct huge *other;
 
     while ((other = take_beside(huge)) != NULL) {
-        double mine = (double)huge->extent, added = (double)other->extent;
+        /* The sum does not overflow: milliseconds below 2^40, and of all that is kept a GiB. */
+        uint64_t mine = huge->extent / PAGE_BYTES, added = other->extent / PAGE_BYTES;
 
-        huge->since = (uint64_t)(((double)huge->since * mine + (double)other->since * added) /
-                                 (mine + added));
+        huge->since = (huge->since * mine + other->since * added) / (mine + added);
         huge->base = other->base < huge->base ? other->base : huge->base;
         huge->extent += other->extent;
         huge_record_put(other);
