@@ -133,7 +133,12 @@ static void *reuse(size_t bytes, struct place place, uint8_t node)
 
     if (kept == NULL)
         return NULL;
-    /* From here on another thread may not take it; that it suits is looked at again. */
+    /* From here on no other thread may take it, but it may be another mapping than the one that was
+       found: that it suits is looked at again. */
+    if (kept->node != node) {
+        huge_keep_on(kept);
+        return NULL;
+    }
     size_t skip = -(uintptr_t)kept->base & (place.alignment - 1);
     if (kept->extent < least + skip) {
         char *base = place.alignment > PAGE_BYTES
