@@ -74,7 +74,7 @@ struct huge *huge_record_take(void)
     }
     record->since = 0;
     atomic_store_explicit(&record->marked, 0, memory_order_relaxed);
-    return record; /* but next, which an overtaken pop may read */
+    return record;
 }
 
 void huge_record_put(struct huge *record)

@@ -15,8 +15,8 @@
  * for that block's owner; while it is kept, by whoever takes it out of its slot.
  */
 struct huge {
-    /* The first four are read by searches of huge_cache.c too, whoever has the mapping: atomic, in
-       no order. */
+    /* The first four are read by searches of huge_cache.c too, whoever has the mapping: each is
+       atomic, and what is read of several may be of different moments. */
     _Alignas(PAGE_MAP_RECORD_ALIGNMENT) _Atomic(char *) base; /* a page's beginning */
     atomic_size_t extent;                                     /* of the mapping, in bytes */
     _Atomic uint8_t node;   /* the memory node that its pages are to come from */
@@ -63,7 +63,7 @@ bool huge_grow(struct huge *huge, size_t total, size_t extent);
 void huge_give_back(struct huge *record);
 void huge_unmap_refused(void);
 
-/* Sums over all mappings that are a block. Atomic, in no order. */
+/* Sums over all mappings that are a block. Each is atomic, but they are not raised together. */
 struct huge_totals {
     atomic_size_t bytes, blocks;           /* of the live ones */
     atomic_size_t bytes_most, blocks_most; /* the most that each of those ever was */
