@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * What a page heap consists of, for the units that work on it: page_heap, page_work, purge. And its
+ * What a page heap consists of, for the units that work on it: page_heap and page_work. And its
  * chunks, in circles by how much room a chunk has. All of it under the sub-heap's lock, except
  * where it says something else.
  */

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: MIT
  *
  * Work for the kernel that a page heap's lock does not wait for: chosen under the lock, done by the
- * thread that chose it when it has given up the lock, and taken in again under it.
+ * thread that chose it when it has given up the lock, and taken in again under it. Here is also
+ * chosen which unused pages go back, and when: those whose decay time is over (decay_policy.h),
+ * those above the bound of what may stay, or all.
  */
 #ifndef MPLACE_CIA_PAGE_WORK_H
 #define MPLACE_CIA_PAGE_WORK_H
@@ -13,7 +15,21 @@
    in no circle any more, is to be destroyed. */
 void page_work_add(struct page_heap *heap, struct chunk *chunk);
 
-/* Under the lock: whether there is any, for the thread that gives up the lock. */
+/* Under the lock: chooses all dirty pages, and all empty chunks except, unless last_too, one.
+   Returns how many pages. */
+uint32_t purge_all(struct page_heap *heap, bool last_too);
+
+/* Under the lock: chooses what is due by now, at most so many pages: for a sub-heap where nobody
+   takes or returns runs any more. */
+void purge_due(struct page_heap *heap, uint64_t now, uint32_t most);
+
+/* Under the lock, before a run is taken or returned: the same, a little at a time. */
+void purge_some(struct page_heap *heap);
+
+/* Under the lock, after runs were returned: keeps the dirty pages within the bound. */
+void purge_after_return(struct page_heap *heap);
+
+/* Under the lock: whether there is any work, for the thread that gives up the lock. */
 static inline bool page_work_is_there(const struct page_heap *heap)
 {
     return heap->work.chunks != NULL || heap->work.populate.count != 0;
