@@ -272,8 +272,6 @@ uint32_t chunk_begin_purge(struct chunk *chunk, uint32_t most)
         if (dirty_in_half(chunk, half) > 0)
             chosen += choose_in_half(chunk, half, most - chosen);
     }
-    if (chosen == 0)
-        return 0;
     for (uint32_t w = 0; w < CHUNK_WORDS; w++) {
         chunk->used[w] |= chunk->purging[w];
         chunk->used_pages += (uint32_t)__builtin_popcountll(chunk->purging[w]);

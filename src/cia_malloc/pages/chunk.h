@@ -154,8 +154,8 @@ void chunk_populate(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_
 
 /*
  * Begins to purge at most so many dirty pages, or all of a huge page without a page in use if that
- * is more; any other, and each that does not stay huge, is split. Returns how many. The chunk must
- * not be in work.
+ * is more; any other, and each that does not stay huge, is split. Returns how many, at least one.
+ * The chunk must have a dirty page, and not be in work.
  */
 uint32_t chunk_begin_purge(struct chunk *chunk, uint32_t most);
 

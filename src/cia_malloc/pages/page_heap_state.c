@@ -17,15 +17,6 @@ void chunk_circle_insert(struct page_heap *heap, struct chunk *chunk, enum chunk
     heap->circle[circle] = &chunk->link;
 }
 
-uint32_t chunk_circle_count(const struct circle_link *head)
-{
-    uint32_t count = 0;
-
-    for (const struct circle_link *link = head; link != NULL; link = circle_next(head, link))
-        count++;
-    return count;
-}
-
 /* The circle that a chunk should be in, which is where it is while it is between two of them. */
 static enum chunk_circle circle_for(const struct chunk *chunk)
 {
@@ -51,15 +42,11 @@ void chunk_circle_update(struct page_heap *heap, struct chunk *chunk)
 void page_heap_visit(struct page_heap *heap,
                      void (*visit)(struct page_heap *heap, struct chunk *chunk))
 {
-    for (enum chunk_circle circle = 0; circle < CHUNKS_EMPTY; circle++) {
-        struct circle_link *link = heap->circle[circle];
+    for (enum chunk_circle circle = CHUNKS_WITH_SLACK; circle < CHUNK_CIRCLES; circle++) {
+        struct chunk *chunk = chunk_circle_last(heap, circle), *before;
 
-        /* The visited chunk may leave the circle: count them first, and read each one's next
-           before. */
-        for (uint32_t count = chunk_circle_count(link); count > 0; count--) {
-            struct chunk *chunk = (struct chunk *)link;
-
-            link = link->next;
+        for (; chunk != NULL; chunk = before) {
+            before = chunk_circle_before(heap, circle, chunk);
             visit(heap, chunk);
         }
     }

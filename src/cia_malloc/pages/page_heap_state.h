@@ -11,11 +11,12 @@
 #include "cia_malloc/pages/chunk.h"
 #include "cia_malloc/pages/decay_policy.h"
 
-/* Where a chunk is looked for. Each is a circle, what came last at its beginning. */
+/* Where a chunk is looked for. Each is a circle, what came last at its beginning. They are purged
+   in this order. */
 enum chunk_circle {
+    CHUNKS_EMPTY,      /* no run: looked at before a new chunk is mapped, given back in one piece */
     CHUNKS_WITH_SLACK, /* room for a run: looked at in turn */
     CHUNKS_FULL,       /* nearly full: only when there is no memory */
-    CHUNKS_EMPTY,      /* no run: looked at before a new chunk is mapped, given back in one piece */
     CHUNK_CIRCLES,
 };
 
@@ -63,8 +64,22 @@ void chunk_circle_insert(struct page_heap *heap, struct chunk *chunk, enum chunk
 /* Moves a chunk whose room has changed to the circle where it belongs. */
 void chunk_circle_update(struct page_heap *heap, struct chunk *chunk);
 
-/* How many are in a circle. */
-uint32_t chunk_circle_count(const struct circle_link *head);
+/* The last one of a circle, or NULL. */
+static inline struct chunk *chunk_circle_last(const struct page_heap *heap,
+                                              enum chunk_circle circle)
+{
+    struct circle_link *head = heap->circle[circle];
+
+    return head != NULL ? (struct chunk *)head->previous : NULL;
+}
+
+/* The one before it; NULL: it is the first one. So a walk from the last one on may move each chunk
+   to another circle once it knows the one before. */
+static inline struct chunk *chunk_circle_before(const struct page_heap *heap,
+                                                enum chunk_circle circle, const struct chunk *chunk)
+{
+    return &chunk->link != heap->circle[circle] ? (struct chunk *)chunk->link.previous : NULL;
+}
 
 /* Calls visit for each chunk that has a run or is in work. It may make that chunk change its
    circle, but not touch other chunks. */

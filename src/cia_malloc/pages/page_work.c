@@ -50,10 +50,10 @@ static uint32_t remove_empty(struct page_heap *heap, uint32_t most, uint32_t sta
     /* Blocks of a load may be freed by others before their pages are populated. */
     if (atomic_load_explicit(&heap->populating, memory_order_acquire) != 0)
         return 0;
-    while (heap->circle[CHUNKS_EMPTY] != NULL && heap->chunk_count > stay) {
-        struct chunk *last = (struct chunk *)heap->circle[CHUNKS_EMPTY]->previous;
+    while (heap->chunk_count > stay) {
+        struct chunk *last = chunk_circle_last(heap, CHUNKS_EMPTY);
 
-        if (last->dirty_pages > most - pages)
+        if (last == NULL || last->dirty_pages > most - pages)
             break;
         pages += last->dirty_pages;
         circle_remove(&heap->circle[CHUNKS_EMPTY], &last->link);
@@ -68,20 +68,17 @@ static uint32_t remove_empty(struct page_heap *heap, uint32_t most, uint32_t sta
 /* From its end: what came last is taken first. May choose more than most, see chunk_begin_purge. */
 static uint32_t purge_circle(struct page_heap *heap, enum chunk_circle circle, uint32_t most)
 {
-    struct circle_link *link = heap->circle[circle] != NULL ? heap->circle[circle]->previous : NULL;
+    struct chunk *chunk = chunk_circle_last(heap, circle), *before;
     uint32_t purged = 0;
 
-    for (uint32_t count = chunk_circle_count(link); count > 0 && purged < most; count--) {
-        struct chunk *chunk = (struct chunk *)link;
-
-        link = link->previous;
+    for (; chunk != NULL && purged < most; chunk = before) {
+        before = chunk_circle_before(heap, circle, chunk);
         if (chunk->dirty_pages > 0 && chunk->worker == NULL) {
             uint32_t chosen = chunk_begin_purge(chunk, most - purged);
 
             purged += chosen;
             heap->dirty_pages -= chosen;
-            if (chosen > 0)
-                page_work_add(heap, chunk);
+            page_work_add(heap, chunk);
             chunk_circle_update(heap, chunk);
         }
     }
@@ -90,11 +87,10 @@ static uint32_t purge_circle(struct page_heap *heap, enum chunk_circle circle, u
 
 static uint32_t purge(struct page_heap *heap, uint32_t most, uint32_t stay)
 {
-    static const enum chunk_circle order[] = {CHUNKS_EMPTY, CHUNKS_WITH_SLACK, CHUNKS_FULL};
     uint32_t purged = remove_empty(heap, most, stay);
 
-    for (size_t i = 0; i < CHUNK_CIRCLES && purged < most; i++)
-        purged += purge_circle(heap, order[i], most - purged);
+    for (enum chunk_circle circle = 0; circle < CHUNK_CIRCLES && purged < most; circle++)
+        purged += purge_circle(heap, circle, most - purged);
     decay_gave_back(&heap->decay, purged);
     return purged;
 }
