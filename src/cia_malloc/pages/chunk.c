@@ -9,10 +9,7 @@
 #include "base/probes.h"
 #include "cia_malloc/pages/allocator_mode.h"
 
-#include <string.h>
-
 static_assert((size_t)HALF_PAGES * PAGE_BYTES == 2 << 20, "a huge page of x86-64");
-static_assert(CHUNK_HALVES == 2, "count_dirty adds them");
 
 /* The marks stand behind the chunk's own words. */
 static size_t metadata_bytes(void)
@@ -131,38 +128,40 @@ static uint64_t dirty_in_word(const struct chunk *chunk, uint32_t w)
     return (chunk->touched[w] | chunk->filled[w]) & ~chunk->used[w];
 }
 
-static uint32_t dirty_in_half(const struct chunk *chunk, uint32_t half)
+/* From the first page of a word on, whole words of pages. */
+static uint32_t count_dirty(const struct chunk *chunk, uint32_t first, uint32_t pages)
 {
     uint32_t count = 0;
 
-    for (uint32_t w = half * HALF_PAGES / 64; w < (half + 1) * HALF_PAGES / 64; w++)
+    for (uint32_t w = first / 64; w < (first + pages) / 64; w++)
         count += (uint32_t)__builtin_popcountll(dirty_in_word(chunk, w));
     return count;
 }
 
-static uint32_t count_dirty(const struct chunk *chunk)
+bool chunk_take_pages(struct chunk *chunk, const struct page_request *request, bool preferred,
+                      struct page_run *run)
 {
-    return dirty_in_half(chunk, 0) + dirty_in_half(chunk, 1);
-}
-
-int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint32_t residue,
-                     uint64_t avoid, bool *clean)
-{
+    uint32_t pages = request->pages, modulus = request->modulus;
+    uint64_t avoid = preferred ? request->avoid : 0;
     uint32_t base_number = (uint32_t)((uintptr_t)chunk->base >> PAGE_SHIFT);
-    uint32_t first = (residue - base_number) & (modulus - 1);
+    uint32_t first = (request->residue - base_number) & (modulus - 1);
 
     if (pages > chunk->longest_free)
-        return -1;
+        return false;
     while (first + pages <= CHUNK_PAGES) {
         uint32_t obstacle = next_page(chunk->used, first, true);
         bool is_free = obstacle >= first + pages;
 
         if (is_free && (avoid >> ((base_number + first) % 64) & 1) == 0) {
-            *clean = count_set(chunk->touched, first, pages) == 0;
+            bool clean = count_set(chunk->touched, first, pages) == 0;
+
+            *run = (struct page_run){.chunk = chunk, .page = first, .clean = clean};
             set_range(chunk->used, first, pages, true);
+            if (!request->populated_later)
+                set_range(chunk->touched, first, pages, true);
             chunk->used_pages += pages;
-            chunk->dirty_pages = count_dirty(chunk);
-            return (int)first;
+            chunk->dirty_pages = count_dirty(chunk, 0, CHUNK_PAGES);
+            return true;
         }
         /* The next free page behind the obstacle, and from there the right residue. */
         uint32_t next = is_free ? first + 1 : next_page(chunk->used, obstacle, false);
@@ -172,7 +171,7 @@ int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint
     uint32_t in_vain = (avoid != 0 ? 64 : modulus) - 1;
     if (chunk->longest_free > pages + in_vain - 1)
         chunk->longest_free = pages + in_vain - 1;
-    return -1;
+    return false;
 }
 
 void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages)
@@ -194,7 +193,7 @@ void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages)
             count_set(chunk->touched, half * HALF_PAGES, HALF_PAGES) > 0)
             set_range(chunk->filled, half * HALF_PAGES, HALF_PAGES, true);
     }
-    chunk->dirty_pages = count_dirty(chunk);
+    chunk->dirty_pages = count_dirty(chunk, 0, CHUNK_PAGES);
     chunk->longest_free = CHUNK_PAGES; /* unknown: the run may be beside other free pages */
 }
 
@@ -249,7 +248,7 @@ static uint32_t choose_in_half(struct chunk *chunk, uint32_t half, uint32_t most
         }
         if (empty) { /* in one piece, as it came */
             set_range(chunk->purging, first, HALF_PAGES, true);
-            return dirty_in_half(chunk, half);
+            return count_dirty(chunk, first, HALF_PAGES);
         }
     }
     for (uint32_t w = end / 64; w-- > first / 64 && chosen < most;) {
@@ -269,7 +268,7 @@ uint32_t chunk_begin_purge(struct chunk *chunk, uint32_t most)
 
     chunk->splitting = 0;
     for (uint32_t half = CHUNK_HALVES; half-- > 0 && chosen < most;) {
-        if (dirty_in_half(chunk, half) > 0)
+        if (count_dirty(chunk, half * HALF_PAGES, HALF_PAGES) > 0)
             chosen += choose_in_half(chunk, half, most - chosen);
     }
     for (uint32_t w = 0; w < CHUNK_WORDS; w++) {

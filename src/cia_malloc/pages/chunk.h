@@ -115,6 +115,24 @@ static_assert(sizeof(struct span) == LINE_BYTES, "a span's words are one line");
 static_assert(sizeof(struct span_remote) == LINE_BYTES, "remote words do not share a line");
 
 /*
+ * A run of so many pages, beginning at a page whose number, address / PAGE_BYTES, is residue modulo
+ * modulus (a power of two), and if that is to be had at none that avoid names: bit n stands for
+ * numbers of n modulo 64. It names some of the allowed pages, not all.
+ */
+struct page_request {
+    uint32_t pages;
+    uint32_t modulus, residue;
+    uint64_t avoid;       /* 0 unless the modulus is at most 64 */
+    bool populated_later; /* as populate.h does; else all pages count as touched at once */
+};
+
+struct page_run {
+    struct chunk *chunk;
+    uint32_t page; /* its first, counted in the chunk */
+    bool clean;    /* every page reads as zero */
+};
+
+/*
  * NULL when out of memory. A chunk of so many pages, at most CHUNK_PAGES, registered; its pages are
  * to come from the memory node. huge: it has CHUNK_PAGES, and the kernel is asked for huge pages
  * for it; else it is asked for none, because where it gives them to everyone a program that uses a
@@ -127,13 +145,11 @@ struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge);
 void chunk_destroy(struct chunk *chunk);
 
 /*
- * Finds a free run of so many pages that starts at a page with number % modulus == residue (modulus
- * a power of two; page numbers are address / PAGE_BYTES) and bit number % 64 of avoid not set, and
- * marks it used. Returns its first page in the chunk, or -1. *clean says that every page of it
- * reads as zero.
+ * Finds a free run as requested, at none of the pages to be avoided if that is preferred, and marks
+ * it used. False: it has none.
  */
-int chunk_take_pages(struct chunk *chunk, uint32_t pages, uint32_t modulus, uint32_t residue,
-                     uint64_t avoid, bool *clean);
+bool chunk_take_pages(struct chunk *chunk, const struct page_request *request, bool preferred,
+                      struct page_run *run);
 
 /* Gives a run back; those of its pages that were touched count as dirty, and all free ones of a
    huge page that it has a part of. */

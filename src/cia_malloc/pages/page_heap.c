@@ -61,23 +61,17 @@ static void publish(struct page_heap *heap)
     heap->published_pages = heap->used_pages;
 }
 
-/* Takes pages from one chunk, none to be avoided or any that are allowed, and keeps the sums. */
+/* Takes pages from one chunk, and keeps the sums. */
 static bool take_from_chunk(struct page_heap *heap, struct chunk *chunk,
                             const struct page_request *request, bool preferred,
                             struct page_run *run)
 {
     uint32_t dirty_before = chunk->dirty_pages;
-    int first = chunk_take_pages(chunk, request->pages, request->modulus, request->residue,
-                                 preferred ? request->avoid : 0, &run->clean);
 
-    if (first < 0)
+    if (!chunk_take_pages(chunk, request, preferred, run))
         return false;
-    run->chunk = chunk;
-    run->page = (uint32_t)first;
     heap->used_pages += request->pages;
     heap->dirty_pages -= dirty_before - chunk->dirty_pages;
-    if (!request->populated_later)
-        chunk_touch(chunk, run->page, request->pages);
     chunk_circle_update(heap, chunk);
     return true;
 }

@@ -14,24 +14,6 @@
 #include "cia_malloc/pages/page_heap_state.h"
 
 /*
- * A run of so many pages, beginning at a page whose number is residue modulo modulus (a power of
- * two), and if that is to be had at none that avoid names: bit n stands for numbers of n modulo 64.
- * It names some of the allowed pages, not all.
- */
-struct page_request {
-    uint32_t pages;
-    uint32_t modulus, residue;
-    uint64_t avoid;       /* 0 unless the modulus is at most 64 */
-    bool populated_later; /* as populate.h does; else all pages count as touched at once */
-};
-
-struct page_run {
-    struct chunk *chunk;
-    uint32_t page; /* its first, counted in the chunk */
-    bool clean;    /* every page reads as zero */
-};
-
-/*
  * Looks for the pages in a bounded number of chunks, then maps a new one, for which the lock is
  * given up and taken again. False: out of memory. For a few milliseconds after the kernel refused a
  * chunk, none is asked for: as memory ends, every call would ask in vain, of each sub-heap that it
