@@ -6,10 +6,13 @@
 #include "cia_malloc/pages/allocator_mode.h"
 
 #include "base/settings.h"
+#include "cia_malloc/pages/geometry.h"
 
 #include <string.h>
 
-_Atomic uint8_t allocator_mode;
+/* Read by every malloc and free: not in a line with words that are written, as the sums of huge
+   blocks. */
+_Alignas(LINE_BYTES) _Atomic uint8_t allocator_mode;
 
 const char *profile_setting(void)
 {

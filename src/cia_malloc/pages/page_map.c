@@ -5,7 +5,9 @@
  */
 #include "cia_malloc/pages/page_map.h"
 
-_Atomic(struct page_map_leaf *) page_map_root[PAGE_MAP_ROOT_ENTRIES];
+/* Read by every free: whole lines, which share none with words that are written. */
+_Alignas(LINE_BYTES) _Atomic(struct page_map_leaf *) page_map_root[PAGE_MAP_ROOT_ENTRIES];
+static_assert(sizeof page_map_root % LINE_BYTES == 0, "nothing is behind it in its last line");
 
 enum { LEAF_BYTES = PAGE_MAP_LEAF_PAGES * sizeof(struct page_info) + PAGE_BYTES };
 static_assert(sizeof(struct page_map_leaf) <= LEAF_BYTES, "the chunks take a page");

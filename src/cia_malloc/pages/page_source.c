@@ -17,9 +17,10 @@
 /*
  * Written at each map and unmap only: once in thousands of allocations. Released before addresses
  * go back to the kernel and acquired when it hands some out: the thread that gets them next, from
- * whichever thread, sees what was written about them before, in the page map for instance.
+ * whichever thread, sees what was written about them before, in the page map for instance. A line
+ * of its own, apart from words that every malloc or free reads.
  */
-atomic_size_t page_source_mapped_bytes;
+_Alignas(LINE_BYTES) atomic_size_t page_source_mapped_bytes;
 
 /* At the hint if that is free; else, or without one, where the kernel likes. */
 static void *map(void *hint, size_t bytes)
