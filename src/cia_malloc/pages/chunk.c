@@ -118,11 +118,6 @@ void chunk_destroy(struct chunk *chunk)
     page_source_unmap_metadata(chunk, metadata_bytes());
 }
 
-static bool has_half(uint8_t halves, uint32_t half)
-{
-    return (halves >> half & 1) != 0;
-}
-
 static uint64_t dirty_in_word(const struct chunk *chunk, uint32_t w)
 {
     return (chunk->touched[w] | chunk->filled[w]) & ~chunk->used[w];
@@ -189,7 +184,7 @@ void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages)
      * it counts as filled in, so that the free ones go back in their time.
      */
     for (uint32_t half = first / HALF_PAGES; half <= (first + pages - 1) / HALF_PAGES; half++) {
-        if (has_half(chunk->huge_halves, half) &&
+        if ((chunk->huge_halves & 1u << half) != 0 &&
             count_set(chunk->touched, half * HALF_PAGES, HALF_PAGES) > 0)
             set_range(chunk->filled, half * HALF_PAGES, HALF_PAGES, true);
     }
@@ -238,7 +233,7 @@ static uint32_t choose_in_half(struct chunk *chunk, uint32_t half, uint32_t most
 {
     uint32_t first = half * HALF_PAGES, end = first + HALF_PAGES, chosen = 0;
 
-    if (has_half(chunk->huge_halves, half)) {
+    if ((chunk->huge_halves & 1u << half) != 0) {
         bool empty = count_set(chunk->used, first, HALF_PAGES) == 0;
 
         /* The kernel would join again what is split, and fill in what was given back. */
@@ -287,7 +282,7 @@ void chunk_do_work(struct chunk *chunk)
     uint32_t first = 0;
 
     for (uint32_t half = 0; half < CHUNK_HALVES; half++) {
-        if (has_half(chunk->splitting, half))
+        if ((chunk->splitting & 1u << half) != 0)
             page_source_advise(chunk->base + half * half_bytes, half_bytes, MADV_NOHUGEPAGE);
     }
     while ((first = next_page(chunk->purging, first, true)) < CHUNK_PAGES) {

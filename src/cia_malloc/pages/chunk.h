@@ -7,9 +7,9 @@
  * Everything here but the remote words is read and written under the lock of the sub-heap that owns
  * the chunk. What asks the kernel is done without it, by the thread that chose it under the lock,
  * once it has given the lock up (page_work.h). Populating: chunk_populate notes ranges under the
- * lock. Purging: chunk_begin_purge chooses pages under the lock, and the
- * chunk is in work: they count as used; chunk_do_work does it without the lock; chunk_finish_work
- * takes the result in, under it.
+ * lock. Purging: chunk_begin_purge chooses pages under the lock, and the chunk is in work: they
+ * count as used; chunk_do_work does it without the lock; chunk_finish_work takes the result in,
+ * under it.
  */
 #ifndef MPLACE_CIA_CHUNK_H
 #define MPLACE_CIA_CHUNK_H
@@ -89,7 +89,8 @@ struct chunk {
 
     /* Work without the lock. While worker is not NULL the rest belongs to that thread. */
     void *worker;            /* the thread pointer of who does it */
-    struct chunk *work_next; /* in a list of chunks in work, or whose work is done */
+    struct chunk *work_next; /* in a list of chunks in work, whose work is done, or that are
+                                to be destroyed, whose worker is NULL */
     uint8_t splitting;       /* bit h: half h is to be a huge page no more */
     uint64_t purging[CHUNK_WORDS];
     uint64_t purged[CHUNK_WORDS]; /* of those, the ones that the kernel took */

@@ -53,8 +53,8 @@ struct page_heap {
     _Atomic(struct chunk *) done; /* whose work is done: pushed by compare-and-swap (release)
                                      without the lock, taken whole by exchange (acquire) under it */
     struct decay decay;
-    uint64_t changed_at;       /* when a run was last taken or returned */
-    uint64_t trimmed_at;       /* changed_at at the last trim, see housekeeping.h */
+    uint64_t changed_at; /* when a run was last asked for or returned; a trim's own do not count */
+    uint64_t trimmed_at; /* changed_at at the last trim, see housekeeping.h */
     uint64_t gather_failed_at; /* when a trim for want of memory last brought none; 0: not yet */
 };
 

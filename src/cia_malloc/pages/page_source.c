@@ -100,6 +100,7 @@ bool page_source_protect(void *address, size_t bytes, int protection)
     errno = saved_errno;
     return done;
 }
+
 /*
  * The beginning of a short file as a string; empty when it cannot be read. By system calls of its
  * own: libc's open, read and close are points where a thread is cancelled, and malloc is none.
@@ -214,7 +215,7 @@ void *page_source_grow(void *address, size_t old_bytes, size_t new_bytes)
 static size_t metadata_mapping_bytes(size_t bytes)
 {
     /* One page more than needed is room for every colour. */
-    return ((bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1)) + PAGE_BYTES;
+    return round_up_to_pages(bytes) + PAGE_BYTES;
 }
 
 void *page_source_map_metadata(size_t bytes)
