@@ -359,6 +359,25 @@ static void freed_blocks_wait(void)
     }
 }
 
+static void freed_mappings_wait(void)
+{
+    enum { KEPT = 40, IN_BETWEEN = 30, BYTES = 100000 };
+    char *blocks[KEPT];
+    bool again = false;
+
+    for (int i = 0; i < KEPT; i++)
+        blocks[i] = malloc(BYTES);
+    for (int i = 0; i < KEPT; i++)
+        free(blocks[i]);
+    for (int i = 0; i < IN_BETWEEN; i++) {
+        char *block = malloc(BYTES);
+
+        again |= labs(block - blocks[KEPT - 1]) < BYTES / 2;
+        free(block);
+    }
+    check(!again, "a freed mapping has no other block while thirty others come and go");
+}
+
 static void freed_blocks_are_junk(void)
 {
     for (size_t s = 1; s < sizeof sizes / sizeof sizes[0]; s++) {
@@ -509,6 +528,7 @@ int main(int argc, char **argv)
         {"use-after-free", a_write_to_a_freed_block},
         {"closed", touching_what_is_closed},
         {"quarantine", freed_blocks_wait},
+        {"kept", freed_mappings_wait},
         {"junk", freed_blocks_are_junk},
         {"order", the_order_is_random_and_the_sets_are_even},
         {"usable", usable_bytes_are_those_asked_for},

@@ -27,6 +27,9 @@ static bool take_from(uint32_t slot, struct huge *kept)
 
 bool huge_cache_put(struct huge *huge)
 {
+    static _Atomic uint64_t turns;
+
+    huge->turn = turns++;
     for (uint32_t i = 0; i < HUGE_CACHE_SLOTS; i++) {
         struct huge *none = NULL;
 
@@ -80,14 +83,13 @@ struct huge *huge_cache_take_oldest(uint64_t time)
     for (;;) {
         struct huge *oldest = NULL;
         uint32_t slot = 0;
-        uint64_t since = time;
+        uint64_t least = UINT64_MAX;
 
         for (uint32_t i = 0; i < HUGE_CACHE_SLOTS; i++) {
             struct huge *kept = mapping_in(i);
-            uint64_t of_kept = kept != NULL ? kept->since : UINT64_MAX;
 
-            if (kept != NULL && of_kept <= since) {
-                since = of_kept;
+            if (kept != NULL && kept->since <= time && kept->turn < least) {
+                least = kept->turn;
                 oldest = kept;
                 slot = i;
             }

@@ -15,12 +15,13 @@
  * for that block's owner; while it is kept, by whoever takes it out of its slot.
  */
 struct huge {
-    /* The first four are read by searches of huge_cache.c too, whoever has the mapping: each is
+    /* The first five are read by searches of huge_cache.c too, whoever has the mapping: each is
        atomic, and what is read of several may be of different moments. */
     _Alignas(PAGE_MAP_RECORD_ALIGNMENT) _Atomic(char *) base; /* a page's beginning */
     atomic_size_t extent;                                     /* of the mapping, in bytes */
     _Atomic uint8_t node;   /* the memory node that its pages are to come from */
     _Atomic uint64_t since; /* of decay_clock: when it was last resized, or since when it is kept */
+    _Atomic uint64_t turn;  /* while it is kept: less than of those that came later */
     size_t used_bytes;      /* of the extent, up to the end of the block's pages; the rest is for
                                growing, and for the next block */
     char *block;            /* what malloc returned */
