@@ -30,16 +30,13 @@ static void *take_aligned(struct subheap *heap, size_t alignment, size_t bytes)
 {
     bool untouched;
     char *block = subheap_allocate(heap, size_class_of(bytes + alignment - LINE_BYTES), &untouched);
-    char *aligned = NULL;
+    char *aligned = block + (-(uintptr_t)block & (alignment - 1)); /* NULL is */
 
-    if (block != NULL) {
-        aligned = block + (-(uintptr_t)block & (alignment - 1));
-        if (aligned != block) {
-            struct block at = block_at(page_map_chunk(block), block);
+    if (aligned != block) {
+        struct block at = block_at(page_map_chunk(block), block);
 
-            class_heap_hand_out_inside(&at.chunk->spans[at.span], (uint32_t)__builtin_ctzll(at.bit),
-                                       block, alignment);
-        }
+        class_heap_hand_out_inside(&at.chunk->spans[at.span], (uint32_t)__builtin_ctzll(at.bit),
+                                   block, alignment);
     }
     return aligned;
 }

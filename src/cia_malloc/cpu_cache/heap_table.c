@@ -34,11 +34,10 @@ static bool sequences_can_be_used(void)
 #ifdef __SANITIZE_THREAD__
     return false; /* the sanitizer does not see what a sequence orders */
 #else
-    bool wanted = setting_switch("CIA_RSEQ", 1);
-
     /* With CIA_HARDEN=1 no thread may: so the fast paths, which ask that anyway, are never taken.
      */
-    return wanted && !harden_is_on() && rseq_is_registered() && rseq_cpu() >= 0;
+    return setting_switch("CIA_RSEQ", 1) && !harden_is_on() && rseq_is_registered() &&
+           rseq_cpu() >= 0;
 #endif
 }
 
