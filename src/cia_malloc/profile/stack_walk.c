@@ -221,7 +221,7 @@ void stack_walk_start(void)
 
 void stack_walk(const void *frame, struct stack_walk *walk)
 {
-    enum { CHECKED_EACH = 256 };
+    enum { CHECKED_EACH = 64 };
     static _Atomic uint32_t walks;
     bool check = atomic_fetch_add_explicit(&walks, 1, memory_order_relaxed) % CHECKED_EACH == 0;
 

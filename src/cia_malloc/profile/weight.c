@@ -9,11 +9,10 @@
 
 #include <string.h>
 
-/* -ln(u), u in (0, 1]: u is m * 2^e with m in [1/2, 1), and ln m = 2 artanh((m - 1) / (m + 1)). To
-   nine digits. */
+/* -ln(u), u in (0, 1]: u is m * 2^e with m in [1/2, 1), and ln m = 2 artanh((m - 1) / (m + 1)). */
 static double minus_log(double u)
 {
-    enum { EXPONENT_SHIFT = 52, EXPONENT_OF_HALF = 1022, TERMS = 8 };
+    enum { EXPONENT_SHIFT = 52, EXPONENT_OF_HALF = 1022, TERMS = 14 };
     const double ln_2 = 0.693147180559945309417;
     const uint64_t mantissa = ((uint64_t)1 << EXPONENT_SHIFT) - 1;
     double m, t, power, sum = 0;
