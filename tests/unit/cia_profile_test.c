@@ -161,7 +161,7 @@ START_TEST(what_has_the_same_key_is_kept_once)
             const uint64_t key[] = {i, 7};
             struct kept *call = keep(KEPT_CALL, key, 1, 0);
             struct kept *stack = keep(KEPT_STACK, key, 1, 0);
-            struct kept *site = keep(KEPT_SITES, key, 2, VALUE_BYTES);
+            struct kept *site = keep(KEPT_SITE, key, 2, VALUE_BYTES);
             uint64_t *values = (uint64_t *)(site + 1) + 2;
 
             ck_assert(call != stack && kept_key(call)[0] == i && kept_key(stack)[0] == i);
@@ -171,7 +171,7 @@ START_TEST(what_has_the_same_key_is_kept_once)
         }
         kept_before = kept_now;
         kept_now = 0;
-        for (const struct kept *site = kept_newest(KEPT_SITES); site != NULL; site = site->older)
+        for (const struct kept *site = kept_newest(KEPT_SITE); site != NULL; site = site->older)
             kept_now++;
     }
     ck_assert_uint_eq(kept_before, MOST);

@@ -291,19 +291,22 @@ static uint64_t objects(uint64_t parts)
     return (parts + SITE_PARTS / 2) / SITE_PARTS;
 }
 
-static void put_site(const struct sites *sites, uint32_t number)
+/* False when there is no memory for its calls. */
+static bool put_site(const struct site *site)
 {
-    const struct site *site = &sites->of_colour[number];
     /* Those freed first: so there are never more of them. */
     uint64_t freed = read_sum(&site->freed.parts), freed_bytes = read_sum(&site->freed.bytes);
     uint64_t parts = read_sum(&site->allocated.parts), bytes = read_sum(&site->allocated.bytes);
-    const uint64_t *address = kept_key(sites->stack);
+    const uint64_t *address = kept_key(site->stack);
 
     if (parts == 0)
-        return;
+        return true;
     protobuf_begin(&inner);
-    for (uint32_t i = 0; i < sites->stack->words; i++)
+    for (uint32_t i = 0; i < site->stack->words; i++) {
+        if (keep(KEPT_CALL, &address[i], 1, 0) == NULL)
+            return false;
         protobuf_varint(&inner, address[i]);
+    }
     protobuf_begin(&message);
     protobuf_message(&message, SAMPLE_LOCATIONS, &inner);
     protobuf_begin(&inner);
@@ -312,37 +315,24 @@ static void put_site(const struct sites *sites, uint32_t number)
     protobuf_varint(&inner, objects(parts - freed));
     protobuf_varint(&inner, bytes - freed_bytes);
     protobuf_message(&message, SAMPLE_VALUES, &inner);
-    add_label(string_class, sites->class_bytes, string_bytes);
-    add_label(string_set, sites->first_colour + number, 0);
+    add_label(string_class, site->class_bytes, string_bytes);
+    add_label(string_set, site->colour, 0);
     put_message(PROFILE_SAMPLE);
-}
-
-/* False when there is no memory for their calls. */
-static bool put_sites(const struct sites *sites)
-{
-    const uint64_t *address = kept_key(sites->stack);
-
-    for (uint32_t i = 0; i < sites->stack->words; i++) {
-        if (keep(KEPT_CALL, &address[i], 1, 0) == NULL)
-            return false;
-    }
-    for (uint32_t i = 0; i < SITES_AT_ONCE; i++)
-        put_site(sites, i);
     return true;
 }
 
 bool dump_write(int fd, const struct dump_facts *facts)
 {
-    const struct kept *sites = kept_newest(KEPT_SITES);
+    const struct kept *site = kept_newest(KEPT_SITE);
     struct calls calls;
 
     gzip_open(&stream, fd);
     put_head(facts);
-    while (sites != NULL && put_sites((const struct sites *)sites))
-        sites = sites->older;
+    while (site != NULL && put_site((const struct site *)site))
+        site = site->older;
     if (!calls_make(&calls))
         return false;
     put_mappings(calls);
     calls_drop(&calls);
-    return gzip_close(&stream) && sites == NULL;
+    return gzip_close(&stream) && site == NULL;
 }

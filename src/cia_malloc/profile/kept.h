@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum kept_kind { KEPT_CALL, KEPT_STACK, KEPT_SITES, KEPT_KINDS };
+enum kept_kind { KEPT_CALL, KEPT_STACK, KEPT_SITE, KEPT_KINDS };
 
 /* The words of its key stand behind it, and behind those its values. */
 struct kept {

@@ -44,12 +44,11 @@ struct site *site_of_call(const void *frame, size_t class_bytes, uint32_t colour
     const struct kept *stack = keep(KEPT_STACK, walk.address + first, walk.depth - first, 0);
     if (stack == NULL)
         return NULL;
-    const uint64_t key[] = {(uintptr_t)stack, class_bytes, colour - colour % SITES_AT_ONCE};
-    static_assert(offsetof(struct sites, stack) == sizeof(struct kept) &&
-                      offsetof(struct sites, of_colour) == sizeof(struct kept) + sizeof key,
+    const uint64_t key[] = {(uintptr_t)stack, class_bytes, colour};
+    static_assert(offsetof(struct site, stack) == sizeof(struct kept) &&
+                      offsetof(struct site, allocated) == sizeof(struct kept) + sizeof key,
                   "the key's place");
-    struct sites *sites = (struct sites *)keep(KEPT_SITES, key, 3, sizeof sites->of_colour);
-    return sites != NULL ? &sites->of_colour[colour % SITES_AT_ONCE] : NULL;
+    return (struct site *)keep(KEPT_SITE, key, 3, 2 * sizeof(struct site_sum));
 }
 
 void site_add(struct site_sum *sum, int64_t samples, size_t bytes, uint64_t interval)

@@ -11,10 +11,7 @@
 
 #include <stdatomic.h>
 
-enum {
-    SITE_PARTS = 256,  /* of an object: what objects are counted in */
-    SITES_AT_ONCE = 8, /* colours side by side: where one is sampled, others will be */
-};
+enum { SITE_PARTS = 256 }; /* of an object: what objects are counted in */
 
 /* What samples stand for. Relaxed: sums, each added to alone. */
 struct site_sum {
@@ -22,15 +19,11 @@ struct site_sum {
 };
 
 struct site {
-    struct site_sum allocated, freed;
-};
-
-struct sites {
-    struct kept kept;         /* its key is the next three */
+    struct kept kept;         /* its key is stack, class_bytes and colour */
     const struct kept *stack; /* its key is return addresses, the caller of malloc first */
     uint64_t class_bytes;     /* of a block; above the classes, whole pages */
-    uint64_t first_colour;
-    struct site of_colour[SITES_AT_ONCE];
+    uint64_t colour;
+    struct site_sum allocated, freed;
 };
 
 /* For the constructor, see stack_walk.h. */
