@@ -27,9 +27,6 @@ static bool take_from(uint32_t slot, struct huge *kept)
 
 bool huge_cache_put(struct huge *huge)
 {
-    static _Atomic uint64_t turns;
-
-    huge->turn = turns++;
     for (uint32_t i = 0; i < HUGE_CACHE_SLOTS; i++) {
         struct huge *none = NULL;
 
@@ -78,18 +75,22 @@ struct huge *huge_cache_take(size_t bytes, size_t alignment, uint8_t node)
     }
 }
 
+static bool was_kept_before(const struct huge *one, const struct huge *other)
+{
+    return one->since != other->since ? one->since < other->since : one->turn < other->turn;
+}
+
 struct huge *huge_cache_take_oldest(uint64_t time)
 {
     for (;;) {
         struct huge *oldest = NULL;
         uint32_t slot = 0;
-        uint64_t least = UINT64_MAX;
 
         for (uint32_t i = 0; i < HUGE_CACHE_SLOTS; i++) {
             struct huge *kept = mapping_in(i);
 
-            if (kept != NULL && kept->since <= time && kept->turn < least) {
-                least = kept->turn;
+            if (kept != NULL && kept->since <= time &&
+                (oldest == NULL || was_kept_before(kept, oldest))) {
                 oldest = kept;
                 slot = i;
             }
@@ -221,9 +222,11 @@ static void make_room(size_t bytes, size_t most)
 
 bool huge_keep(struct huge *huge, uint64_t now)
 {
+    static _Atomic uint64_t turns;
     size_t most = keep_most();
 
     huge->since = now;
+    huge->turn = turns++;
     if (decay_milliseconds() == DECAY_AT_ONCE || huge->extent > most)
         return false;
     make_room(huge->extent, most);

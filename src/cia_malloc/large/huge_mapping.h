@@ -21,7 +21,7 @@ struct huge {
     atomic_size_t extent;                                     /* of the mapping, in bytes */
     _Atomic uint8_t node;   /* the memory node that its pages are to come from */
     _Atomic uint64_t since; /* of decay_clock: when it was last resized, or since when it is kept */
-    _Atomic uint64_t turn;  /* while it is kept: less than of those that came later */
+    _Atomic uint64_t turn;  /* greater than of those freed before, in the same tick too */
     size_t used_bytes;      /* of the extent, up to the end of the block's pages; the rest is for
                                growing, and for the next block */
     char *block;            /* what malloc returned */
