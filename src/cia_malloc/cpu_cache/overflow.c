@@ -16,9 +16,9 @@
  * that wait since, or are in another thread's hands; the caller's is none of them. So it is true
  * only of a block that does wait. What waits as it was loaded, never freed, has MAGAZINE_UNTOUCHED
  * and is not meant.
+ *
+ * among: looks at so many of the last places.
  */
-
-/* Whether the block waits in one of the last so many places. */
 static bool magazine_has(const struct magazine *magazine, const void *block, uint32_t among)
 {
     uint32_t top = magazine_cached(magazine);
@@ -37,26 +37,20 @@ static _Noreturn void freed_twice(const void *address)
     subheap_double_free(&block.chunk->spans[block.span], block.bit);
 }
 
-/* As on a CPU that frees what others allocate: then blocks are flushed a loaded magazine at a time.
+/*
+ * Whether there is no room for another magazine above the loaded one, as on a CPU that frees what
+ * others allocate; and the loaded one has as many blocks as a load, or, if it is all that is
+ * cached, nearly all there may be: a CPU that takes as many blocks as it gives back is not to be
+ * without any all the time.
  */
-static bool has_no_room_for_another(const struct magazine *now)
+static bool is_to_be_flushed(const struct magazine *now)
 {
     union magazine_bounds bounds = magazine_bounds_of(now);
+    uint32_t loaded = magazine_loaded_blocks(now);
 
-    return bounds.full >= MAGAZINE_FULL_MOST ||
-           bounds.floor + magazine_loaded_blocks(now) + MAGAZINE_COLOURS > bounds.ceiling;
-}
-
-/* Whether the loaded magazine has as many blocks as a load, or, if it is all that is cached, nearly
-   all there may be: a CPU that takes as many blocks as it gives back is not to be without any all
-   the time.
- */
-static bool is_worth_a_flush(const struct magazine *now)
-{
-    union magazine_bounds bounds = magazine_bounds_of(now);
-
-    return magazine_loaded_blocks(now) >=
-           (bounds.full > 0 ? MAGAZINE_LOAD_MOST : bounds.ceiling * 3U / 4);
+    return (bounds.full >= MAGAZINE_FULL_MOST ||
+            bounds.floor + loaded + MAGAZINE_COLOURS > bounds.ceiling) &&
+           loaded >= (bounds.full > 0 ? MAGAZINE_LOAD_MOST : bounds.ceiling * 3U / 4);
 }
 
 /*
@@ -84,8 +78,7 @@ static bool put_elsewhere(const struct magazine_access *access, struct magazine 
     if (access_put_aside(access))
         return access_push_anyway(access, address);
     /* Empty, and refused it: what is counted was left by a sequence that was interrupted. */
-    if (magazine_loaded_blocks(now) != 0 &&
-        !(has_no_room_for_another(now) && is_worth_a_flush(now)))
+    if (magazine_loaded_blocks(now) != 0 && !is_to_be_flushed(now))
         return false;
     atomic_store_explicit(&now->overflowed, true, memory_order_relaxed);
     flush_loaded(access, locked);
