@@ -30,8 +30,10 @@ static void *take_aligned(struct subheap *heap, size_t alignment, size_t bytes)
 {
     bool untouched;
     char *block = subheap_allocate(heap, size_class_of(bytes + alignment - LINE_BYTES), &untouched);
-    char *aligned = block + (-(uintptr_t)block & (alignment - 1)); /* NULL is */
 
+    if (block == NULL)
+        return NULL;
+    char *aligned = block + (-(uintptr_t)block & (alignment - 1));
     if (aligned != block) {
         struct block at = block_at(page_map_chunk(block), block);
 

@@ -18,7 +18,7 @@
  *
  * Costs a clock and a load when it is not time, which is nearly always: a sub-heap is looked at
  * DECAY_STEPS times in a decay time. Who comes late looks at as many as are due by then. Purges 64
- * MiB of a sub-heap at most, or, when it is trimmed, what is left by then.
+ * MiB of a sub-heap at most, or, when it is trimmed, all of it.
  */
 bool housekeeping_tick(void);
 
