@@ -159,15 +159,27 @@ static void free_it_as_well(int signal)
     free(being_freed);
 }
 
-static void free_while_it_is_freed(const void *argument)
+/* A block that is freed as soon as anybody looks at what is behind it. */
+static char *freed_when_looked_at(void)
 {
     struct sigaction action = {.sa_handler = free_it_as_well, .sa_flags = (int)SA_RESETHAND};
 
-    (void)argument;
     being_freed = will_be_named(a_block());
     sigaction(SIGSEGV, &action, NULL);
     mprotect(page_of_its_end(), PAGE, PROT_NONE);
-    free(being_freed);
+    return being_freed;
+}
+
+static void free_while_it_is_freed(const void *argument)
+{
+    (void)argument;
+    free(freed_when_looked_at());
+}
+
+static void reallocate_while_it_is_freed(const void *argument)
+{
+    (void)argument;
+    free(realloc(freed_when_looked_at(), 2 * size));
 }
 
 static const size_t sizes[] = {1, 24, 60, 130, 1000, 4000, 15000, 40000};
@@ -182,8 +194,10 @@ static void every_double_free(void)
         expect_noticed(free_and_ask_its_size, "usable size of a freed block");
         expect_noticed(free_and_reallocate_in_place, "realloc of a freed block");
     }
-    for (size = LONG; size < 9 << 20; size *= 5)
+    for (size = LONG; size < 9 << 20; size *= 5) {
         expect_noticed(free_while_it_is_freed, "free of a long block by two threads at once");
+        expect_noticed(reallocate_while_it_is_freed, "free of a long block that grows meanwhile");
+    }
 }
 
 /* Writes so far behind a block, what is there most often when it is none of the program's: 0. */

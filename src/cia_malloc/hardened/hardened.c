@@ -256,12 +256,6 @@ static mark *live_mark(struct chunk *chunk, const void *address, uint32_t *value
     return at;
 }
 
-static bool mark_change(mark *at, uint32_t *value, uint32_t wanted)
-{
-    return atomic_compare_exchange_strong_explicit(at, value, wanted, memory_order_relaxed,
-                                                   memory_order_relaxed);
-}
-
 /* How much was asked for, by the mark of a block that is a mapping; the process ends if the program
    does not have the block. */
 static size_t huge_bytes(const void *address, size_t marked)
@@ -302,7 +296,8 @@ static void free_in_chunk(struct chunk *chunk, char *address)
     char *end = block.start + block.bytes;
     size_t bytes = value & MARK_BYTES;
 
-    if (!mark_change(at, &value, MARK_FREED))
+    if (!atomic_compare_exchange_strong_explicit(at, &value, MARK_FREED, memory_order_relaxed,
+                                                 memory_order_relaxed))
         report_fatal("libcia_malloc: double free of the block of %zu bytes at %p", bytes,
                      (void *)address);
     check_canary(address, bytes, end);
@@ -344,14 +339,18 @@ size_t hardened_usable(const void *address)
 
 static void *resize_huge(struct huge *huge, size_t bytes, bool must_stay, size_t *old_bytes)
 {
-    *old_bytes = huge_bytes(huge->block, huge->marked);
+    /* Nobody's meanwhile, as in free_huge. */
+    size_t marked = atomic_exchange_explicit(&huge->marked, 0, memory_order_relaxed);
+    bool resized;
+
+    *old_bytes = huge_bytes(huge->block, marked);
     check_canary(huge->block, *old_bytes, huge_end(huge));
-    if ((!must_stay && bytes <= SIZE_CLASS_LARGEST) ||
-        huge_resize(huge, bytes + SLACK_LEAST) == NULL)
-        return NULL;
-    atomic_store_explicit(&huge->marked, bytes + 1, memory_order_relaxed);
-    write_canary(huge->block, bytes, huge_end(huge));
-    return huge->block;
+    resized =
+        (must_stay || bytes > SIZE_CLASS_LARGEST) && huge_resize(huge, bytes + SLACK_LEAST) != NULL;
+    if (resized)
+        write_canary(huge->block, bytes, huge_end(huge));
+    atomic_store_explicit(&huge->marked, resized ? bytes + 1 : marked, memory_order_relaxed);
+    return resized ? huge->block : NULL;
 }
 
 void *hardened_resize(void *address, size_t bytes, bool must_stay, size_t *old_bytes)
@@ -372,7 +371,8 @@ void *hardened_resize(void *address, size_t bytes, bool must_stay, size_t *old_b
     if (bytes + SLACK_LEAST > room ||
         (!must_stay && bytes < *old_bytes && bytes + SLACK_LEAST <= room / 2))
         return NULL;
-    if (!mark_change(at, &value, MARK_LIVE | (uint32_t)bytes))
+    if (!atomic_compare_exchange_strong_explicit(at, &value, MARK_LIVE | (uint32_t)bytes,
+                                                 memory_order_relaxed, memory_order_relaxed))
         block_is_wrong(address, "a free block");
     write_canary(address, bytes, end);
     return address;
