@@ -8,7 +8,7 @@
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/housekeeping.h"
 #include "cia_malloc/pages/decay_policy.h"
-#include "cia_malloc/pages/page_work.h"
+#include "cia_malloc/pages/purge.h"
 
 #include "cia_clock.h"
 #include "cia_fixture.h"

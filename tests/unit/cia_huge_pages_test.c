@@ -6,7 +6,7 @@
  * the kernel, and its own answer to whether the kernel gives huge pages.
  */
 #include "cia_malloc/pages/decay_policy.h"
-#include "cia_malloc/pages/page_work.h"
+#include "cia_malloc/pages/purge.h"
 
 #include "cia_clock.h"
 #include "cia_fixture.h"

@@ -10,7 +10,7 @@
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
 #include "cia_malloc/cpu_cache/housekeeping.h"
-#include "cia_malloc/cpu_cache/overflow.h"
+#include "cia_malloc/cpu_cache/magazine_overflow.h"
 #include "cia_malloc/cpu_cache/refill.h"
 #include "cia_malloc/hardened/hardened.h"
 #include "cia_malloc/large/large.h"

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Returns blocks to the sub-heaps that own them: single ones, batches, whole magazines. overflow.c
- * decides whether a full magazine is flushed; housekeeping flushes all now and then.
- * locked: a sub-heap whose lock the caller has, or NULL.
+ * Returns blocks to the sub-heaps that own them: single ones, batches, whole magazines.
+ * magazine_overflow.c decides whether a full magazine is flushed; housekeeping flushes all now and
+ * then. locked: a sub-heap whose lock the caller has, or NULL.
  */
 #ifndef MPLACE_CIA_FLUSH_H
 #define MPLACE_CIA_FLUSH_H

@@ -8,7 +8,7 @@
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
 #include "cia_malloc/large/large.h"
-#include "cia_malloc/pages/page_work.h"
+#include "cia_malloc/pages/purge.h"
 
 /*
  * When to look at which sub-heap next. Read by every tick; written by the thread that does the

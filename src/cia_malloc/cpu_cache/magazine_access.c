@@ -29,7 +29,7 @@
     "movzwl %c[at_floor](%[found]), %k[scratch]\n\t"
 
 /* from, to: registers with addresses. Copies as many pointers as count says, not 0, from the last.
-   Not one more: overflow.c relies on it that only blocks that wait are written to places.
+   Not one more: magazine_overflow.c relies on it that only blocks that wait are written to places.
    count is lost. */
 #define COPY(from, to, count)                                                                      \
     "5:\n\t"                                                                                       \

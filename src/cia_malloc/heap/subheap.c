@@ -10,7 +10,7 @@
 #include "base/report.h"
 #include "base/spin.h"
 #include "cia_malloc/heap/populate.h"
-#include "cia_malloc/pages/page_work.h"
+#include "cia_malloc/pages/purge.h"
 
 /* L2 sets in pages, a power of two. */
 static uint32_t l2_pages = 1;

@@ -20,7 +20,7 @@
 #include "cia_malloc/heap/cached_block.h"
 #include "cia_malloc/heap/class_heap.h"
 #include "cia_malloc/pages/page_heap.h"
-#include "cia_malloc/pages/page_work.h"
+#include "cia_malloc/pages/purge.h"
 
 struct magazines;
 struct quarantine;

@@ -6,7 +6,7 @@
  *
  * Everything here but the remote words is read and written under the lock of the sub-heap that owns
  * the chunk. What asks the kernel is done without it, by the thread that chose it under the lock,
- * once it has given the lock up (page_work.h). Populating: chunk_populate notes ranges under the
+ * once it has given the lock up (purge.h). Populating: chunk_populate notes ranges under the
  * lock. Purging: chunk_begin_purge chooses pages under the lock, and the chunk is in work: they
  * count as used; chunk_do_work does it without the lock; chunk_finish_work takes the result in,
  * under it.

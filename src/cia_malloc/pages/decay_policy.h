@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * How long memory that nobody uses stays with the process: CIA_DECAY_MS, a clock, and the
- * arithmetic of giving it back little by little. Only that: page_work.c chooses which pages go,
+ * arithmetic of giving it back little by little. Only that: purge.c chooses which pages go,
  * page_source.c calls the kernel.
  *
  * What became unused at one moment is due in equal parts over the decay time: DECAY_STEPS steps, at

@@ -7,7 +7,7 @@
 
 #include "base/settings.h"
 #include "cia_malloc/pages/allocator_mode.h"
-#include "cia_malloc/pages/page_work.h"
+#include "cia_malloc/pages/purge.h"
 
 enum {
     CHUNK_PROBES = 8, /* chunks with room looked at before a new one is mapped */

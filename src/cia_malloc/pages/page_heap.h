@@ -4,9 +4,9 @@
  * The pages of one sub-heap: its chunks, and which of them to look into for a run. All of it under
  * the sub-heap's lock. Called once a run, not once a block.
  *
- * Free pages stay populated for a while: the next run finds them. page_work.h says which go.
+ * Free pages stay populated for a while: the next run finds them. purge.h says which go.
  *
- * What asks the kernel waits until the lock is given up: see page_work.h.
+ * What asks the kernel waits until the lock is given up: see purge.h.
  */
 #ifndef MPLACE_CIA_PAGE_HEAP_H
 #define MPLACE_CIA_PAGE_HEAP_H

@@ -6,8 +6,8 @@
  * chosen which unused pages go back, and when: those whose decay time is over (decay_policy.h),
  * those above the bound of what may stay, or all.
  */
-#ifndef MPLACE_CIA_PAGE_WORK_H
-#define MPLACE_CIA_PAGE_WORK_H
+#ifndef MPLACE_CIA_PURGE_H
+#define MPLACE_CIA_PURGE_H
 
 #include "cia_malloc/pages/page_heap_state.h"
 

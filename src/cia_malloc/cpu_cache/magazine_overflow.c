@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * See overflow.h.
+ * See magazine_overflow.h.
  */
-#include "cia_malloc/cpu_cache/overflow.h"
+#include "cia_malloc/cpu_cache/magazine_overflow.h"
 
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"

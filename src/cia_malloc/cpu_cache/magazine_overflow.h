@@ -4,8 +4,8 @@
  * Slow path of free for blocks that may be cached: what to do when the loaded magazine has no
  * place. Puts the loaded one aside, flushes it, or returns the block to its owner.
  */
-#ifndef MPLACE_CIA_OVERFLOW_H
-#define MPLACE_CIA_OVERFLOW_H
+#ifndef MPLACE_CIA_MAGAZINE_OVERFLOW_H
+#define MPLACE_CIA_MAGAZINE_OVERFLOW_H
 
 #include "cia_malloc/pages/page_map.h"
 

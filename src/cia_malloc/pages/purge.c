@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * See page_work.h.
+ * See purge.h.
  */
-#include "cia_malloc/pages/page_work.h"
+#include "cia_malloc/pages/purge.h"
 
 enum {
     /* Free pages kept populated for the next run: 32 MiB, or an eighth of what is in use. With 8
