@@ -265,14 +265,18 @@ static size_t huge_bytes(const void *address, size_t marked)
     return marked - 1;
 }
 
-static void free_huge(struct huge *huge, const void *address)
+/*
+ * Takes a block that is a mapping out of the program's hands; returns how much it asked for. Of
+ * threads that do so at once one goes on. The block is looked at only then: before, another thread
+ * that frees it may have closed its pages.
+ */
+static size_t claim_huge(struct huge *huge, const void *address)
 {
-    /* Before the block is looked at, which another thread that frees it may have closed. */
     size_t marked = atomic_exchange_explicit(&huge->marked, 0, memory_order_relaxed);
+    size_t bytes = huge_bytes(address, marked);
 
-    check_canary(address, huge_bytes(address, marked), huge_end(huge));
-    huge_free(huge);
-    housekeeping_tick();
+    check_canary(address, bytes, huge_end(huge));
+    return bytes;
 }
 
 /* Those that leave a quarantine go where they belong; no lock is held. */
@@ -320,10 +324,13 @@ void hardened_free(void *address)
 {
     struct huge *huge = huge_at(address);
 
-    if (huge != NULL)
-        free_huge(huge, address);
-    else
+    if (huge == NULL) {
         free_in_chunk(block_chunk(address), address);
+        return;
+    }
+    (void)claim_huge(huge, address);
+    huge_free(huge);
+    housekeeping_tick();
 }
 
 size_t hardened_usable(const void *address)
@@ -339,17 +346,13 @@ size_t hardened_usable(const void *address)
 
 static void *resize_huge(struct huge *huge, size_t bytes, bool must_stay, size_t *old_bytes)
 {
-    /* Nobody's meanwhile, as in free_huge. */
-    size_t marked = atomic_exchange_explicit(&huge->marked, 0, memory_order_relaxed);
-    bool resized;
-
-    *old_bytes = huge_bytes(huge->block, marked);
-    check_canary(huge->block, *old_bytes, huge_end(huge));
-    resized =
+    *old_bytes = claim_huge(huge, huge->block);
+    bool resized =
         (must_stay || bytes > SIZE_CLASS_LARGEST) && huge_resize(huge, bytes + SLACK_LEAST) != NULL;
+
     if (resized)
         write_canary(huge->block, bytes, huge_end(huge));
-    atomic_store_explicit(&huge->marked, resized ? bytes + 1 : marked, memory_order_relaxed);
+    atomic_store_explicit(&huge->marked, (resized ? bytes : *old_bytes) + 1, memory_order_relaxed);
     return resized ? huge->block : NULL;
 }
 
