@@ -15,9 +15,10 @@ static void add_magazines(const struct target *target, uint64_t magazines,
                           struct cia_summary *summary)
 {
     struct magazine own[SIZE_CLASS_COUNT];
-    uint64_t at = target_read_u64(target, magazines + offsetof(struct magazines, own));
+    uint64_t region = target_read_u64(target, magazines + offsetof(struct magazines, own));
+    uint64_t at = region + offsetof(struct magazine_region, of_class);
 
-    if (magazines != 0 && target_read(target, at, own, sizeof own))
+    if (region != 0 && target_read(target, at, own, sizeof own))
         cia_summary_add_magazines(summary, own);
 }
 

@@ -186,7 +186,7 @@ START_TEST(a_thousand_blocks_that_come_and_go_wait_in_the_magazine)
         for (int i = 0; i < BATCH; i++)
             cia_free(blocks[i]);
     }
-    magazine = &heap_here()->magazines->own[size_class_for(bytes)];
+    magazine = &heap_here()->magazines->own->of_class[size_class_for(bytes)];
     ck_assert_uint_ge(magazine_cached(magazine), BATCH);
     ck_assert_uint_eq(live_blocks(), 0);
 }
@@ -203,7 +203,7 @@ START_TEST(the_four_blocks_of_16_bytes_in_a_line_wait_together)
         blocks[i] = cia_allocate(16);
     for (int i = 0; i < 1000; i++)
         cia_free(blocks[i]);
-    magazine = &heap_here()->magazines->own[size_class_for(16)];
+    magazine = &heap_here()->magazines->own->of_class[size_class_for(16)];
     do
         blocks[used++] = cia_allocate(16);
     while (used < MANY && magazine_cached(magazine) != 0);
@@ -323,7 +323,7 @@ START_TEST(what_waits_unused_goes_home)
         blocks[i] = cia_allocate(16);
     for (int i = 0; i < MANY; i++)
         cia_free(blocks[i]);
-    magazine = &heap_here()->magazines->own[size_class_for(16)];
+    magazine = &heap_here()->magazines->own->of_class[size_class_for(16)];
     waiting = magazine_cached(magazine);
     ck_assert_uint_gt(waiting, 0);
     for (int i = 0; i <= 2 * DECAY_STEPS; i++) {

@@ -391,7 +391,7 @@ static struct magazine *full_magazine_of(size_t bytes)
         waiting[i] = cia_allocate(bytes);
     for (int i = 0; i < MANY; i++)
         cia_free(waiting[i]);
-    magazine = &heap_here()->magazines->own[size_class_of(bytes)];
+    magazine = &heap_here()->magazines->own->of_class[size_class_of(bytes)];
     ck_assert_uint_gt(magazine_cached(magazine), 100);
     return magazine;
 }

@@ -27,7 +27,7 @@ static void *blocks[MANY];
 
 static struct magazine *magazine_of_class(void)
 {
-    return &heap_here()->magazines->own[SIZE_CLASS];
+    return &heap_here()->magazines->own->of_class[SIZE_CLASS];
 }
 
 /* The class is in heavy use from now on; its magazine is empty. */
@@ -240,7 +240,7 @@ START_TEST(the_longest_blocks_of_magazines_wait_in_small_numbers)
     stay_on_cpu(sched_getcpu());
     for (int i = 0; i < MANY; i++)
         cia_free(cia_allocate(MAGAZINE_LARGEST));
-    magazine = &heap_here()->magazines->own[CACHED_EXCLUSIVE_CLASSES - 1];
+    magazine = &heap_here()->magazines->own->of_class[CACHED_EXCLUSIVE_CLASSES - 1];
     for (int round = 0; round < 4; round++) {
         for (int i = 0; i < 300; i++)
             blocks[i] = cia_allocate(MAGAZINE_LARGEST);

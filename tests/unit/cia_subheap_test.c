@@ -135,7 +135,8 @@ START_TEST(a_process_with_one_thread_leaves_no_memory_behind_when_it_moves_to_an
     ck_assert_ptr_eq(owner_of(large), heap_table[0]);
     ck_assert_uint_eq(heap_table[1]->pages.chunk_count, 0);
     /* And each CPU has a cache all the same. */
-    ck_assert_uint_gt(magazine_cached(&heap_table[1]->magazines->own[size_class_for(100)]), 0);
+    ck_assert_uint_gt(
+        magazine_cached(&heap_table[1]->magazines->own->of_class[size_class_for(100)]), 0);
     cia_free(first);
     cia_free(second);
     cia_free(large);

@@ -122,7 +122,7 @@ static void flush_magazine(const struct magazine_access *access, struct subheap 
 static void flush_exclusive(struct magazines *magazines, unsigned size_class,
                             struct subheap *locked)
 {
-    struct magazine_access access = {.exclusive = &magazines->own[size_class],
+    struct magazine_access access = {.exclusive = &magazines->own->of_class[size_class],
                                      .size_class = size_class};
 
     flush_magazine(&access, locked);

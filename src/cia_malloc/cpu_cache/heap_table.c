@@ -231,10 +231,11 @@ struct magazine *heap_count_use(struct subheap *heap, unsigned size_class, bool 
     if (counts->magazines == NULL || (counts != heap && !subheap_try_lock(counts)))
         return NULL;
     struct magazines *magazines = counts->magazines;
-    if (atomic_load_explicit(&magazines->own[size_class].bounds, memory_order_relaxed) != 0 ||
+    struct magazine *magazine = &magazines->own->of_class[size_class];
+    if (atomic_load_explicit(&magazine->bounds, memory_order_relaxed) != 0 ||
         (++magazines->uses[size_class] > USES_BEFORE_MAGAZINE &&
          magazine_open(magazines, size_class))) {
-        open = &magazines->own[size_class];
+        open = magazine;
         if (with_load)
             magazine_rise(magazines, size_class);
     }
@@ -254,7 +255,7 @@ uint64_t heap_cached_blocks(unsigned size_class)
         if (heap == NULL)
             continue;
         left--;
-        blocks += magazine_cached(&heap->magazines->own[size_class]);
+        blocks += magazine_cached(&heap->magazines->own->of_class[size_class]);
     }
     return blocks;
 }

@@ -92,8 +92,7 @@ static void enter(uint32_t cpu, struct magazines *magazines)
 {
     /* Release: a thread that finds them sees all that was done to them. to_put comes last: a
        thread that finds them there finds to_take stored. */
-    atomic_store_explicit(&magazine_to_take[cpu], magazine_own_region(magazines),
-                          memory_order_release);
+    atomic_store_explicit(&magazine_to_take[cpu], magazines->own, memory_order_release);
     atomic_store_explicit(&magazine_to_put[cpu], magazines->region, memory_order_release);
 }
 
@@ -116,14 +115,15 @@ static bool there_is_room(const struct magazines *magazines, unsigned size_class
     uint64_t bytes = (uint64_t)blocks * size_class_bytes(size_class);
 
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
-        bytes += (uint64_t)atomic_load_explicit(&magazines->own[i].ceiling, memory_order_relaxed) *
+        bytes += (uint64_t)atomic_load_explicit(&magazines->own->of_class[i].ceiling,
+                                                memory_order_relaxed) *
                  size_class_bytes(i);
     return bytes <= MAGAZINES_BYTES;
 }
 
 void magazine_rise(struct magazines *magazines, unsigned size_class)
 {
-    struct magazine *magazine = &magazines->own[size_class];
+    struct magazine *magazine = &magazines->own->of_class[size_class];
     uint32_t ceiling = atomic_load_explicit(&magazine->ceiling, memory_order_relaxed);
     uint32_t risen = ceiling + MAGAZINE_CEILING_STEP;
 
@@ -139,7 +139,7 @@ void magazine_rise(struct magazines *magazines, unsigned size_class)
 
 bool magazine_open(struct magazines *magazines, unsigned size_class)
 {
-    struct magazine *magazine = &magazines->own[size_class];
+    struct magazine *magazine = &magazines->own->of_class[size_class];
     uint32_t most = ceiling_of(size_class);
     uint32_t ceiling = most < MAGAZINE_FIRST_CEILING ? most : MAGAZINE_FIRST_CEILING;
     union magazine_bounds bounds = {.word = 0};
@@ -201,7 +201,7 @@ uint64_t magazine_served(const struct magazine *magazine)
 
 void magazine_begin_anew(struct magazines *magazines, unsigned size_class)
 {
-    struct magazine *magazine = &magazines->own[size_class];
+    struct magazine *magazine = &magazines->own->of_class[size_class];
     uint64_t served = magazine_served(magazine);
 
     if (atomic_load_explicit(&magazine->ceiling, memory_order_relaxed) == 0 ||
@@ -221,7 +221,7 @@ struct magazines *magazines_provide(uint32_t cpu, unsigned node)
 
     if (magazines == NULL)
         return NULL;
-    magazines->own = magazines->region[node % MAGAZINE_NODES].of_class;
+    magazines->own = &magazines->region[node % MAGAZINE_NODES];
     if (!magazines_use_sequences())
         return magazines;
     if (!atomic_compare_exchange_strong_explicit(&magazines_published[cpu], &expected, magazines,

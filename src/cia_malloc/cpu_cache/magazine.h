@@ -142,7 +142,7 @@ struct magazine_region {
  * that nothing ever goes into.
  */
 struct magazines {
-    struct magazine *own;              /* by class: in the region of the CPU's node; constant */
+    struct magazine_region *own;       /* the one of the CPU's node; constant */
     _Atomic uint64_t flushed_at;       /* when they were last emptied, of decay_clock; 0: never */
     bool revoked;                      /* out of the tables; of the thread that revokes */
     uint64_t served[SIZE_CLASS_COUNT]; /* by then; for whoever empties them */
@@ -168,14 +168,6 @@ static_assert(sizeof(struct magazine) == MAGAZINE_BYTES &&
 static inline struct magazine *magazine_from(struct magazine_region *region, uint32_t offset)
 {
     return (struct magazine *)(void *)((char *)region + (size_t)offset * 8);
-}
-
-/* The region of the CPU's node. */
-static inline struct magazine_region *magazine_own_region(struct magazines *magazines)
-{
-    char *own = (char *)magazines->own - offsetof(struct magazine_region, of_class);
-
-    return (struct magazine_region *)(void *)own;
 }
 
 /* How many of each colour there are. */

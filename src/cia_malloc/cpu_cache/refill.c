@@ -80,7 +80,7 @@ uintptr_t refill_pop_locked(uint32_t offset)
 
     if (__builtin_expect(heap == NULL, 0))
         return 0;
-    struct magazine *magazine = magazine_from(magazine_own_region(heap->magazines), offset);
+    struct magazine *magazine = magazine_from(heap->magazines->own, offset);
     if (__builtin_expect(!subheap_try_lock(heap), 0))
         return 0;
     uintptr_t block = magazine_pop_exclusive(magazine);

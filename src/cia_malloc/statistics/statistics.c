@@ -17,9 +17,9 @@ static void add_magazines(struct cia_summary *summary, const struct magazines *m
 {
     if (magazines == NULL)
         return;
-    cia_summary_add_magazines(summary, magazines->own);
+    cia_summary_add_magazines(summary, magazines->own->of_class);
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
-        summary->classes[i].untouched += magazine_cached_untouched(&magazines->own[i]);
+        summary->classes[i].untouched += magazine_cached_untouched(&magazines->own->of_class[i]);
 }
 
 static void read_all(struct cia_summary *summary)
