@@ -303,10 +303,9 @@ void magazines_after_fork(void)
     for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
         struct magazines *magazines = magazines_of(cpu);
 
-        if (magazines != NULL) {
-            magazines->revoked = false;
-            enter(cpu, magazines);
-        }
+        /* Another thread may have been about to say so. */
+        if (magazines != NULL)
+            magazines->revoked = true;
     }
-    atomic_store_explicit(&revoker, NULL, memory_order_relaxed);
+    magazines_restore();
 }
