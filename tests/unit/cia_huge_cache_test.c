@@ -5,6 +5,7 @@
  * them, a block from one behaves as one from a fresh mapping.
  */
 #include "base/random.h"
+#include "cia_malloc/cpu_cache/fork.h"
 #include "cia_malloc/large/huge_cache.h"
 #include "cia_malloc/large/large.h"
 #include "cia_malloc/pages/decay_policy.h"
@@ -488,7 +489,7 @@ START_TEST(the_child_of_a_fork_uses_what_is_kept)
 {
     pthread_t thread;
 
-    heap_table_register_fork();
+    fork_register_handlers();
     ck_assert_int_eq(pthread_create(&thread, NULL, come_and_go, NULL), 0);
     for (int i = 0; i < 50; i++) {
         pid_t child = fork();

@@ -5,6 +5,7 @@
  * back, memory is given back, misuse ends the process with one line.
  */
 #include "base/random.h"
+#include "cia_malloc/cpu_cache/fork.h"
 #include "cia_malloc/large/large.h"
 
 #include "cia_fixture.h"
@@ -604,7 +605,7 @@ START_TEST(a_child_of_fork_allocates_although_a_holder_never_lets_go)
 {
     stay_on_one_cpu();
     cia_free(cia_allocate(1));
-    heap_table_register_fork();
+    fork_register_handlers();
     ck_assert(subheap_try_lock(heap_here()));
     pid_t child = fork();
     if (child == 0) {
@@ -623,7 +624,7 @@ START_TEST(fork_leaves_no_sub_heap_locked)
 {
     stay_on_one_cpu();
     cia_free(cia_allocate(1));
-    heap_table_register_fork();
+    fork_register_handlers();
     pid_t child = fork();
     if (child == 0)
         _exit(subheap_try_lock(heap_here()) ? 0 : 1);

@@ -9,7 +9,7 @@
  * Exported without symbol versions: one definition serves references to any version.
  */
 #include "cia_malloc/api/allocator.h"
-#include "cia_malloc/cpu_cache/heap_table.h"
+#include "cia_malloc/cpu_cache/fork.h"
 #include "cia_malloc/heap/size_class.h"
 #include "cia_malloc/large/large.h"
 #include "cia_malloc/profile/profile.h"
@@ -169,7 +169,7 @@ void *__libc_realloc(void *block, size_t bytes) ALIAS("realloc");
 __attribute__((constructor(101))) static void start(void)
 {
     mistyped_settings_report("libcia_malloc.so", SETTINGS_CIA | SETTINGS_ALL);
-    heap_table_register_fork();
+    fork_register_handlers();
     cia_statistics_start();
     profile_start();
 }

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Making, finding and, around fork, holding the sub-heaps; see heap_table.h.
+ * See heap_table.h.
  */
 #include "cia_malloc/cpu_cache/heap_table.h"
 
@@ -12,7 +12,6 @@
 #include "base/spin.h"
 #include "cia_malloc/pages/allocator_mode.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 _Atomic(struct subheap *) heap_table[ALL_HEAPS];
@@ -27,6 +26,11 @@ static _Atomic int32_t table_process;
 static int32_t this_process(void)
 {
     return (int32_t)system_call_6(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+void heap_table_adopt(void)
+{
+    atomic_store_explicit(&table_process, this_process(), memory_order_relaxed);
 }
 
 static bool sequences_can_be_used(void)
@@ -59,7 +63,7 @@ static void initialise_once(void)
         decay_read_setting();
         page_heap_read_setting();
         magazines_choose(sequences_can_be_used(), memory_node_count());
-        atomic_store_explicit(&table_process, this_process(), memory_order_relaxed);
+        heap_table_adopt();
         atomic_store_explicit(&done, true, memory_order_release);
     }
 }
@@ -71,15 +75,14 @@ static struct subheap *heap_make(uint32_t number, uint8_t node)
 
     initialise_once();
     heap = subheap_create(number, node);
+    if (heap != NULL && number < CPU_HEAPS)
+        heap->magazines = magazines_provide(number, node);
+    if (heap != NULL && number < CPU_HEAPS && heap->magazines == NULL) {
+        page_source_unmap_metadata(heap, sizeof *heap);
+        heap = NULL;
+    }
     if (heap == NULL)
         return atomic_load_explicit(&heap_table[number], memory_order_acquire);
-    if (number < CPU_HEAPS) {
-        heap->magazines = magazines_provide(number, node);
-        if (heap->magazines == NULL) {
-            page_source_unmap_metadata(heap, sizeof *heap);
-            return NULL;
-        }
-    }
     if (!atomic_compare_exchange_strong_explicit(&heap_table[number], &expected, heap,
                                                  memory_order_acq_rel, memory_order_acquire)) {
         if (heap->magazines != NULL && !magazines_use_sequences())
@@ -177,7 +180,45 @@ static struct subheap *acquire_any(uint8_t node, bool *exists)
     return heap;
 }
 
-static void check_forked(void);
+void heap_table_put_in_order(bool alone)
+{
+    for (uint32_t i = 0; i < ALL_HEAPS; i++) {
+        struct subheap *heap = atomic_load_explicit(&heap_table[i], memory_order_relaxed);
+
+        if (heap == NULL)
+            continue;
+        if (atomic_load_explicit(&heap->lock, memory_order_relaxed) == 0) {
+            if (alone) {
+                heap->relocking = 0;
+                page_work_after_fork(&heap->pages);
+            }
+            continue;
+        }
+        atomic_store_explicit(&heap_table[i], NULL, memory_order_relaxed);
+        if (atomic_load_explicit(&heap_of_one_thread, memory_order_relaxed) == heap)
+            atomic_store_explicit(&heap_of_one_thread, NULL, memory_order_relaxed);
+        atomic_fetch_sub_explicit(i < CPU_HEAPS ? &cpu_heap_count : &spare_heap_count, 1,
+                                  memory_order_relaxed);
+    }
+}
+
+/*
+ * For a thread that waits in vain: _Fork runs no handlers, and neither does a raw clone, so in
+ * their child sub-heaps may be held by threads that it does not have. One that the child's own
+ * threads hold by now may leave the table as well: it is whole, and not used again.
+ */
+static void check_forked(void)
+{
+    int32_t process = this_process();
+    int32_t known = atomic_load_explicit(&table_process, memory_order_relaxed);
+
+    /* The child of a vfork has another number too, but it is the parent's table. */
+    if (process == known || magazine_thread_is_vforked() ||
+        !atomic_compare_exchange_strong_explicit(&table_process, &known, process,
+                                                 memory_order_relaxed, memory_order_relaxed))
+        return;
+    heap_table_put_in_order(false);
+}
 
 struct subheap *heap_acquire_slow(void)
 {
@@ -278,147 +319,4 @@ struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_o
         ++*passed_over;
     }
     return NULL;
-}
-
-/*
- * Fork. The child has one thread; a sub-heap whose holder was another thread would stay locked in
- * it for ever, and be in the middle of a change. So the forking thread holds the CPUs' sub-heaps,
- * and their magazines, across fork, and in the child they are whole. It must not hold the spare
- * ones: between our handler and the fork proper libc takes locks of its own (stdio's), and a thread
- * that holds one of those may want memory before it lets go. Such a thread finds a spare sub-heap.
- *
- * The forking thread gives up on a holder that does not move: one that is stopped, or itself,
- * interrupted by the signal handler that forks. In the child, what is still locked by then (such a
- * one, or a spare one in use) is taken out of the table: its blocks stay valid, what is freed to it
- * is not used again.
- *
- * fork_holder: the thread between before_fork and after_fork, by its thread pointer, which the
- * child shares. Claimed by compare-and-swap from NULL; held_for_fork of the sub-heaps and
- * forks_inside are that thread's.
- */
-static _Atomic(void *) fork_holder;
-static uint32_t forks_inside; /* from signal handlers while this thread holds the sub-heaps */
-
-static bool claim_fork(void *self)
-{
-    enum { TRIES = 100 };
-    static const struct timespec pause = {.tv_nsec = 1000 * 1000};
-
-    for (int i = 0; i < TRIES; i++) {
-        void *expected = NULL;
-
-        if (atomic_compare_exchange_strong_explicit(&fork_holder, &expected, self,
-                                                    memory_order_acquire, memory_order_relaxed))
-            return true;
-        if (expected == self) {
-            forks_inside++;
-            return false;
-        }
-        /* Another thread forks: let it. Raw: libc's nanosleep is a point where threads are
-           cancelled. */
-        (void)system_call_6(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
-    }
-    return false; /* forks without holding: the child passes by what is locked */
-}
-
-static void before_fork(void)
-{
-    uint32_t index = 0, passed_over = 0;
-    struct subheap *heap;
-
-    if (!claim_fork(__builtin_thread_pointer()))
-        return;
-    while ((heap = heap_lock_next(&index, CPU_HEAPS, &passed_over)) != NULL) {
-        /* A thread that is asking the kernel for a chunk takes the lock again, and has no other to
-           go to; it may have a lock of libc's that fork waits for. The sub-heap is whole. */
-        if (heap->relocking > 0)
-            subheap_unlock(heap);
-        else
-            heap->held_for_fork = true;
-    }
-}
-
-static void release_after_fork(void)
-{
-    if (atomic_load_explicit(&fork_holder, memory_order_relaxed) != __builtin_thread_pointer())
-        return;
-    if (forks_inside > 0) {
-        forks_inside--;
-        return;
-    }
-    for (uint32_t i = 0; i < CPU_HEAPS; i++) {
-        struct subheap *heap = atomic_load_explicit(&heap_table[i], memory_order_relaxed);
-
-        if (heap != NULL && heap->held_for_fork) {
-            heap->held_for_fork = false;
-            subheap_unlock(heap);
-        }
-    }
-    atomic_store_explicit(&fork_holder, NULL, memory_order_release);
-}
-
-/* Takes what is locked by threads that are not here out of the table; and, by a thread that is
-   alone, takes back the work that they had in hand. */
-static void put_in_order(bool alone)
-{
-    atomic_store_explicit(&table_process, this_process(), memory_order_relaxed);
-    for (uint32_t i = 0; i < ALL_HEAPS; i++) {
-        struct subheap *heap = atomic_load_explicit(&heap_table[i], memory_order_relaxed);
-
-        if (heap == NULL)
-            continue;
-        if (atomic_load_explicit(&heap->lock, memory_order_relaxed) == 0) {
-            if (alone) {
-                heap->relocking = 0;
-                page_work_after_fork(&heap->pages);
-            }
-            continue;
-        }
-        atomic_store_explicit(&heap_table[i], NULL, memory_order_relaxed);
-        if (atomic_load_explicit(&heap_of_one_thread, memory_order_relaxed) == heap)
-            atomic_store_explicit(&heap_of_one_thread, NULL, memory_order_relaxed);
-        atomic_fetch_sub_explicit(i < CPU_HEAPS ? &cpu_heap_count : &spare_heap_count, 1,
-                                  memory_order_relaxed);
-    }
-}
-
-/*
- * For a thread that waits in vain: _Fork runs no handlers, and neither does a raw clone, so in
- * their child sub-heaps may be held by threads that it does not have. One that the child's own
- * threads hold by now may leave the table as well: it is whole, and not used again.
- */
-static void check_forked(void)
-{
-    int32_t process = this_process();
-    int32_t known = atomic_load_explicit(&table_process, memory_order_relaxed);
-
-    /* The child of a vfork has another number too, but it is the parent's table. */
-    if (process == known || magazine_thread_is_vforked() ||
-        !atomic_compare_exchange_strong_explicit(&table_process, &known, process,
-                                                 memory_order_relaxed, memory_order_relaxed))
-        return;
-    put_in_order(false);
-}
-
-static void after_fork_in_child(void)
-{
-    bool mine =
-        atomic_load_explicit(&fork_holder, memory_order_relaxed) == __builtin_thread_pointer();
-    bool nested = mine && forks_inside > 0;
-
-    magazines_after_fork();
-    release_after_fork();
-    if (nested) { /* the code that this handler interrupted still holds the others */
-        atomic_store_explicit(&table_process, this_process(), memory_order_relaxed);
-        return;
-    }
-    forks_inside = 0;
-    /* Another thread may have been forking: it is not here, and what it held is dropped below. */
-    atomic_store_explicit(&fork_holder, NULL, memory_order_relaxed);
-    put_in_order(true);
-}
-
-void heap_table_register_fork(void)
-{
-    pthread_atfork(before_fork, release_after_fork, after_fork_in_child);
 }
