@@ -7,6 +7,7 @@
 
 #include "base/report.h"
 #include "base/settings.h"
+#include "live_layout.h"
 
 #include <errno.h>
 #include <string.h>
@@ -33,14 +34,13 @@ static bool map_copy(const void *content, size_t bytes)
     return mapped;
 }
 
-void live_statistics_publish(struct live_header *header, const char *library, uint64_t layout,
-                             size_t bytes)
+void live_statistics_publish(struct live_header *header, const char *library, size_t bytes)
 {
     int saved_errno = errno;
 
     strncpy(header->magic, LIVE_MAGIC, sizeof header->magic);
     strncpy(header->library, library, sizeof header->library - 1);
-    header->layout = layout;
+    header->layout = LIVE_LAYOUT;
     header->bytes = bytes;
     if (!map_copy(header, bytes))
         report_line("mplace: MPLACE_STATS_LIVE=1: %s cannot map the page for it (errno %d)",

@@ -25,19 +25,11 @@
 struct live_header {
     char magic[16];
     char library[24]; /* "libcia_malloc": says what follows */
-    uint64_t layout;  /* of what is published and of the structures that it leads to */
-    uint64_t bytes;   /* of what is published, this header included */
+    /* LIVE_LAYOUT. What is published, and the structures that it leads to, have the same layout for
+       who was built from the same headers. */
+    uint64_t layout;
+    uint64_t bytes; /* of what is published, this header included */
 };
-
-/* Where the layouts of library and reader could differ, as one number. */
-static inline uint64_t live_layout(const uint64_t *numbers, size_t count)
-{
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a, a number in place of a byte */
-
-    for (size_t i = 0; i < count; i++)
-        hash = (hash ^ numbers[i]) * 0x100000001b3u;
-    return hash;
-}
 
 /* Whether MPLACE_STATS_LIVE asks for it. For constructors. */
 bool live_statistics_wanted(void);
@@ -46,7 +38,6 @@ bool live_statistics_wanted(void);
  * Publishes a copy of the header and what follows it, for the life of the process; bytes is the
  * size of both. One line on standard error if that cannot be done. For constructors.
  */
-void live_statistics_publish(struct live_header *header, const char *library, uint64_t layout,
-                             size_t bytes);
+void live_statistics_publish(struct live_header *header, const char *library, size_t bytes);
 
 #endif

@@ -6,6 +6,7 @@
 #include "stats_reader/look.h"
 
 #include "cia_malloc/statistics/shared_statistics.h"
+#include "live_layout.h"
 #include "stats_reader/refuse.h"
 
 #include <string.h>
@@ -19,11 +20,6 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static bool is_ours(const struct live_header *header, uint64_t layout, uint64_t bytes)
-{
-    return header->layout == layout && header->bytes == bytes;
-}
-
 enum look_result look_at(struct target *target, int most, struct look *look, const char **library)
 {
     look->has_cia = look->has_locks = false;
@@ -33,8 +29,7 @@ enum look_result look_at(struct target *target, int most, struct look *look, con
         uint64_t page = target->pages[i].address;
         bool is_cia = strcmp(header->library, "libcia_malloc") == 0;
 
-        if (is_cia ? !is_ours(header, live_cia_layout(), sizeof(struct live_cia))
-                   : !is_ours(header, live_locks_layout(), sizeof(struct live_locks))) {
+        if (header->layout != LIVE_LAYOUT) {
             target_clean_text(header->library, sizeof header->library);
             *library = header->library;
             return LOOK_OTHER_VERSION;

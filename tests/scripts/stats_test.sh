@@ -278,6 +278,26 @@ a_process_that_keeps_none_is_one_line_that_says_how_to_start_it()
     expect_refusal "there is no process $server_id"
 }
 
+# The library's number for its headers is changed.
+a_library_built_from_other_headers_is_refused_in_one_line()
+{
+    /usr/bin/python3 -c '
+import pathlib, re, sys
+number = int(re.search(r"0x(\w+)", pathlib.Path(sys.argv[1]).read_text())[1], 16)
+library = pathlib.Path(sys.argv[2]).read_bytes()
+changed = library.replace(number.to_bytes(8, "little"), (number ^ 1).to_bytes(8, "little"))
+assert changed != library
+pathlib.Path(sys.argv[3]).write_bytes(changed)' \
+        "$build_folder/generated/live_layout.h" "$build_folder/lib/libcia_malloc.so" "$scratch/libcia_malloc.so"
+    start_server LD_PRELOAD=./libcia_malloc.so MPLACE_STATS_LIVE=1 --
+    run "$mplace" stats "$server_id"
+    expect_refusal "process $server_id runs libcia_malloc of another version of mplace: use that version's mplace stats"
+    run "$mplace" stats --prometheus
+    grep -qx "mplace stats: left out process $server_id: libcia_malloc of another version of mplace" "$scratch/err" ||
+        fail "not left out by name: $(cat "$scratch/err")"
+    end_server
+}
+
 the_processes_that_can_be_shown_are_listed()
 {
     start_server "$(preload cia_malloc tts_lock)" MPLACE_STATS_LIVE=1 --

@@ -81,7 +81,7 @@ void cia_statistics_start(void)
 
     exit_report_plan(&exit_report, "CIA_STATS");
     if (live_statistics_wanted())
-        live_statistics_publish(&live.header, "libcia_malloc", live_cia_layout(), sizeof live);
+        live_statistics_publish(&live.header, "libcia_malloc", sizeof live);
 }
 
 __attribute__((destructor)) static void report_at_exit(void)

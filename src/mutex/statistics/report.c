@@ -52,7 +52,7 @@ void statistics_publish(const char *library, const char *htm, const char *policy
     strncpy(locks.htm, htm, sizeof locks.htm - 1);
     strncpy(locks.policy, policy != NULL ? policy : "", sizeof locks.policy - 1);
     strncpy(locks.wait, wait, sizeof locks.wait - 1);
-    live_statistics_publish(&locks.header, library, live_locks_layout(), sizeof locks);
+    live_statistics_publish(&locks.header, library, sizeof locks);
 }
 
 void statistics_report(const char *library, const char *htm, const char *policy, const char *wait)

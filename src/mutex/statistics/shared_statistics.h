@@ -21,27 +21,4 @@ struct live_locks {
     char wait[16];
 };
 
-static inline uint64_t live_locks_layout(void)
-{
-    const uint64_t numbers[] = {
-        2, /* goes up when the meaning of something changes that sizes do not show */
-        sizeof(struct live_locks),
-        sizeof(struct lock_table),
-        offsetof(struct lock_table, next),
-        offsetof(struct lock_table, epoch),
-        offsetof(struct lock_table, used),
-        offsetof(struct lock_table, dropped_rows),
-        offsetof(struct lock_table, rows),
-        sizeof(struct lock_row),
-        offsetof(struct lock_row, counts),
-        offsetof(struct lock_row, longest_wait_ns),
-        offsetof(struct lock_row, first_caller),
-        LOCK_COUNTERS,
-        COUNT_FIRST_ABORT,
-        LOCK_TABLE_ROWS,
-    };
-
-    return live_layout(numbers, sizeof numbers / sizeof numbers[0]);
-}
-
 #endif
