@@ -143,43 +143,46 @@ static void free_and_reallocate_in_place(const void *argument)
     free(realloc(will_be_named(block), size));
 }
 
-/* The page of the last byte of a long block that is being freed, closed: this is called when what
-   is behind the block is looked at, and does what another thread may do then. */
-static char *volatile being_freed;
-
-static char *page_of_its_end(void)
-{
-    return being_freed + size - (uintptr_t)(being_freed + size) % PAGE;
-}
+/* A long block and a page of it, closed: this is called when anybody looks there, and does what
+   another thread may do then. */
+static char *volatile being_freed, *volatile closed_page;
 
 static void free_it_as_well(int signal)
 {
     (void)signal;
-    mprotect(page_of_its_end(), PAGE, PROT_READ | PROT_WRITE);
+    mprotect(closed_page, PAGE, PROT_READ | PROT_WRITE);
     free(being_freed);
 }
 
-/* A block that is freed as soon as anybody looks at what is behind it. */
-static char *freed_when_looked_at(void)
+/* A block that is freed as soon as anybody looks at the page of its byte of that number. */
+static char *freed_when_looked_at(size_t byte)
 {
     struct sigaction action = {.sa_handler = free_it_as_well, .sa_flags = (int)SA_RESETHAND};
 
     being_freed = will_be_named(a_block());
+    closed_page = being_freed + byte - (uintptr_t)(being_freed + byte) % PAGE;
     sigaction(SIGSEGV, &action, NULL);
-    mprotect(page_of_its_end(), PAGE, PROT_NONE);
+    mprotect(closed_page, PAGE, PROT_NONE);
     return being_freed;
 }
 
 static void free_while_it_is_freed(const void *argument)
 {
     (void)argument;
-    free(freed_when_looked_at());
+    free(freed_when_looked_at(size));
 }
 
-static void reallocate_while_it_is_freed(const void *argument)
+static void grow_while_it_is_freed(const void *argument)
 {
     (void)argument;
-    free(realloc(freed_when_looked_at(), 2 * size));
+    free(realloc(freed_when_looked_at(size), 2 * size));
+}
+
+/* Its contents go to a block of a class. */
+static void copy_while_it_is_freed(const void *argument)
+{
+    (void)argument;
+    free(realloc(freed_when_looked_at(0), PAGE));
 }
 
 static const size_t sizes[] = {1, 24, 60, 130, 1000, 4000, 15000, 40000};
@@ -196,7 +199,8 @@ static void every_double_free(void)
     }
     for (size = LONG; size < 9 << 20; size *= 5) {
         expect_noticed(free_while_it_is_freed, "free of a long block by two threads at once");
-        expect_noticed(reallocate_while_it_is_freed, "free of a long block that grows meanwhile");
+        expect_noticed(grow_while_it_is_freed, "free of a long block that grows meanwhile");
+        expect_noticed(copy_while_it_is_freed, "free of a long block that is copied meanwhile");
     }
 }
 

@@ -408,16 +408,6 @@ static void *resize_huge(struct huge *huge, void *block, size_t bytes, bool is_p
     return resized;
 }
 
-/* The end of realloc: the contents go to moved, the new block; NULL when out of memory. */
-static void *move(void *block, size_t old_bytes, void *moved, size_t bytes)
-{
-    if (moved == NULL)
-        return bytes <= old_bytes ? block : NULL; /* shrinking never fails */
-    memcpy(moved, block, bytes < old_bytes ? bytes : old_bytes);
-    cia_free(block);
-    return moved;
-}
-
 static void *reallocate_hardened(void *block, size_t bytes)
 {
     size_t old_bytes;
@@ -427,9 +417,23 @@ static void *reallocate_hardened(void *block, size_t bytes)
     if (resized != NULL)
         return resized;
     void *moved = allocate(LINE_BYTES, bytes, &zeroed);
-    if (moved == NULL && bytes < old_bytes)
+    if (moved != NULL) {
+        hardened_move(block, moved, bytes < old_bytes ? bytes : old_bytes);
+    } else if (bytes <= old_bytes) { /* shrinking never fails */
         (void)hardened_resize(block, bytes, true, &old_bytes);
-    return move(block, old_bytes, moved, bytes);
+        moved = block;
+    }
+    return moved;
+}
+
+/* The end of realloc: the contents go to moved, the new block; NULL when out of memory. */
+static void *move(void *block, size_t old_bytes, void *moved, size_t bytes)
+{
+    if (moved == NULL)
+        return bytes <= old_bytes ? block : NULL; /* shrinking never fails */
+    memcpy(moved, block, bytes < old_bytes ? bytes : old_bytes);
+    cia_free(block);
+    return moved;
 }
 
 void *cia_reallocate(void *block, size_t bytes)

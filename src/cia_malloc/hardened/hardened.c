@@ -291,7 +291,7 @@ static void give_back(const struct block *leaving, uint32_t count)
     }
 }
 
-static void free_in_chunk(struct chunk *chunk, char *address)
+static void free_in_chunk(struct chunk *chunk, char *address, void *copy, size_t copied)
 {
     struct block leaving[QUARANTINE_LEAVING];
     uint32_t value, count = 1;
@@ -305,6 +305,8 @@ static void free_in_chunk(struct chunk *chunk, char *address)
         report_fatal("libcia_malloc: double free of the block of %zu bytes at %p", bytes,
                      (void *)address);
     check_canary(address, bytes, end);
+    if (copy != NULL)
+        memcpy(copy, address, copied);
     fill(block.start, end, junk);
     mark_write(mark_at(chunk, block.start), MARK_FREED);
 
@@ -322,13 +324,20 @@ static void free_in_chunk(struct chunk *chunk, char *address)
 
 void hardened_free(void *address)
 {
+    hardened_move(address, NULL, 0);
+}
+
+void hardened_move(void *address, void *copy, size_t bytes)
+{
     struct huge *huge = huge_at(address);
 
     if (huge == NULL) {
-        free_in_chunk(block_chunk(address), address);
+        free_in_chunk(block_chunk(address), address, copy, bytes);
         return;
     }
     (void)claim_huge(huge, address);
+    if (copy != NULL)
+        memcpy(copy, address, bytes);
     huge_free(huge);
     housekeeping_tick();
 }
