@@ -10,7 +10,10 @@
 #include "cia_malloc/pages/purge.h"
 
 enum {
-    CHUNK_PROBES = 8, /* chunks with room looked at before a new one is mapped */
+    CHUNK_PROBES = 8, /* chunks with room looked at before those that have none yet */
+    /* And before a new one is mapped, which costs much more: 512 MiB of them. A hole that is not
+       among them is found by a later call, for each begins behind the last. */
+    CHUNK_PROBES_MOST = 128,
     /* The first chunk of a sub-heap, and others where there is no memory for more: a program under
        a narrow limit of its address space, or one that locks all of it, may have no 4 MiB. */
     SMALL_CHUNK_PAGES = (256 << 10) / PAGE_BYTES,
@@ -166,10 +169,10 @@ bool page_heap_take(struct page_heap *heap, const struct page_request *request,
         (request->avoid != 0 &&
          take_from_circle(heap, CHUNKS_WITH_SLACK, CHUNK_PROBES, request, false, run)) ||
         take_from_circle(heap, CHUNKS_EMPTY, CHUNK_PROBES, request, true, run) ||
-        /* A new chunk costs much more than a look at all of them. */
-        take_from_circle(heap, CHUNKS_WITH_SLACK, heap->chunk_count, request, false, run) ||
+        take_from_circle(heap, CHUNKS_WITH_SLACK, CHUNK_PROBES_MOST, request, false, run) ||
         take_from_circle(heap, CHUNKS_EMPTY, CHUNK_PROBES, request, false, run) ||
         take_from_new_chunk(heap, request, run) ||
+        take_from_circle(heap, CHUNKS_WITH_SLACK, heap->chunk_count, request, false, run) ||
         take_from_circle(heap, CHUNKS_FULL, heap->chunk_count, request, false, run);
 
     publish(heap);
