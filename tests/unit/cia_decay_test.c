@@ -5,6 +5,7 @@
  * program works in and from those that nobody comes by. Time is what the test says.
  */
 #include "base/memory_nodes.h"
+#include "base/random.h"
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/housekeeping.h"
 #include "cia_malloc/pages/decay_policy.h"
@@ -363,6 +364,78 @@ START_TEST(a_trim_finds_idle_runs_whatever_it_purges)
 }
 END_TEST
 
+static uint32_t idle_runs_of(const struct chunk *chunk)
+{
+    uint32_t idle = 0, pages;
+
+    for (uint32_t page = 0; page < chunk->mapped_pages; page += pages) {
+        unsigned size_class = chunk->pages[page].size_class;
+
+        pages = size_class <= CLASS_LARGE ? chunk->spans[page].run_pages : 1;
+        idle += size_class < SIZE_CLASS_COUNT &&
+                class_heap_run_is_idle(&chunk->owner->classes[size_class], chunk, page);
+    }
+    return idle;
+}
+
+static uint32_t idle_runs(const struct subheap *heap)
+{
+    uint32_t idle = 0;
+
+    for (enum chunk_circle circle = 0; circle < CHUNK_CIRCLES; circle++) {
+        const struct chunk *chunk = chunk_circle_last(&heap->pages, circle);
+
+        for (; chunk != NULL; chunk = chunk_circle_before(&heap->pages, circle, chunk))
+            idle += idle_runs_of(chunk);
+    }
+    return idle;
+}
+
+START_TEST(a_trim_leaves_no_idle_run_whatever_came_before)
+{
+    enum { BLOCKS = 6000, ROUNDS = 60 };
+    static const size_t lengths[] = {16, 60, 300, 1000, 4000};
+    static char *blocks[BLOCKS];
+    uint64_t random = 7;
+
+    make_first_call();
+    struct subheap *heap = subheap_create(0, MEMORY_NODE_UNKNOWN);
+    ck_assert(subheap_try_lock(heap));
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        uint32_t used = round % 6 == 5 ? 0 : random_below(&random, BLOCKS);
+        uint32_t calls = random_below(&random, 2 * BLOCKS);
+
+        /* Of some classes many come and go, of others one or two. */
+        for (uint32_t i = 0; i < calls; i++) {
+            char **place = &blocks[random_below(&random, used + 1)];
+            bool untouched;
+
+            if (*place != NULL) {
+                struct block at = block_at(page_map_chunk(*place), *place);
+
+                subheap_free_local(heap, &at.chunk->spans[at.span], at.bit);
+                *place = NULL;
+            } else {
+                uint32_t kinds = 1 + round % (sizeof lengths / sizeof *lengths);
+
+                *place = subheap_allocate(
+                    heap, size_class_for(lengths[random_below(&random, kinds)]), &untouched);
+            }
+        }
+        for (uint32_t i = used; round % 3 == 0 && i < BLOCKS; i++) {
+            if (blocks[i] == NULL)
+                continue;
+            struct block at = block_at(page_map_chunk(blocks[i]), blocks[i]);
+            subheap_free_local(heap, &at.chunk->spans[at.span], at.bit);
+            blocks[i] = NULL;
+        }
+        subheap_trim(heap);
+        ck_assert_uint_eq(idle_runs(heap), 0);
+    }
+    subheap_unlock(heap);
+}
+END_TEST
+
 START_TEST(a_sub_heap_that_somebody_holds_is_passed_by)
 {
     char *runs[RUNS];
@@ -475,6 +548,7 @@ int main(void)
     tcase_add_test(tests, a_sub_heap_that_nobody_comes_by_gives_its_pages_back);
     tcase_add_test(tests, a_sub_heap_that_nobody_comes_by_gives_its_idle_runs_back);
     tcase_add_test(tests, a_trim_finds_idle_runs_whatever_it_purges);
+    tcase_add_test(tests, a_trim_leaves_no_idle_run_whatever_came_before);
     tcase_add_test(tests, a_sub_heap_that_somebody_holds_is_passed_by);
     tcase_add_test(tests, what_waits_in_a_magazine_that_is_not_used_goes_home);
     tcase_add_test(tests, the_child_of_a_vfork_takes_no_magazines_and_does_no_housekeeping);

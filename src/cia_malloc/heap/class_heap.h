@@ -160,7 +160,14 @@ void class_heap_remember(struct class_heap *heap, struct span *span);
 /* Makes a recent span one that is not. */
 void class_heap_forget(struct class_heap *heap, struct span *span);
 
-/* Lets go of the current span, for class_heap_run_is_idle. */
+/*
+ * Lets go of the current span, for class_heap_run_is_idle. Then
+ *
+ *     invariant    a chunk with an idle run is among those that may have one
+ *
+ * because it is put there when a run is carved, when a span is retired and entirely free, and when
+ * class_heap_reconcile finds one so.
+ */
 void class_heap_retire_current(struct class_heap *heap);
 
 /* ---- class_heap.c: the runs of a class ---- */

@@ -221,9 +221,8 @@ void subheap_free_large(struct subheap *heap, struct span *span)
     page_heap_return(&heap->pages, span->chunk, span->run_page, span->run_pages);
 }
 
-static void release_idle_runs(struct page_heap *page_heap, struct chunk *chunk)
+static void release_idle_runs(struct subheap *heap, struct chunk *chunk)
 {
-    struct subheap *heap = chunk->owner;
     uint32_t page = 0;
 
     while (page < chunk->mapped_pages) {
@@ -235,7 +234,7 @@ static void release_idle_runs(struct page_heap *page_heap, struct chunk *chunk)
         if (size_class < SIZE_CLASS_COUNT &&
             class_heap_run_is_idle(&heap->classes[size_class], chunk, page)) {
             remove_run(heap, &heap->classes[size_class], chunk, page);
-            page_heap_put(page_heap, chunk, page, pages);
+            page_heap_put(&heap->pages, chunk, page, pages);
         }
         page += pages;
     }
@@ -243,10 +242,15 @@ static void release_idle_runs(struct page_heap *page_heap, struct chunk *chunk)
 
 static void gather(struct subheap *heap)
 {
+    struct chunk *chunk;
+
     subheap_drain(heap);
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
         class_heap_retire_current(&heap->classes[i]);
-    page_heap_visit(&heap->pages, release_idle_runs);
+    while ((chunk = chunk_that_may_have_idle_run(&heap->pages)) != NULL) {
+        chunk_forget_idle(chunk);
+        release_idle_runs(heap, chunk);
+    }
 }
 
 bool subheap_trim(struct subheap *heap)

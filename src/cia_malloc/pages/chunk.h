@@ -86,6 +86,9 @@ struct chunk {
     bool stays_huge;               /* constant: an empty half is a huge page again */
     uint16_t mapped_pages;         /* constant: its pages, from base on; the others count as used */
     struct pending_pages *pending; /* constant: of the sub-heap */
+    struct circle_link **idle;     /* constant: the sub-heap's circle of those that follow here */
+    /* One of its runs may be idle, see class_heap_retire_current; next is NULL: none is. */
+    struct circle_link idle_link;
 
     /* Work without the lock. While worker is not NULL the rest belongs to that thread. */
     void *worker;            /* the thread pointer of who does it */
@@ -181,6 +184,20 @@ void chunk_do_work(struct chunk *chunk);
 /* Of a chunk in work. Returns how many pages are dirty again because the kernel refused them: it
    does where memory is locked. */
 uint32_t chunk_finish_work(struct chunk *chunk);
+
+/* Says that one of its runs may be idle, or that none is. */
+static inline void chunk_note_idle(struct chunk *chunk)
+{
+    if (chunk->idle_link.next == NULL)
+        circle_append(chunk->idle, &chunk->idle_link);
+}
+
+static inline void chunk_forget_idle(struct chunk *chunk)
+{
+    if (chunk->idle_link.next != NULL)
+        circle_remove(chunk->idle, &chunk->idle_link);
+    chunk->idle_link.next = NULL;
+}
 
 /* A span and its remote words have the same index in their chunk. */
 static inline struct span *span_of_remote(struct span_remote *remote)

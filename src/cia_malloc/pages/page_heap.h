@@ -29,8 +29,7 @@ void page_heap_ask_again(void);
 /* Gives a run back, and purges what is due. The chunk may be gone afterwards. */
 void page_heap_return(struct page_heap *heap, struct chunk *chunk, uint32_t page, uint32_t pages);
 
-/* Gives a run back and purges nothing: no other chunk changes its circle, so page_heap_visit may do
-   it. */
+/* Gives a run back and purges nothing: no chunk goes. */
 void page_heap_put(struct page_heap *heap, struct chunk *chunk, uint32_t page, uint32_t pages);
 
 /* Pages in runs of all sub-heaps, in bytes; each of them may have up to a MiB more or less. */

@@ -38,16 +38,3 @@ void chunk_circle_update(struct page_heap *heap, struct chunk *chunk)
     circle_remove(&heap->circle[chunk->circle], &chunk->link);
     chunk_circle_insert(heap, chunk, circle);
 }
-
-void page_heap_visit(struct page_heap *heap,
-                     void (*visit)(struct page_heap *heap, struct chunk *chunk))
-{
-    for (enum chunk_circle circle = CHUNKS_WITH_SLACK; circle < CHUNK_CIRCLES; circle++) {
-        struct chunk *chunk = chunk_circle_last(heap, circle), *before;
-
-        for (; chunk != NULL; chunk = before) {
-            before = chunk_circle_before(heap, circle, chunk);
-            visit(heap, chunk);
-        }
-    }
-}

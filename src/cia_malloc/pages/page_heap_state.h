@@ -39,6 +39,7 @@ struct page_heap {
     const struct page_heap_lock *lock; /* constant */
     uint8_t node;                      /* constant: of their pages; or MEMORY_NODE_UNKNOWN */
     struct circle_link *circle[CHUNK_CIRCLES];
+    struct circle_link *idle; /* idle_link of chunks that may have an idle run */
     uint32_t chunk_count;
     uint32_t mapped_pages; /* of the chunks */
     uint32_t used_pages;   /* in all chunks */
@@ -81,9 +82,12 @@ static inline struct chunk *chunk_circle_before(const struct page_heap *heap,
     return &chunk->link != heap->circle[circle] ? (struct chunk *)chunk->link.previous : NULL;
 }
 
-/* Calls visit for each chunk that has a run or is in work. It may make that chunk change its
-   circle, but not touch other chunks. */
-void page_heap_visit(struct page_heap *heap,
-                     void (*visit)(struct page_heap *heap, struct chunk *chunk));
+/* One that may have an idle run, or NULL. */
+static inline struct chunk *chunk_that_may_have_idle_run(const struct page_heap *heap)
+{
+    char *link = (char *)heap->idle;
+
+    return link != NULL ? (struct chunk *)(void *)(link - offsetof(struct chunk, idle_link)) : NULL;
+}
 
 #endif

@@ -57,6 +57,7 @@ static uint32_t remove_empty(struct page_heap *heap, uint32_t most, uint32_t sta
             break;
         pages += last->dirty_pages;
         circle_remove(&heap->circle[CHUNKS_EMPTY], &last->link);
+        chunk_forget_idle(last);
         heap->chunk_count--;
         heap->mapped_pages -= last->mapped_pages;
         heap->dirty_pages -= last->dirty_pages;
@@ -98,7 +99,7 @@ static uint32_t purge(struct page_heap *heap, uint32_t most, uint32_t stay)
 uint32_t purge_all(struct page_heap *heap, bool last_too)
 {
     page_work_take_in(heap);
-    return purge(heap, UINT32_MAX, last_too ? 0 : 1);
+    return purge(heap, heap->dirty_pages, last_too ? 0 : 1);
 }
 
 void purge_due(struct page_heap *heap, uint64_t now, uint32_t most)
@@ -169,18 +170,25 @@ void page_work_do(struct page_heap *heap, struct page_work *work)
     }
 }
 
-/* Takes back the work of a thread that this process does not have. */
-static void finish_abandoned(struct page_heap *heap, struct chunk *chunk)
+/* Takes back the work of threads that this process does not have. */
+static void finish_abandoned(struct page_heap *heap, enum chunk_circle circle)
 {
-    /* This thread's own goes on, below the signal handler that forked. */
-    if (chunk->worker != NULL && chunk->worker != __builtin_thread_pointer())
-        finish(heap, chunk);
+    struct chunk *chunk = chunk_circle_last(heap, circle), *before;
+
+    for (; chunk != NULL; chunk = before) {
+        before = chunk_circle_before(heap, circle, chunk);
+        /* This thread's own goes on, below the signal handler that forked. */
+        if (chunk->worker != NULL && chunk->worker != __builtin_thread_pointer())
+            finish(heap, chunk);
+    }
 }
 
 void page_work_after_fork(struct page_heap *heap)
 {
     atomic_store_explicit(&heap->populating, 0, memory_order_relaxed);
     page_work_take_in(heap);
-    if (heap->chunks_in_work > 0)
-        page_heap_visit(heap, finish_abandoned);
+    if (heap->chunks_in_work > 0) {
+        finish_abandoned(heap, CHUNKS_WITH_SLACK);
+        finish_abandoned(heap, CHUNKS_FULL);
+    }
 }
