@@ -42,7 +42,8 @@ function(mplace_malloc_test claim program threaded)
 endfunction()
 
 mplace_test_plugins(htm_native)
-foreach(program impossible commit errno alignment blocks threads fork limit introspection sized lifetime cpus lockall lines)
+foreach(program impossible commit errno alignment blocks threads fork limit introspection sized lifetime cpus lockall lines
+                sparse)
     add_executable(malloc_${program} malloc_${program}.c)
     # The compiler must not judge by what it knows of malloc: these programs ask for the impossible.
     target_compile_options(malloc_${program} PRIVATE -fno-builtin)
@@ -63,6 +64,7 @@ foreach(harden 0 1) # an L1 of 128 sets: an alignment of two pages is a cycle of
                                             ENVIRONMENT "MPLACE_L1D=128x16;CIA_HARDEN=${harden}")
 endforeach()
 mplace_malloc_test(blocks_have_their_bytes_and_realloc_keeps_them malloc_blocks OFF)
+mplace_malloc_test(a_long_zeroed_block_takes_memory_where_it_is_touched malloc_sparse OFF)
 mplace_malloc_test(blocks_belong_to_the_process_and_not_to_a_thread malloc_threads ON)
 mplace_malloc_test(fork_at_any_moment_leaves_an_allocator_that_works malloc_fork ON)
 mplace_malloc_test(a_limit_of_the_address_space_is_enomem_and_passes malloc_limit ON)
