@@ -10,17 +10,43 @@
 #include <stdatomic.h>
 #include <x86intrin.h>
 
-enum method { METHOD_UNKNOWN, METHOD_RDTSCP, METHOD_GETCPU };
+/*
+ * RDPID before RDTSCP: with prctl(PR_SET_TSC), and so in a strict seccomp sandbox, the latter is
+ * SIGSEGV. Valgrind knows the latter alone.
+ */
+enum method { METHOD_UNKNOWN, METHOD_RDPID, METHOD_RDTSCP, METHOD_GETCPU };
 
-enum { TSC_AUX_CPU_BITS = 0xfff, CPUID_EXTENDED_FEATURES = 0x80000001, EDX_RDTSCP = 1 << 27 };
+enum {
+    CPUID_FEATURES = 7,
+    ECX_RDPID = 1 << 22,
+    CPUID_EXTENDED_FEATURES = 0x80000001,
+    EDX_RDTSCP = 1 << 27,
+    TSC_AUX_CPU_BITS = 0xfff,
+};
 
 static enum method find_method(void)
 {
     unsigned eax, ebx, ecx, edx;
 
+    if (__get_cpuid_count(CPUID_FEATURES, 0, &eax, &ebx, &ecx, &edx) && (ecx & ECX_RDPID))
+        return METHOD_RDPID;
     if (__get_cpuid(CPUID_EXTENDED_FEATURES, &eax, &ebx, &ecx, &edx) && (edx & EDX_RDTSCP))
         return METHOD_RDTSCP;
     return METHOD_GETCPU;
+}
+
+/* Linux keeps node << 12 | cpu in TSC_AUX (arch/x86/include/asm/segment.h). */
+static inline unsigned read_aux(enum method method)
+{
+    uint64_t number;
+    unsigned aux;
+
+    if (method == METHOD_RDPID) {
+        __asm__ volatile("rdpid %0" : "=r"(number));
+        return (unsigned)number;
+    }
+    (void)__rdtscp(&aux);
+    return aux;
 }
 
 unsigned current_cpu_without_rseq(void)
@@ -33,12 +59,8 @@ unsigned current_cpu_without_rseq(void)
         known = find_method();
         atomic_store_explicit(&method, known, memory_order_relaxed);
     }
-    if (known == METHOD_RDTSCP) {
-        unsigned aux;
-        /* Linux keeps node << 12 | cpu in TSC_AUX (arch/x86/include/asm/segment.h). */
-        (void)__rdtscp(&aux);
-        return aux & TSC_AUX_CPU_BITS;
-    }
+    if (known != METHOD_GETCPU)
+        return read_aux(known) & TSC_AUX_CPU_BITS;
     int cpu = sched_getcpu();
     return cpu < 0 ? 0 : (unsigned)cpu;
 }

@@ -8,7 +8,8 @@
 
 #include "base/rseq.h"
 
-/* RDTSCP's TSC_AUX where the processor has it, else sched_getcpu. Never negative. */
+/* TSC_AUX, by RDPID or RDTSCP, where the processor has one of them; else sched_getcpu. Never
+   negative. */
 unsigned current_cpu_without_rseq(void);
 
 /*

@@ -14,6 +14,7 @@
 #include "run_suite.h"
 
 #include <check.h>
+#include <cpuid.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -321,6 +322,20 @@ START_TEST(the_current_cpu_is_the_pinned_one)
 }
 END_TEST
 
+/* A strict seccomp sandbox has the same effect. Before RDPID there is no other way. */
+START_TEST(the_current_cpu_is_found_where_reading_the_clock_register_is_sigsegv)
+{
+    unsigned eax, ebx, ecx, edx;
+
+    if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) || (ecx & 1 << 22) == 0 ||
+        prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) != 0)
+        return;
+    unsigned cpu = current_cpu_without_rseq();
+    prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);
+    ck_assert_uint_lt(cpu, CPU_SETSIZE);
+}
+END_TEST
+
 START_TEST(random_numbers_repeat_with_their_seed_and_stay_below_the_bound)
 {
     uint64_t a = 7, b = 7, seen = 0;
@@ -408,6 +423,7 @@ int main(void)
     tcase_add_test(tests, a_bad_geometry_setting_falls_back_to_the_processor);
     tcase_add_test(tests, the_geometry_agrees_with_the_kernel);
     tcase_add_test(tests, the_current_cpu_is_the_pinned_one);
+    tcase_add_test(tests, the_current_cpu_is_found_where_reading_the_clock_register_is_sigsegv);
     tcase_add_test(tests, random_numbers_repeat_with_their_seed_and_stay_below_the_bound);
     tcase_add_test(tests, the_clocks_are_libcs);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
