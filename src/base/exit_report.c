@@ -29,7 +29,9 @@ void exit_report_plan(struct exit_report *plan, const char *setting)
     }
     strcpy(plan->value, value);
     plan->setting = setting;
-    if (fstat(STDERR_FILENO, &plan->stderr_was) == 0) {
+    /* A report to a file needs none: who reads this process's standard error from a pipe would wait
+       for a daemon that has closed it. */
+    if (fstat(STDERR_FILENO, &plan->stderr_was) == 0 && strcmp(value, "1") == 0) {
         int copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
         plan->stderr_copy = copy > 0 ? copy : 0;
     }

@@ -4,7 +4,8 @@
 # Files of reports. A report goes to a file that the user owns alone, or to a new one that nobody
 # else may read, whatever the umask is. What somebody planted under its name in a folder that all
 # may write to is left alone: a symbolic link, a second name of another file, a file of another
-# user, a pipe or a folder. Then one line says why, and the program ends as it would.
+# user, a pipe or a folder. Then one line says why, and the program ends as it would. Until the end
+# no file is open.
 #
 #   life_report_test.sh LIBRARIES WORKER
 set -euo pipefail
@@ -95,6 +96,16 @@ for name in cia rand tts ttstle; do
         [[ $(<"$file") == precious ]] || fail "$name: a file of another user was overwritten"
         rm "$file"
     fi
+
+    # Who reads what a program writes to standard error need not wait for a daemon that has closed it.
+    malloc=plain lock=plain
+    case $name in
+    cia | rand) malloc=$name ;;
+    *) lock=$name ;;
+    esac
+    descriptors=$(env "${name^^}_STATS=$file" LD_PRELOAD="$(preload_of "$malloc" "$lock")" ls /proc/self/fd 2>&1)
+    [[ $descriptors == "$(ls /proc/self/fd)" ]] || fail "$name: has descriptors beside the program's: $descriptors"
+    rm "$file"
 
     # No library has a name for files of its own. (What its debugging information has is where it was
     # built.)
