@@ -72,7 +72,7 @@ list(APPEND lock_exports pthread_rwlock_timedrdlock pthread_rwlock_timedwrlock
      pthread_rwlock_clockrdlock pthread_rwlock_clockwrlock
      pthread_spin_lock pthread_spin_trylock pthread_spin_unlock)
 set(lock_exports_tts ${lock_exports})
-set(lock_exports_ttstle ${lock_exports} pthread_cond_wait pthread_cond_timedwait
+set(lock_exports_ttstle ${lock_exports} pthread_cond_init pthread_cond_wait pthread_cond_timedwait
                         pthread_cond_clockwait cnd_wait cnd_timedwait
                         pthread_cond_signal pthread_cond_broadcast pthread_cond_destroy
                         cnd_signal cnd_broadcast cnd_destroy sem_post sem_destroy sem_trywait

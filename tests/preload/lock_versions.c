@@ -37,6 +37,10 @@ VERSION(pthread_mutex_destroy, __pthread_mutex_destroy, old, "GLIBC_2.2.5");
 VERSION(pthread_mutex_lock, __pthread_mutex_lock, old, "GLIBC_2.2.5");
 VERSION(pthread_mutex_trylock, __pthread_mutex_trylock, old, "GLIBC_2.2.5");
 VERSION(pthread_mutex_unlock, __pthread_mutex_unlock, old, "GLIBC_2.2.5");
+VERSION(pthread_cond_init, pthread_cond_init, old, "GLIBC_2.2.5");
+VERSION(pthread_cond_wait, pthread_cond_wait, old, "GLIBC_2.2.5");
+VERSION(pthread_cond_signal, pthread_cond_signal, old, "GLIBC_2.2.5");
+VERSION(pthread_cond_destroy, pthread_cond_destroy, old, "GLIBC_2.2.5");
 VERSION(mtx_destroy, mtx_destroy, old, "GLIBC_2.28");
 VERSION(mtx_destroy, mtx_destroy, new, "GLIBC_2.34");
 VERSION(mtx_lock, mtx_lock, old, "GLIBC_2.28");
@@ -147,9 +151,39 @@ static void check_that_they_agree(void)
     CHECK_EQUAL(pthread_mutex_destroy_old(&mutex), 0);
 }
 
+static pthread_mutex_t mutex_of_condition = PTHREAD_MUTEX_INITIALIZER;
+static bool is_set;
+
+static void *set_it(void *condition)
+{
+    pthread_mutex_lock(&mutex_of_condition);
+    is_set = true;
+    CHECK_EQUAL(pthread_cond_signal_old(condition), 0);
+    pthread_mutex_unlock(&mutex_of_condition);
+    return NULL;
+}
+
+/* Of a program of before glibc 2.3.2, in memory that was used before. */
+static void check_an_old_condition_variable(void)
+{
+    pthread_cond_t condition;
+    pthread_t thread;
+
+    memset(&condition, 0xa5, sizeof condition);
+    CHECK_EQUAL(pthread_cond_init_old(&condition, NULL), 0);
+    pthread_mutex_lock(&mutex_of_condition);
+    CHECK_EQUAL(pthread_create(&thread, NULL, set_it, &condition), 0);
+    while (!is_set)
+        CHECK_EQUAL(pthread_cond_wait_old(&condition, &mutex_of_condition), 0);
+    pthread_mutex_unlock(&mutex_of_condition);
+    pthread_join(thread, NULL);
+    CHECK_EQUAL(pthread_cond_destroy_old(&condition), 0);
+}
+
 int main(void)
 {
     check_that_one_object_has_them_all();
     check_that_they_agree();
+    check_an_old_condition_variable();
     return 0;
 }
