@@ -33,7 +33,8 @@ enum {
      * those queued behind it, the elision of this section, so it is worth a longer spin.
      */
     SPINS_FOR_ELISION = 400,
-    /* Looks between two readings of the clock, about 20 ns each. */
+    /* Looks between two readings of the clock, about 20 ns each; but between two looks with
+       TTS_WAIT=yield all other threads of the CPU may run. */
     LOOKS_A_CLOCK_READING = 16,
 };
 
@@ -139,7 +140,9 @@ static bool has_passed(clockid_t clock, const struct timespec *deadline)
 static int poll_until(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *deadline)
 {
     for (unsigned looks = 0; !try_if_free(mutex); looks++) {
-        if (looks % LOOKS_A_CLOCK_READING == 0 && has_passed(clock, deadline))
+        bool looks_at_clock = tts_wait == TTS_WAIT_YIELD || looks % LOOKS_A_CLOCK_READING == 0;
+
+        if (looks_at_clock && has_passed(clock, deadline))
             return ETIMEDOUT;
         if (tts_wait == TTS_WAIT_SPIN)
             spin_pause();
