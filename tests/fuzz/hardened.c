@@ -535,6 +535,36 @@ static void what_calloc_gives_is_zero(void)
     }
 }
 
+static unsigned count_mappings(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    unsigned lines = 0;
+
+    for (int c; maps != NULL && (c = getc(maps)) != EOF;)
+        lines += c == '\n';
+    if (maps != NULL)
+        fclose(maps);
+    return lines;
+}
+
+/* The kernel has 65,530 for a process. */
+static void very_many_long_blocks(void)
+{
+    enum { GUARDED_MOST = 16 << 10, BLOCKS = 24000 };
+    static char *blocks[BLOCKS];
+    unsigned before = count_mappings();
+
+    for (unsigned i = 0; i < BLOCKS; i++)
+        blocks[i] = malloc(600000);
+    check(blocks[BLOCKS - 1] != NULL, "the last of very many long blocks is there");
+    check(count_mappings() - before < 5 * GUARDED_MOST / 2,
+          "beyond 16,384 long blocks no more are given guard pages");
+    for (unsigned i = 0; i < BLOCKS; i += 2)
+        blocks[i] = realloc(blocks[i], i % 4 != 0 ? 550000 : 700000);
+    for (unsigned i = 0; i < BLOCKS; i++)
+        free(blocks[i]);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -551,6 +581,7 @@ int main(int argc, char **argv)
         {"order", the_order_is_random_and_the_sets_are_even},
         {"usable", usable_bytes_are_those_asked_for},
         {"zero", what_calloc_gives_is_zero},
+        {"many", very_many_long_blocks},
     };
 
     for (size_t i = 0; argc == 2 && i < sizeof claims / sizeof claims[0]; i++) {

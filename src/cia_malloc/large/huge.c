@@ -10,7 +10,8 @@
 
 enum {
     /* Mappings with guard pages on both sides are three to the kernel, which has 65,530 for a
-       process. With so many of them blocks that can do without a mapping do without. */
+       process. With so many of them blocks that can do without a mapping do without, and longer
+       ones without guard pages, so that those side by side are one to the kernel. */
     GUARDED_MOST = 16 << 10,
     /* So many mappings of freed blocks stay protected; the oldest of more may serve another block.
      */
@@ -93,7 +94,7 @@ static void *map_new(size_t bytes, struct place place, uint8_t node)
         return NULL;
     }
     void *block = huge_begin(record, offset, total);
-    if (block != NULL && harden_is_on()) { /* as far as the kernel will */
+    if (block != NULL && huge_guarded_is_wanted()) { /* as far as the kernel will */
         (void)page_source_protect(record->base, pages_before(offset), PROT_NONE);
         (void)page_source_protect(record->base + total, record->extent - total, PROT_NONE);
     }
@@ -230,7 +231,8 @@ static void *resize_guarded(struct huge *huge, size_t total)
         if (total < old && !page_source_purge(huge->base + total, old - total))
             return NULL;
         /* As far as the kernel will: what the block had there is gone already. */
-        (void)page_source_protect(huge->base + total, old - total, PROT_NONE);
+        if (huge_guarded_is_wanted())
+            (void)page_source_protect(huge->base + total, old - total, PROT_NONE);
     } else if (total + guard_bytes() > extent ||
                !page_source_protect(huge->base + old, total - old, PROT_READ | PROT_WRITE)) {
         return NULL;
