@@ -25,6 +25,17 @@ foreach(claim with_every_allocation_sampled_the_sums_are_exact sampled_sums_are_
     set_tests_properties(${name} PROPERTIES LABELS preload TIMEOUT 60 SKIP_RETURN_CODE 77)
 endforeach()
 
+add_executable(profile_stacks profile_stacks.c)
+target_compile_options(profile_stacks PRIVATE -fno-builtin)
+target_link_options(profile_stacks PRIVATE -Wl,--no-as-needed -lgcc_s)
+set_target_properties(profile_stacks PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+foreach(claim a_walk_below_libgccs_own_lock_does_not_wait_for_it a_walk_ends_where_the_stack_cannot_be_read)
+    set(name preload.profile.${claim})
+    add_test(NAME ${name} COMMAND python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/profile_test.py ${CMAKE_SOURCE_DIR}
+                                  $<TARGET_FILE:cia_malloc> $<TARGET_FILE:profile_stacks> ${claim})
+    set_tests_properties(${name} PROPERTIES LABELS preload TIMEOUT 60 SKIP_RETURN_CODE 77)
+endforeach()
+
 # The same of a program that the library is linked into, whose frames are as much "here" as the library's.
 if(TARGET cia_malloc_archive)
     add_executable(profile_linked profile_sites.c)

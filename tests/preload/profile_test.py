@@ -215,6 +215,16 @@ def it_samples_packed_blocks_and_without_sequences():
         check(sums(written()) == expected, how, settings, sums(written()))
 
 
+def a_walk_below_libgccs_own_lock_does_not_wait_for_it():
+    silent(run("registered", **EVERY))
+    check(len(written().samples) > 0, "no sample")
+
+
+def a_walk_ends_where_the_stack_cannot_be_read():
+    silent(run("coroutine", **EVERY))
+    check(len(written().samples) > 0, "no sample")
+
+
 def the_fast_paths_know_nothing_of_profiles():
     """Whether there is a profile is asked by what they leave, and by nothing in them."""
     code = subprocess.run(["objdump", "-d", "--no-show-raw-insn", library], stdout=subprocess.PIPE, text=True,

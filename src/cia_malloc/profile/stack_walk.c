@@ -6,7 +6,9 @@
  * Tables. No lock of the program is waited for: libgcc finds a function's table by _dl_find_object,
  * which is lock-free. Before glibc 2.35 it would ask dl_iterate_phdr, whose lock another thread may
  * hold while it waits for one of this thread's: without _dl_find_object there are frame pointers
- * alone.
+ * alone. Where the program has registered tables (__register_frame) libgcc has a lock of its own
+ * for them, and calls malloc while it holds it: a call from libgcc is walked without it. libgcc
+ * reads the stack without a question: a walk ends where that may not be readable.
  *
  * Known lengths. At a return address a frame has the same length each time, unless its function has
  * arrays of variable length: then two lengths are seen, and the address is walked by tables ever
@@ -30,6 +32,10 @@ enum { WORD = sizeof(uintptr_t) };
 /* The longest frame that is followed. */
 #define LENGTH_MOST ((uintptr_t)1 << 19)
 
+/* Longer than most frames: so much of the stack must be readable above one for the next step. */
+enum { READ_AHEAD = 256 };
+
+static struct dl_find_object libgcc;
 static _Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn, void *);
 static _Unwind_Ptr (*instruction_of)(struct _Unwind_Context *, int *);
 static _Unwind_Word (*stack_pointer_of)(struct _Unwind_Context *);
@@ -41,20 +47,25 @@ struct reader {
     uintptr_t page;
 };
 
-/* The word there, or 0. The kernel reads the mask before it refuses to know what to do with it. */
-static __attribute__((no_sanitize("address", "thread"))) uintptr_t read_word(struct reader *reader,
-                                                                             uintptr_t at)
+/* Of a word. The kernel reads the mask before it refuses to know what to do with it. */
+static bool is_readable(struct reader *reader, uintptr_t at)
 {
     enum { NO_SUCH_HOW = 99 };
     uintptr_t page = at / PAGE_BYTES;
 
-    if (at % WORD != 0)
-        return 0;
-    if (page != reader->page && system_call_6(SYS_rt_sigprocmask, NO_SUCH_HOW, (long)at, 0,
-                                              sizeof(uint64_t), 0, 0) == -EFAULT)
-        return 0;
+    if (at % WORD != 0 ||
+        (page != reader->page && system_call_6(SYS_rt_sigprocmask, NO_SUCH_HOW, (long)at, 0,
+                                               sizeof(uint64_t), 0, 0) == -EFAULT))
+        return false;
     reader->page = page;
-    return *(const uintptr_t *)at;
+    return true;
+}
+
+/* The word there, or 0. */
+static __attribute__((no_sanitize("address", "thread"))) uintptr_t read_word(struct reader *reader,
+                                                                             uintptr_t at)
+{
+    return is_readable(reader, at) ? *(const uintptr_t *)at : 0;
 }
 
 /* ---- known lengths ---- */
@@ -118,6 +129,7 @@ static bool walk_known(const void *frame, struct stack_walk *walk)
 
 struct table_walk {
     struct stack_walk *walk;
+    struct reader reader;
     uintptr_t frame_end; /* stack pointer after the return from the frame that the walk begins at */
     bool has_begun, has_signal, is_cut;
     uintptr_t stack_pointer[STACK_MOST];
@@ -127,18 +139,19 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *argu
 {
     struct table_walk *at = argument;
     int before = 0;
-    uintptr_t address = instruction_of(context, &before);
+    uintptr_t address = instruction_of(context, &before), stack = stack_pointer_of(context);
 
-    at->has_begun |= stack_pointer_of(context) == at->frame_end;
+    at->has_begun |= stack == at->frame_end;
     if (!at->has_begun || address == 0)
         return _URC_NO_REASON;
     at->has_signal |= before != 0;
     at->is_cut = at->walk->depth == STACK_MOST;
     if (at->is_cut)
         return _URC_END_OF_STACK;
-    at->stack_pointer[at->walk->depth] = stack_pointer_of(context);
+    at->stack_pointer[at->walk->depth] = stack;
     at->walk->address[at->walk->depth++] = address;
-    return _URC_NO_REASON;
+    at->is_cut = !is_readable(&at->reader, stack + READ_AHEAD);
+    return at->is_cut ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
 /* A frame that a signal interrupted is anywhere in its function: nothing is learnt from it. */
@@ -191,9 +204,12 @@ static __attribute__((noinline)) void walk_slowly(const void *frame, struct stac
 {
     struct table_walk tables = {.walk = walk, .frame_end = (uintptr_t)frame + 2 * (uintptr_t)WORD};
     struct stack_walk frames;
+    uintptr_t caller = *((const uintptr_t *)frame + 1);
+    bool is_libgcc = caller - (uintptr_t)libgcc.dlfo_map_start <
+                     (uintptr_t)libgcc.dlfo_map_end - (uintptr_t)libgcc.dlfo_map_start;
 
     walk->depth = 0;
-    if (backtrace != NULL)
+    if (backtrace != NULL && !is_libgcc)
         (void)backtrace(add_frame, &tables);
     walk_frames(frame, &frames);
     if (begins_with(&frames, walk))
@@ -204,18 +220,22 @@ static __attribute__((noinline)) void walk_slowly(const void *frame, struct stac
 
 void stack_walk_start(void)
 {
+    int (*find)(void *, struct dl_find_object *);
     struct stack_walk walk;
-    void *libgcc;
+    void *library;
 
-    if (dlsym(RTLD_DEFAULT, "_dl_find_object") == NULL)
+    *(void **)&find = dlsym(RTLD_DEFAULT, "_dl_find_object");
+    if (find == NULL)
         return;
-    libgcc = dlopen("libgcc_s.so.1", RTLD_NOW);
-    if (libgcc == NULL)
+    library = dlopen("libgcc_s.so.1", RTLD_NOW);
+    if (library == NULL)
         return;
-    *(void **)&instruction_of = dlsym(libgcc, "_Unwind_GetIPInfo");
-    *(void **)&stack_pointer_of = dlsym(libgcc, "_Unwind_GetCFA");
-    if (instruction_of != NULL && stack_pointer_of != NULL)
-        *(void **)&backtrace = dlsym(libgcc, "_Unwind_Backtrace");
+    *(void **)&instruction_of = dlsym(library, "_Unwind_GetIPInfo");
+    *(void **)&stack_pointer_of = dlsym(library, "_Unwind_GetCFA");
+    void *found = dlsym(library, "_Unwind_Backtrace");
+    if (instruction_of != NULL && stack_pointer_of != NULL && found != NULL &&
+        find(found, &libgcc) == 0)
+        *(void **)&backtrace = found;
     walk_slowly(__builtin_frame_address(0), &walk);
 }
 
