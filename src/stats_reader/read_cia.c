@@ -5,6 +5,7 @@
  * other, given to the allocator's own sums. Nothing is locked: what a thread changes meanwhile is
  * read before or after.
  */
+#include "cia_malloc/hardened/quarantine.h"
 #include "cia_malloc/statistics/shared_statistics.h"
 #include "stats_reader/reader.h"
 

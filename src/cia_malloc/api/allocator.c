@@ -338,7 +338,7 @@ void cia_free_slow(void *address)
         return;
     PROBE1(free_slow_path, address);
     if (harden_is_on()) {
-        hardened_free(address);
+        hardened_free(address, NULL, 0);
         return;
     }
     check_clock();
@@ -434,21 +434,11 @@ static void *reallocate_hardened(void *block, size_t bytes)
         return resized;
     void *moved = allocate(LINE_BYTES, bytes, &zeroed);
     if (moved != NULL) {
-        hardened_move(block, moved, bytes < old_bytes ? bytes : old_bytes);
+        hardened_free(block, moved, bytes < old_bytes ? bytes : old_bytes);
     } else if (bytes <= old_bytes) { /* shrinking never fails */
         (void)hardened_resize(block, bytes, true, &old_bytes);
         moved = block;
     }
-    return moved;
-}
-
-/* The end of realloc: the contents go to moved, the new block; NULL when out of memory. */
-static void *move(void *block, size_t old_bytes, void *moved, size_t bytes)
-{
-    if (moved == NULL)
-        return bytes <= old_bytes ? block : NULL; /* shrinking never fails */
-    memcpy(moved, block, bytes < old_bytes ? bytes : old_bytes);
-    cia_free(block);
     return moved;
 }
 
@@ -480,7 +470,11 @@ void *cia_reallocate(void *block, size_t bytes)
         moved = allocate_quietly(alignment, bytes, &zeroed);
     if (is_sampled)
         profile_record(moved, bytes, __builtin_frame_address(0));
-    return move(block, usable, moved, bytes);
+    if (moved == NULL)
+        return bytes <= usable ? block : NULL; /* shrinking never fails */
+    memcpy(moved, block, bytes < usable ? bytes : usable);
+    cia_free(block);
+    return moved;
 }
 
 bool cia_trim(void)

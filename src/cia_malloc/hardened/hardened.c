@@ -322,12 +322,7 @@ static void free_in_chunk(struct chunk *chunk, char *address, void *copy, size_t
         housekeeping_tick();
 }
 
-void hardened_free(void *address)
-{
-    hardened_move(address, NULL, 0);
-}
-
-void hardened_move(void *address, void *copy, size_t bytes)
+void hardened_free(void *address, void *copy, size_t bytes)
 {
     struct huge *huge = huge_at(address);
 

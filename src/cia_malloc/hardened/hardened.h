@@ -18,12 +18,11 @@
 void *hardened_allocate_and_unlock(struct subheap *heap, size_t alignment, size_t bytes,
                                    bool *zeroed);
 
-/* block came from there, and is the program's. */
-void hardened_free(void *block);
-
-/* The same, and between its being taken from the program and being freed its first bytes, so many,
-   are copied: who frees it meanwhile frees a free block. */
-void hardened_move(void *block, void *copy, size_t bytes);
+/*
+ * block came from there, and is the program's. copy: NULL, or where its first bytes, so many, are
+ * copied to once it is no longer the program's: who frees it meanwhile frees a free block.
+ */
+void hardened_free(void *block, void *copy, size_t bytes);
 
 /* Bytes of the block that are the program's: as many as it asked for. */
 size_t hardened_usable(const void *block);

@@ -171,15 +171,17 @@ void page_work_do(struct page_heap *heap, struct page_work *work)
 }
 
 /* Takes back the work of threads that this process does not have. */
-static void finish_abandoned(struct page_heap *heap, enum chunk_circle circle)
+static void finish_abandoned(struct page_heap *heap)
 {
-    struct chunk *chunk = chunk_circle_last(heap, circle), *before;
+    for (enum chunk_circle circle = 0; circle < CHUNK_CIRCLES; circle++) {
+        struct chunk *chunk = chunk_circle_last(heap, circle), *before;
 
-    for (; chunk != NULL; chunk = before) {
-        before = chunk_circle_before(heap, circle, chunk);
-        /* This thread's own goes on, below the signal handler that forked. */
-        if (chunk->worker != NULL && chunk->worker != __builtin_thread_pointer())
-            finish(heap, chunk);
+        for (; chunk != NULL; chunk = before) {
+            before = chunk_circle_before(heap, circle, chunk);
+            /* This thread's own goes on, below the signal handler that forked. */
+            if (chunk->worker != NULL && chunk->worker != __builtin_thread_pointer())
+                finish(heap, chunk);
+        }
     }
 }
 
@@ -187,8 +189,6 @@ void page_work_after_fork(struct page_heap *heap)
 {
     atomic_store_explicit(&heap->populating, 0, memory_order_relaxed);
     page_work_take_in(heap);
-    if (heap->chunks_in_work > 0) {
-        finish_abandoned(heap, CHUNKS_WITH_SLACK);
-        finish_abandoned(heap, CHUNKS_FULL);
-    }
+    if (heap->chunks_in_work > 0)
+        finish_abandoned(heap);
 }

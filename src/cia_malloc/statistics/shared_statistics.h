@@ -9,7 +9,6 @@
 
 #include "base/live_statistics.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
-#include "cia_malloc/hardened/quarantine.h"
 #include "cia_malloc/large/large.h"
 
 struct live_cia {
