@@ -22,8 +22,9 @@
  * returned, so a lock on it is held until then. Different bytes of one cache line are different
  * data.
  *
- * One process at a time. The child of a fork begins and commits no transaction (EPERM), and what it
- * reads in the view may be what its parent wrote later.
+ * One process at a time. The child of a fork has no transactions: where a function could begin,
+ * change, commit or flush one it returns EPERM, persist_abort does nothing, and what it reads in
+ * the view may be what its parent wrote later. It may close the region, which is not written.
  *
  * Functions that fail return NULL, 0 or an errno value as each says; persist_error tells more.
  */

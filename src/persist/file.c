@@ -217,6 +217,10 @@ EXPORT int persist_close(struct persist_region *region)
 {
     int error = 0;
 
+    if (region_is_of_parent(region)) {
+        discard(region);
+        return 0;
+    }
     pthread_mutex_lock(&region->tx_lock);
     if (region->open_txs > 0)
         error =
@@ -224,11 +228,9 @@ EXPORT int persist_close(struct persist_region *region)
     pthread_mutex_unlock(&region->tx_lock);
     if (error != 0)
         return error;
-    if (*region->alive != 0) {
-        error = region->failed != 0 ? region->failed : log_checkpoint(&region->log);
-        if (error != 0)
-            error = error_say(EIO, "the region could not be written: %s", strerror(error));
-    }
+    error = region->failed != 0 ? region->failed : log_checkpoint(&region->log);
+    if (error != 0)
+        error = error_say(EIO, "the region could not be written: %s", strerror(error));
     discard(region);
     return error;
 }

@@ -50,6 +50,12 @@ struct persist_region {
     volatile char *alive; /* a page that is zeroed in the child of a fork */
 };
 
+/* Whether this is the child of a fork of the process that opened it. */
+static inline bool region_is_of_parent(const struct persist_region *region)
+{
+    return region->alive != NULL && *region->alive == 0;
+}
+
 /* Lengths of a region's parts. */
 struct region_sizes {
     uint64_t groups, pages, memory_offset, memory_bytes, file_bytes;

@@ -28,10 +28,11 @@ static int failed(int error)
                      strerror(error));
 }
 
-/* 0, or EPERM: what the child writes to the log would be where its parent writes. */
+/* 0, or EPERM: what the child writes to the log would be where its parent writes, and threads that
+   it does not have may hold the locks. */
 static int refuse_child(const struct persist_region *region)
 {
-    if (region->alive == NULL || *region->alive != 0)
+    if (!region_is_of_parent(region))
         return 0;
     return error_say(EPERM, "the child of a fork has no transactions in its parent's region");
 }
@@ -87,7 +88,10 @@ static int reserve(struct persist_tx *tx, uint64_t lines, size_t blocks)
     uint64_t wanted = tx->writes.count + tx->pending_count + lines + blocks;
     size_t capacity = tx->pending_capacity == 0 ? LEAST_PENDING : 2 * tx->pending_capacity;
     struct pending_block *pending;
+    int error = refuse_child(tx->region);
 
+    if (error != 0)
+        return error;
     if (wanted > log_greatest_transaction(&tx->region->log))
         return error_say(ENOSPC,
                          "the transaction does not fit the log, which takes %llu lines of 64 "
@@ -204,6 +208,8 @@ EXPORT void persist_abort(struct persist_tx *tx)
     struct heap *heap = &tx->region->heap;
     bool wrote = tx->writes.count + tx->pending_count > 0;
 
+    if (region_is_of_parent(tx->region))
+        return;
     write_set_undo(&tx->writes, tx->region->view);
     for (size_t i = tx->pending_count; i-- > 0;) {
         if (tx->pending[i].allocated)
@@ -268,8 +274,10 @@ EXPORT int persist_commit_deferred(struct persist_tx *tx)
 
 EXPORT int persist_flush(struct persist_region *region)
 {
-    int error;
+    int error = refuse_child(region);
 
+    if (error != 0)
+        return error;
     pthread_mutex_lock(&region->commit_lock);
     error = region->failed;
     if (error == 0)
@@ -297,17 +305,22 @@ EXPORT void persist_statistics(struct persist_region *region, struct persist_sta
                                size_t size)
 {
     struct persist_statistics all;
+    bool locks = !region_is_of_parent(region);
 
-    pthread_mutex_lock(&region->commit_lock);
+    if (locks) {
+        pthread_mutex_lock(&region->commit_lock);
+        pthread_mutex_lock(&region->tx_lock);
+    }
     all = (struct persist_statistics){.committed = region->log.committed,
                                       .blocks = region->log.blocks,
                                       .flushes = region->persistence.flushes,
                                       .fences = region->persistence.fences,
                                       .checkpoints = region->log.checkpoints,
-                                      .recovered = region->recovered};
-    pthread_mutex_unlock(&region->commit_lock);
-    pthread_mutex_lock(&region->tx_lock);
-    all.aborted = region->aborted;
-    pthread_mutex_unlock(&region->tx_lock);
+                                      .recovered = region->recovered,
+                                      .aborted = region->aborted};
+    if (locks) {
+        pthread_mutex_unlock(&region->tx_lock);
+        pthread_mutex_unlock(&region->commit_lock);
+    }
     memcpy(statistics, &all, size < sizeof all ? size : sizeof all);
 }

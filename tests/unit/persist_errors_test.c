@@ -5,6 +5,7 @@
  */
 #include "persist/checksum.h"
 #include "persist/format.h"
+#include "persist/region.h"
 #include "persist_fixture.h"
 
 #include "run_suite.h"
@@ -152,6 +153,37 @@ START_TEST(the_child_of_a_fork_does_not_commit_its_parents_transaction)
     ck_assert_int_eq(persist_close(region), 0);
     region = open_region();
     ck_assert_int_eq(*(char *)at(region, block), 1);
+    ck_assert_int_eq(persist_close(region), 0);
+}
+END_TEST
+
+/* Whichever locks the parent's other threads had. */
+START_TEST(the_child_of_a_fork_waits_for_no_thread_of_its_parent)
+{
+    struct persist_region *region = create_region(_i);
+    struct persist_tx *tx = persist_begin(region);
+    struct persist_statistics counts;
+    int status;
+
+    pthread_mutex_lock(&region->commit_lock);
+    pthread_mutex_lock(&region->tx_lock);
+    pthread_mutex_lock(&region->heap.lock);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(10);
+        persist_statistics(region, &counts, sizeof counts);
+        bool refused = persist_flush(region) == EPERM && persist_alloc(tx, 64) == 0 &&
+                       errno == EPERM && persist_free(tx, 64) == EPERM &&
+                       persist_begin(region) == NULL && errno == EPERM;
+        persist_abort(tx);
+        _exit(refused && persist_close(region) == 0 ? 0 : 1);
+    }
+    pthread_mutex_unlock(&region->heap.lock);
+    pthread_mutex_unlock(&region->tx_lock);
+    pthread_mutex_unlock(&region->commit_lock);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    persist_abort(tx);
     ck_assert_int_eq(persist_close(region), 0);
 }
 END_TEST
@@ -368,6 +400,7 @@ int main(void)
     tcase_add_loop_test(
         one, a_header_with_too_many_groups_or_pages_is_refused_though_its_checksum_is_right, 0, 4);
     tcase_add_loop_test(both, the_child_of_a_fork_does_not_commit_its_parents_transaction, 0, 2);
+    tcase_add_loop_test(both, the_child_of_a_fork_waits_for_no_thread_of_its_parent, 0, 2);
     tcase_add_loop_test(
         both, the_least_region_has_room_for_a_block_whose_span_is_longer_than_the_region, 0, 2);
     tcase_add_loop_test(both, a_damaged_log_of_wal_is_refused_and_of_eager_ends_there, 0, 2);
