@@ -25,6 +25,11 @@ foreach(claim "impossible_requests_fail_with_enomem_and_change_nothing;malloc_im
     list(GET claim 1 program)
     mplace_bank_test(${name} preload 240 "${bank_skylake}" $<TARGET_FILE:${program}>)
 endforeach()
+# Without a map, of which one line tells, nobody asks which frames memory has.
+add_test(NAME preload.bank.a_long_zeroed_block_takes_memory_where_it_is_touched COMMAND malloc_sparse)
+set_tests_properties(preload.bank.a_long_zeroed_block_takes_memory_where_it_is_touched
+                     PROPERTIES LABELS preload TIMEOUT 120 ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:bank_malloc>"
+                                FAIL_REGULAR_EXPRESSION "does not hold;ignored")
 mplace_bank_test(the_calls_that_look_into_the_allocator_answer_sensibly preload 120 "${bank_tilepro64}"
                  $<TARGET_FILE:malloc_introspection> pool)
 # The limit that it meets is that of its pool.

@@ -206,11 +206,19 @@ void *bank_allocate_slowly(size_t bytes)
     return allocate_chunks(heap->set, &heap->turn, bytes, 1, heap_modes);
 }
 
+/*
+ * A very long block's pages are the kernel's to zero, when they are touched, for the program may
+ * touch few; where frames matter they are there all the time. From so many bytes on, as glibc.
+ */
 void *bank_allocate_zeroed(size_t bytes)
 {
-    void *block = bank_allocate(bytes);
+    enum { ZEROED_BY_KERNEL = 32 << 20 };
+    char *block = bank_allocate(bytes);
 
-    return block != NULL ? memset(block, 0, bytes) : NULL;
+    if (block == NULL || (bytes >= ZEROED_BY_KERNEL && arena.frames.knowledge == FRAMES_UNKNOWN &&
+                          mapping_zero(block, bytes)))
+        return block;
+    return memset(block, 0, bytes);
 }
 
 void *bank_allocate_aligned(size_t alignment, size_t bytes)
