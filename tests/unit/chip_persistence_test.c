@@ -319,6 +319,46 @@ START_TEST(more_transactions_than_the_table_has_entries_come_to_their_end)
 }
 END_TEST
 
+/* Two open transactions, each of which accesses what the other one has stored to: A and B. The
+ * first one is let in, and its version of B supersedes the second one's, which has not committed
+ * yet. again: cycles later, the second one stores to B once more; 0: it does not. */
+static void overlap_crosswise(struct chip_script *script, enum trace_kind last)
+{
+    enum { WIDTH = 6, LATER = 500 };
+
+    for (unsigned thread = 0; thread < 2; thread++) {
+        uint64_t own = thread == 0 ? BLOCK('A') : BLOCK('B');
+        uint64_t other = thread == 0 ? BLOCK('B') : BLOCK('A');
+
+        mark(script, thread, TRACE_TX_BEGIN);
+        chip_event(script, thread, TRACE_STORE, own);
+        chip_event(script, thread, thread == 0 ? TRACE_STORE : last, other)->instructions =
+            LATER * WIDTH;
+        mark(script, thread, TRACE_TX_COMMIT);
+    }
+}
+
+static const char *const atomic[] = {"s-wal",          "h-wal", "ec-wal",   "loc-wal", "loc-wal",
+                                     "loc-wal commit", "kiln",  "loc-kiln", "loc-kiln"};
+
+/* With a load as its last access, the second one's versions are all superseded when it commits. */
+START_TEST(transactions_that_overlap_crosswise_come_to_their_end)
+{
+    struct machine machine = machine_of(atomic[_i / 2], _i / 2 % 2 == 0 ? "1" : "16");
+    struct chip_script *script = calloc(1, sizeof *script);
+    struct cores *cores = calloc(1, sizeof *cores);
+
+    ck_assert(script != NULL && cores != NULL);
+    overlap_crosswise(script, _i % 2 == 0 ? TRACE_STORE : TRACE_LOAD);
+    chip_replay(script, &machine, cores);
+    ck_assert_uint_eq(persistence_counts(cores->persistence)->transactions, 2);
+    ck_assert_uint_eq(persistence_overlaps(cores->persistence), 1);
+    cores_destroy(cores);
+    free(cores);
+    free(script);
+}
+END_TEST
+
 /* The intervals of a few blocks against a set of them, after each of random additions. */
 START_TEST(marked_blocks_and_no_others_are_persistent)
 {
@@ -360,6 +400,8 @@ int main(void)
         2);
     tcase_add_loop_test(tests, more_transactions_than_the_table_has_entries_come_to_their_end, 0,
                         7);
+    tcase_add_loop_test(tests, transactions_that_overlap_crosswise_come_to_their_end, 0,
+                        2 * sizeof atomic / sizeof atomic[0]);
     tcase_add_loop_test(tests, marked_blocks_and_no_others_are_persistent, 0, 20);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

@@ -90,13 +90,18 @@ void kiln_leave_home(struct persistence *persistence, struct tx *tx)
             kiln_leave_bank(persistence, tx->writes[i]);
 }
 
-static void log_ended(struct persistence *persistence, struct operation *operation)
+/* Its commit is over. Versions of it may be home: they were in the log, or another transaction,
+ * which overlapped with it, superseded them. */
+static void end_commit(struct persistence *persistence, struct tx *tx)
 {
-    struct tx *tx = operation->tx;
-
     kiln_leave_home(persistence, tx);
     persistence_close(persistence, tx);
     kiln_retire_if_done(persistence, tx);
+}
+
+static void log_ended(struct persistence *persistence, struct operation *operation)
+{
+    end_commit(persistence, operation->tx);
 }
 
 /* The log has nothing of the transaction that is not home: its part of it ends. */
@@ -172,7 +177,7 @@ static void flipped(struct persistence *persistence, struct operation *operation
     for (uint32_t i = 0; i < tx->write_count; i++)
         kiln_supersede(persistence, tx->writes[i]);
     if (kiln_clean(persistence, tx))
-        persistence_close(persistence, tx);
+        end_commit(persistence, tx);
 }
 
 static void flip(struct persistence *persistence, struct tx *tx)

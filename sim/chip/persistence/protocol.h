@@ -71,7 +71,7 @@ struct tx {
     uint32_t logged;    /* blocks in the log, or on their way */
     uint32_t coalesced; /* versions that will never be there */
     uint32_t pending;   /* operations under way */
-    uint32_t home_left; /* versions that are not home */
+    uint32_t home_left; /* versions that are not home, from the commit on */
     uint16_t core;
     uint8_t state; /* enum tx_state */
     bool windowed; /* loc-kiln: its window is not complete */

@@ -180,7 +180,9 @@ void persistence_issue(struct persistence *persistence, struct tx *tx, uint64_t 
 {
     tx->order = ++persistence->commits;
     tx->state = TX_LOGGING;
-    tx->home_left = tx->write_count;
+    tx->home_left = 0;
+    for (uint32_t i = 0; i < tx->write_count; i++)
+        tx->home_left += !tx->writes[i]->home;
     tx->next = NULL;
     *persistence->last_next = tx;
     persistence->last_next = &tx->next;
