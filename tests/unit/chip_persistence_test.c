@@ -322,7 +322,7 @@ END_TEST
 /* Two open transactions, each of which accesses what the other one has stored to: A and B. The
  * first one is let in, and its version of B supersedes the second one's, which has not committed
  * yet. again: cycles later, the second one stores to B once more; 0: it does not. */
-static void overlap_crosswise(struct chip_script *script, enum trace_kind last)
+static void overlap_crosswise(struct chip_script *script, enum trace_kind last, unsigned again)
 {
     enum { WIDTH = 6, LATER = 500 };
 
@@ -334,6 +334,8 @@ static void overlap_crosswise(struct chip_script *script, enum trace_kind last)
         chip_event(script, thread, TRACE_STORE, own);
         chip_event(script, thread, thread == 0 ? TRACE_STORE : last, other)->instructions =
             LATER * WIDTH;
+        if (thread == 1 && again > 0)
+            chip_event(script, thread, TRACE_STORE, own)->instructions = again * WIDTH;
         mark(script, thread, TRACE_TX_COMMIT);
     }
 }
@@ -349,10 +351,29 @@ START_TEST(transactions_that_overlap_crosswise_come_to_their_end)
     struct cores *cores = calloc(1, sizeof *cores);
 
     ck_assert(script != NULL && cores != NULL);
-    overlap_crosswise(script, _i % 2 == 0 ? TRACE_STORE : TRACE_LOAD);
+    overlap_crosswise(script, _i % 2 == 0 ? TRACE_STORE : TRACE_LOAD, 0);
     chip_replay(script, &machine, cores);
     ck_assert_uint_eq(persistence_counts(cores->persistence)->transactions, 2);
     ck_assert_uint_eq(persistence_overlaps(cores->persistence), 1);
+    cores_destroy(cores);
+    free(cores);
+    free(script);
+}
+END_TEST
+
+/* A and B of the first transaction, and both of the second one, when the first one is over. */
+START_TEST(a_version_that_is_stored_after_a_superseded_one_goes_home)
+{
+    struct machine machine = machine_of(_i == 0 ? "ec-wal" : "loc-wal", "1");
+    struct chip_script *script = calloc(1, sizeof *script);
+    struct cores *cores = calloc(1, sizeof *cores);
+
+    set(&machine, "persistence.order", "home");
+    ck_assert(script != NULL && cores != NULL);
+    overlap_crosswise(script, TRACE_STORE, 20000);
+    chip_replay(script, &machine, cores);
+    ck_assert_uint_eq(persistence_counts(cores->persistence)->transactions, 2);
+    ck_assert_uint_eq(persistence_counts(cores->persistence)->home_writes, 4);
     cores_destroy(cores);
     free(cores);
     free(script);
@@ -402,6 +423,7 @@ int main(void)
                         7);
     tcase_add_loop_test(tests, transactions_that_overlap_crosswise_come_to_their_end, 0,
                         2 * sizeof atomic / sizeof atomic[0]);
+    tcase_add_loop_test(tests, a_version_that_is_stored_after_a_superseded_one_goes_home, 0, 2);
     tcase_add_loop_test(tests, marked_blocks_and_no_others_are_persistent, 0, 20);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

@@ -310,6 +310,7 @@ static void store(struct persistence *persistence, struct tx *tx, struct block_s
     write->version = ++persistence->versions;
     write->state = WRITE_CACHED;
     write->evicted = false;
+    write->home = false; /* the version before may not have needed to go there */
 }
 
 bool persistence_access(struct persistence *persistence, uint32_t number, uint64_t *at, bool write)
