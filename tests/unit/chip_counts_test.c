@@ -310,6 +310,66 @@ START_TEST(a_pattern_has_the_counts_that_are_derived_by_hand)
 }
 END_TEST
 
+enum where { IN_L1, IN_L2, IN_MEMORY };
+
+/* Loads a block when what was before is over. */
+static void bring(struct chip_script *script, uint64_t address)
+{
+    chip_event(script, 0, TRACE_LOAD, address);
+    chip_event(script, 0, TRACE_FENCE, 0);
+}
+
+/* Replays a load of the end of one block and the beginning of the next, which are where it is said.
+ * Without `load`: what came before it. */
+static struct counts of_two_blocks(enum where first, enum where second, bool load)
+{
+    const enum where where[] = {first, second};
+    struct chip_script *script = calloc(1, sizeof *script);
+    struct cores *cores = malloc(sizeof *cores);
+    struct machine machine = chip_machine(MACHINE_SPARSE);
+    struct counts counts;
+
+    ck_assert(script != NULL && cores != NULL);
+    machine.core.count = 1;
+    machine.l1.size = 128;
+    machine.l1.ways = 2;
+    for (unsigned i = 0; i < 2; i++)
+        if (where[i] == IN_L2)
+            bring(script, X + i * 64);
+    for (unsigned i = 1; i <= 2; i++)
+        bring(script, X + i * X);
+    for (unsigned i = 0; i < 2; i++)
+        if (where[i] == IN_L1)
+            bring(script, X + i * 64);
+    if (load)
+        chip_event(script, 0, TRACE_LOAD, X + 60);
+    chip_replay(script, &machine, cores);
+    counts = cores->fabric.counts[0];
+    cores_destroy(cores);
+    free(cores);
+    free(script);
+    return counts;
+}
+
+START_TEST(an_access_over_two_blocks_counts_once_by_the_one_that_is_farther_away)
+{
+    enum where first = _i / 3, second = _i % 3, farther = first > second ? first : second;
+    struct counts before = of_two_blocks(first, second, false);
+    struct counts after = of_two_blocks(first, second, true);
+    uint64_t latency = after.of[COUNT_LATENCY] - before.of[COUNT_LATENCY];
+
+    ck_assert_uint_eq(after.of[COUNT_ACCESSES], before.of[COUNT_ACCESSES] + 1);
+    ck_assert_uint_eq(after.of[COUNT_L1_HITS], farther == IN_L1);
+    ck_assert_uint_eq(after.of[COUNT_L2_HITS], farther == IN_L2);
+    if (farther == IN_MEMORY)
+        ck_assert_uint_ge(latency, 240);
+    else
+        ck_assert_uint_eq(latency, farther == IN_L1 ? 1 : 1 + 2);
+    ck_assert_uint_eq(after.of[COUNT_MEMORY_READS] - before.of[COUNT_MEMORY_READS],
+                      (first == IN_MEMORY) + (second == IN_MEMORY));
+}
+END_TEST
+
 /* One core on the tile of home and controller, with no way on the network: 1 cycle of injection at
  * request and unblock come from "a message a cycle", the rest are the machine's. */
 START_TEST(a_miss_takes_the_sum_of_its_parts)
@@ -341,6 +401,8 @@ int main(void)
 
     tcase_add_loop_test(tests, a_pattern_has_the_counts_that_are_derived_by_hand, 0,
                         sizeof patterns / sizeof patterns[0]);
+    tcase_add_loop_test(
+        tests, an_access_over_two_blocks_counts_once_by_the_one_that_is_farther_away, 0, 9);
     tcase_add_test(tests, a_miss_takes_the_sum_of_its_parts);
     tcase_set_timeout(tests, 60);
     suite_add_tcase(suite, tests);

@@ -226,7 +226,8 @@ static bool fetch(struct cores *cores, struct core *core, struct thread *thread)
     }
     issue(cores, core, event->instructions);
     thread->has_event = true;
-    thread->counted = false;
+    thread->in_l2 = false;
+    thread->missed = false;
     if (thread->software) {
         thread->block = event->address;
         thread->last_block = event->address;
@@ -277,6 +278,20 @@ static bool persists(struct thread *thread, bool done)
     return done;
 }
 
+/* Counts an access of which no block missed, with its last one: as a hit in the second level if one
+ * of them was. A merged one has its latency from the miss. */
+static void count_hit(struct fabric *fabric, unsigned number, const struct thread *thread,
+                      bool merged)
+{
+    const struct machine *machine = fabric->machine;
+
+    fabric_count(fabric, number, thread->in_l2 ? COUNT_L2_HITS : COUNT_L1_HITS, 1);
+    if (thread->in_l2)
+        fabric_count(fabric, number, COUNT_LATENCY, machine->l1.latency + machine->l2.latency);
+    else if (!merged)
+        fabric_count(fabric, number, COUNT_LATENCY, machine->l1.latency);
+}
+
 /* One block of an access. False: stalled, or blocked. */
 static bool access_block(struct cores *cores, unsigned number, struct thread *thread, bool write,
                          bool load)
@@ -284,7 +299,6 @@ static bool access_block(struct cores *cores, unsigned number, struct thread *th
     struct fabric *fabric = &cores->fabric;
     struct core *core = &cores->core[number];
     bool last = thread->block == thread->last_block;
-    uint64_t *counts = fabric->counts[number].of;
     uint64_t latency = fabric->machine->l1.latency, block = thread->block;
     struct mshr *mshr = NULL;
     enum requester_result result;
@@ -303,17 +317,12 @@ static bool access_block(struct cores *cores, unsigned number, struct thread *th
         return stall(core);
     case REQUESTER_L2:
         latency += fabric->machine->l2.latency;
-        counts[COUNT_L2_HITS] += !thread->counted;
-        counts[COUNT_LATENCY] += thread->counted ? 0 : latency;
-        thread->counted = true;
+        thread->in_l2 = true;
         break;
     case REQUESTER_L1:
-        counts[COUNT_L1_HITS] += !thread->counted && last;
-        counts[COUNT_LATENCY] += thread->counted || !last ? 0 : latency;
         break;
     case REQUESTER_MERGED:
-        counts[COUNT_L1_HITS] += !thread->counted && last;
-        if (thread->counted || !last) {
+        if (thread->missed || thread->in_l2 || !last) {
             mshr->later--;
             mshr->merged -= core->time - mshr->begun;
         }
@@ -322,14 +331,16 @@ static bool access_block(struct cores *cores, unsigned number, struct thread *th
         break;
     case REQUESTER_MISS:
         core->outstanding++;
-        mshr->counted = !thread->counted;
-        thread->counted = true;
+        mshr->counted = !thread->missed;
+        thread->missed = true;
         if (load)
             wait_for_data(core, mshr);
         break;
     }
     if (load)
         core->ready = later(core->ready, core->time + latency);
+    if (last && !thread->missed)
+        count_hit(fabric, number, thread, result == REQUESTER_MERGED);
     thread->block++;
     return true;
 }

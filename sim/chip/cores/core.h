@@ -32,7 +32,8 @@ struct thread {
     uint32_t base; /* the number of its program's thread 0 */
     bool has_event;
     bool at_end;
-    bool counted;  /* the access was counted by one of its blocks */
+    bool in_l2;    /* a block of the access under way was in the second level, */
+    bool missed;   /* or in neither: that miss counts */
     bool blocked;  /* it waits for another thread, or for persistent memory */
     bool software; /* the event is of the software of a protocol of persistence */
     bool held;     /* and this one comes after all of these */
