@@ -70,6 +70,7 @@ static const struct row rows[] = {
     {"l2_hits", "hits in the second level", COUNT_L2_HITS},
     {"llc_hits", "hits in the last level", COUNT_LLC_HITS},
     {"memory_reads", "blocks read from memory", COUNT_MEMORY_READS},
+    {"coherence_misses", "misses that cores served", COUNT_COHERENCE_MISSES},
     {"average_latency", "cycles an access", COUNTS},
     {"messages", "messages", COUNT_MESSAGES},
     {"flit_hops", "flits times links", COUNT_FLIT_HOPS},

@@ -82,9 +82,9 @@ the_json_has_the_fixed_keys_for_all_cores_and_for_each()
     python3 - result.json <<'END' >"$scratch/out" || fail "$(<"$scratch/out")"
 import json, sys
 
-KEYS = """cycles accesses l1_hits l2_hits llc_hits memory_reads average_latency messages flit_hops snoops multicasts
-directory_allocations directory_evictions directory_invalidations reconstructions filter_true_positives
-filter_false_positives filter_overflows energy_pj edp""".split()
+KEYS = """cycles accesses l1_hits l2_hits llc_hits memory_reads coherence_misses average_latency messages flit_hops
+snoops multicasts directory_allocations directory_evictions directory_invalidations reconstructions
+filter_true_positives filter_false_positives filter_overflows energy_pj edp""".split()
 result = json.load(open(sys.argv[1], encoding="utf-8"))
 for one in [result] + result["cores"]:
     missing = [key for key in KEYS if key not in one]

@@ -261,6 +261,8 @@ static void compare(const struct cores *cores, const struct expected *expected, 
         {"l2_hits", COUNT_L2_HITS, 0},
         {"llc_hits", COUNT_LLC_HITS, expected->llc_hits},
         {"memory_reads", COUNT_MEMORY_READS, expected->memory_reads},
+        {"coherence_misses", COUNT_COHERENCE_MISSES,
+         expected->accesses - expected->l1_hits - expected->llc_hits - expected->memory_reads},
         {"messages", COUNT_MESSAGES, expected->messages},
         {"snoops", COUNT_SNOOPS, expected->snoops},
         {"multicasts", COUNT_MULTICASTS, expected->multicasts},
@@ -370,6 +372,30 @@ START_TEST(an_access_over_two_blocks_counts_once_by_the_one_that_is_farther_away
 }
 END_TEST
 
+/* Where an access over two blocks misses both, the first one counts. */
+START_TEST(an_access_over_two_blocks_is_one_coherence_miss)
+{
+    struct chip_script *script = calloc(1, sizeof *script);
+    struct cores *cores = malloc(sizeof *cores);
+    struct machine machine = chip_machine(MACHINE_SPARSE);
+    bool first = _i != 1, second = _i != 0; /* of the two blocks is in the other core */
+
+    ck_assert(script != NULL && cores != NULL);
+    if (first)
+        chip_event(script, 0, TRACE_STORE, X);
+    if (second)
+        chip_event(script, 0, TRACE_STORE, X + 64);
+    chip_hand_over(script, 0, 1);
+    chip_event(script, 1, TRACE_LOAD, X + 60);
+    chip_replay(script, &machine, cores);
+    ck_assert_uint_eq(cores->fabric.counts[1].of[COUNT_COHERENCE_MISSES], first);
+    ck_assert_uint_eq(cores->fabric.counts[1].of[COUNT_MEMORY_READS], !first + !second);
+    cores_destroy(cores);
+    free(cores);
+    free(script);
+}
+END_TEST
+
 /* One core on the tile of home and controller, with no way on the network: 1 cycle of injection at
  * request and unblock come from "a message a cycle", the rest are the machine's. */
 START_TEST(a_miss_takes_the_sum_of_its_parts)
@@ -403,6 +429,7 @@ int main(void)
                         sizeof patterns / sizeof patterns[0]);
     tcase_add_loop_test(
         tests, an_access_over_two_blocks_counts_once_by_the_one_that_is_farther_away, 0, 9);
+    tcase_add_loop_test(tests, an_access_over_two_blocks_is_one_coherence_miss, 0, 3);
     tcase_add_test(tests, a_miss_takes_the_sum_of_its_parts);
     tcase_set_timeout(tests, 60);
     suite_add_tcase(suite, tests);

@@ -53,8 +53,7 @@ def workloads(evidence):
                     row.family,
                     f"{row.count['accesses'] / 1e6:.1f}",
                     *(f"{100 * value:.2f}" for value in share.values()),
-                    # The region's end cuts a few accesses in two: less than none is none.
-                    f"{max(0.0, 100 * row.coherence_misses / row.count['accesses']):.2f}",
+                    f"{100 * row.coherence_misses / row.count['accesses']:.2f}",
                     *map(cell, ratios),
                 ]
             )

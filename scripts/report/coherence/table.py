@@ -9,8 +9,8 @@ from evidence import rows as csv_rows
 
 # What a result of mplace simulate --json has for all cores together, as the columns of a row.
 COUNTS = (
-    "cycles accesses l1_hits l2_hits llc_hits memory_reads average_latency messages flit_hops snoops multicasts"
-    " directory_allocations directory_evictions directory_invalidations reconstructions filter_true_positives"
+    "cycles accesses l1_hits l2_hits llc_hits memory_reads coherence_misses average_latency messages flit_hops snoops"
+    " multicasts directory_allocations directory_evictions directory_invalidations reconstructions filter_true_positives"
     " filter_false_positives filter_overflows energy_pj edp"
 ).split()
 COLUMNS = ["workload", "family", "configuration", "calls", "seconds", "simulated", *COUNTS]
@@ -38,10 +38,13 @@ class Row:
     @property
     def coherence_misses(self):
         """Accesses that missed the core's own caches and that neither the last level nor memory served: another
-        core did, or only the right to write was missing.
+        core did, or only the right to write was missing. Of a row without this count: what its others leave. That
+        is less where accesses lie in two blocks, for memory_reads are blocks.
         """
+        if "coherence_misses" in self.count:
+            return self.count["coherence_misses"]
         served = sum(self.count[name] for name in ("l1_hits", "l2_hits", "llc_hits", "memory_reads"))
-        return self.count["accesses"] - served
+        return max(0.0, self.count["accesses"] - served)
 
     @property
     def false_positive_share(self):
@@ -67,7 +70,7 @@ def row_of(fields):
         fields["configuration"],
         int(fields["calls"] or 0),
         float(fields["seconds"]),
-        {name: float(fields[name]) for name in COUNTS},
+        {name: float(fields[name]) for name in COUNTS if name != "coherence_misses" or fields[name] != ""},
     )
 
 

@@ -13,8 +13,9 @@ enum count {
     COUNT_ACCESSES,
     COUNT_L1_HITS,
     COUNT_L2_HITS,
-    COUNT_LLC_HITS,     /* misses whose data a home gave */
-    COUNT_MEMORY_READS, /* blocks that a controller gave */
+    COUNT_LLC_HITS,         /* misses whose data a home gave; of an access, its first miss counts */
+    COUNT_MEMORY_READS,     /* blocks that a controller gave */
+    COUNT_COHERENCE_MISSES, /* misses whose data another core gave, or that needed tokens only */
     COUNT_MEMORY_WRITES,
     COUNT_ROW_HITS,      /* dram: accesses to memory that found their row open, */
     COUNT_ROW_MISSES,    /* none, */

@@ -42,6 +42,7 @@ struct mshr {
     bool write;
     bool then_write; /* a store came while a load was under way */
     bool counted;    /* it is to be counted by where its data come from */
+    bool from_below; /* a home or memory gave data */
     bool persistent; /* token: all agents were asked to send what they have */
 };
 

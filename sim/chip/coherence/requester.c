@@ -169,8 +169,10 @@ static void satisfy(struct fabric *fabric, unsigned core, struct mshr *mshr)
 
     fabric->protocol->satisfied(fabric, core, mshr);
     load(fabric, core, mshr->block, line);
-    if (mshr->counted)
+    if (mshr->counted) {
         fabric_count(fabric, core, COUNT_LATENCY, now - mshr->begun);
+        fabric_count(fabric, core, COUNT_COHERENCE_MISSES, !mshr->from_below);
+    }
     fabric_count(fabric, core, COUNT_LATENCY, mshr->later * (now - mshr->begun) - mshr->merged);
     mshr->later = 0;
     mshr->merged = 0;
@@ -212,6 +214,8 @@ bool requester_granted(struct fabric *fabric, unsigned core, struct message *mes
         return true;
     if (message->from < fabric->machine->core.count)
         mshr->answered |= fabric_bit(message->from);
+    else if (message->data)
+        mshr->from_below = true;
     if (mshr->counted && message->data)
         fabric_count(fabric, core, COUNT_LLC_HITS,
                      message->from >= fabric->machine->core.count &&

@@ -77,7 +77,15 @@ class Tests(unittest.TestCase):
         self.assertEqual([2], [found.count["cycles"] for found in table.read(text_of(*lines))])
 
     def test_coherence_misses_are_those_that_neither_level_nor_memory_served(self):
-        self.assertEqual(5, row("token", accesses=100, l1_hits=50, l2_hits=30, llc_hits=10, memory_reads=5).coherence_misses)
+        self.assertEqual(7, row("token", accesses=100, l1_hits=50, memory_reads=60, coherence_misses=7).coherence_misses)
+
+    def test_of_a_row_without_coherence_misses_they_are_what_is_left_and_none_at_least(self):
+        for reads, left in ((5, 5), (12, 0)):
+            counts = {"accesses": 100, "l1_hits": 50, "l2_hits": 30, "llc_hits": 10, "memory_reads": reads}
+            line = table.line_of("tree", "server", "token", "", "1", PLAIN | counts | {"simulated": True})
+            line[table.COLUMNS.index("coherence_misses")] = ""
+            (found,) = table.read(text_of(line))
+            self.assertEqual(left, found.coherence_misses)
 
     def test_means_are_geometric_and_of_one_family_where_asked(self):
         rows = [row("a", name, family, cycles=cycles) for name, family, cycles in
@@ -114,7 +122,7 @@ class Tests(unittest.TestCase):
         self.assertEqual({NO_ROWS}, set(verdicts(rows_of({"token": {}}))))
 
     def test_misses_of_allocators_are_told_by_the_call(self):
-        counts = {"accesses": 100, "l1_hits": 50, "l2_hits": 30, "llc_hits": 10, "memory_reads": 5}
+        counts = {"accesses": 100, "l1_hits": 50, "l2_hits": 30, "llc_hits": 10, "memory_reads": 5, "coherence_misses": 5}
         rows = [row("sparse-160", "larson:cia:64", "allocators", 10, **counts)]
         self.assertIn("| larson | 64 | 0.50 |", main.document(table.Evidence(rows)))
 
