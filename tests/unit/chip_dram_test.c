@@ -139,6 +139,11 @@ static const struct one cases[] = {
     /* RD 5 and, the bus being free again, 9. */
     {"a block of two bursts", {"memory.bus_bytes", "4", NULL}, {{0, 'r', 0, 0, 1, 9 + 9, MISS}}},
 
+    /* 512 bursts of a clock each: RD 5 to 516, tCL + 1. */
+    {"the longest block in the shortest bursts",
+     {"block", "1024", "memory.bus_bytes", "1", "memory.burst", "2", "memory.tCCD", "1", NULL},
+     {{0, 'r', 0, 0, 1, 516 + 6, MISS}}},
+
     /* Banks 0 and 4 are of one group: RD 100 and +tCCD_L = 106. Rows opened at 0 and 3, RD 5, then
      * 11 by tCCD_L. */
     {"reads of a bank group are tCCD_L apart",

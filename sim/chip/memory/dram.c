@@ -194,7 +194,7 @@ static void admit(struct dram *dram, const struct dram_request *request, uint64_
     *last = *request;
     last->queued = clock;
     last->number = ++dram->numbers;
-    last->bursts = (uint8_t)dram->bursts;
+    last->bursts = (uint16_t)dram->bursts;
     last->outcome = DRAM_ROW_HIT;
     last->after = 0;
     for (uint32_t i = 0; i < dram->queued; i++)

@@ -35,7 +35,7 @@ struct dram_request {
     uint8_t rank, bank;
     bool write;
     /* The controller's own. */
-    uint8_t bursts;                 /* that are left */
+    uint16_t bursts;                /* that are left */
     uint8_t outcome;                /* enum dram_row */
     uint64_t number, after, queued; /* its number; that of an older one of its block; since when */
 };
