@@ -17,6 +17,10 @@
 #include "virtual_processors/futex_call.h"
 #include "virtual_processors/processors.h"
 
+/* msync without it promises nothing: MS_ASYNC, MS_INVALIDATE. Valgrind's headers have no name for
+ * it. */
+enum { MS_SYNC_FLAG = 4 };
+
 /* Posts that were before, of the futex at which each thread waits. */
 static ULong *posts_before;
 
@@ -93,7 +97,7 @@ static void record_after(ThreadId thread, UInt number, const UWord *arguments)
 {
     if (is_raw_futex(thread, number))
         after_futex(thread, arguments);
-    if (number == __NR_msync)
+    if (number == __NR_msync && (arguments[2] & MS_SYNC_FLAG) != 0)
         events_append(thread, &(struct trace_event){
                                   .kind = TRACE_FLUSH,
                                   .what = TRACE_MSYNC,

@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LINE = 64, WORD = 8, CHECK_SECONDS = 60, LOST_TOLD = 4, FINDINGS_TOLD = 10 };
+enum { LINE = 64, PAGE = 4096, WORD = 8, CHECK_SECONDS = 60, LOST_TOLD = 4, FINDINGS_TOLD = 10 };
 
 struct state {
     struct trace *trace;
@@ -212,11 +212,17 @@ static bool fence(struct state *state, uint32_t thread, const struct trace_event
     return moment(state, event);
 }
 
+/* The kernel writes whole pages of an msync, which begins at one. */
+static uint64_t bytes_flushed(const struct trace_event *event)
+{
+    return event->what == TRACE_MSYNC ? (event->value + PAGE - 1) & ~(uint64_t)(PAGE - 1) : 1;
+}
+
 static bool flush(struct state *state, uint32_t thread, const struct trace_event *event)
 {
     uint64_t begin, end;
 
-    if (!clip(state, event->address, event->what == TRACE_MSYNC ? event->value : 1, &begin, &end))
+    if (!clip(state, event->address, bytes_flushed(event), &begin, &end))
         return true;
     for (uint64_t at = begin & ~(uint64_t)(LINE - 1); state->cutting && at < end; at += LINE) {
         if (!power_cut_flush(&state->cut, at, thread))

@@ -6,6 +6,7 @@ set_target_properties(powercut_program PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMA
 mplace_script_tests(powercut
     a_region_of_libmplace_persist_is_whole_after_every_cut
     a_fence_that_is_missing_is_found_with_the_store_that_was_lost
+    an_msync_writes_the_whole_page_and_with_ms_async_nothing
     the_same_seed_cuts_the_same
     what_the_file_held_before_is_in_every_image
     what_cannot_be_done_is_one_line_and_exit_2)

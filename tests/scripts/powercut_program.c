@@ -6,6 +6,8 @@
  *   powercut_program bank FILE          creates a region of libmplace_persist and moves money there
  *   powercut_program careful FILE       a message in a mapped file, then the flag that it is there
  *   powercut_program careless FILE      the same without a fence between them
+ *   powercut_program synced FILE        both with msync of one byte of their page, which is enough
+ *   powercut_program not-synced FILE    the message with an msync that promises nothing (MS_ASYNC)
  *   powercut_program check-bank FILE    exit status 0: no money was lost or made
  *   powercut_program check-flag FILE    0: the message is there if the flag is
  */
@@ -19,6 +21,10 @@
 #include <unistd.h>
 
 enum { ACCOUNTS = 64, MONEY = 1000, TRANSFERS = 60, BYTES = 4096, MESSAGE = 0x5a5a };
+enum {
+    AT = 32,
+    FLAG = 64
+}; /* words of the file: the message, in no line of others, and the flag */
 
 static int bank(const char *path)
 {
@@ -82,21 +88,36 @@ static int message(const char *path, int careful)
     if (words == NULL)
         return 1;
     mplace_trace_persistent((const void *)(uintptr_t)words, BYTES);
-    words[0] = MESSAGE;
-    _mm_clflush((const void *)(uintptr_t)words);
+    words[AT] = MESSAGE;
+    _mm_clflush((const void *)(uintptr_t)(words + AT));
     if (careful)
         _mm_sfence();
-    words[64] = 1;
-    _mm_clflush((const void *)(uintptr_t)(words + 64));
+    words[FLAG] = 1;
+    _mm_clflush((const void *)(uintptr_t)(words + FLAG));
     _mm_sfence();
     return 0;
+}
+
+static int synced(const char *path, int flags)
+{
+    volatile uint64_t *words = map(path);
+    void *page = (void *)(uintptr_t)words;
+
+    if (words == NULL)
+        return 1;
+    mplace_trace_persistent(page, BYTES);
+    words[AT] = MESSAGE;
+    if (msync(page, 1, flags) != 0)
+        return 1;
+    words[FLAG] = 1;
+    return msync(page, 1, MS_SYNC) != 0;
 }
 
 static int check_flag(const char *path)
 {
     volatile uint64_t *words = map(path);
 
-    return words == NULL || (words[64] == 1 && words[0] != MESSAGE);
+    return words == NULL || (words[FLAG] == 1 && words[AT] != MESSAGE);
 }
 
 int main(int argc, char **argv)
@@ -109,5 +130,9 @@ int main(int argc, char **argv)
         return check_bank(argv[2]);
     if (strcmp(argv[1], "check-flag") == 0)
         return check_flag(argv[2]);
+    if (strcmp(argv[1], "synced") == 0)
+        return synced(argv[2], MS_SYNC);
+    if (strcmp(argv[1], "not-synced") == 0)
+        return synced(argv[2], MS_ASYNC);
     return message(argv[2], strcmp(argv[1], "careful") == 0);
 }

@@ -40,11 +40,23 @@ a_fence_that_is_missing_is_found_with_the_store_that_was_lost()
     trace careless --values
     run "$mplace" powercut --images 60 --out found careless.mptrace -- "$program" check-flag
     expect "exit status of the careless one" 1 "$status"
-    line=$(grep -n 'words\[0\] = MESSAGE' "$source_folder/tests/scripts/powercut_program.c" | cut -d: -f1)
-    grep -q "lost: 8 bytes at 0x0, stored at .*(powercut_program.c:$line)" "$scratch/out" ||
+    line=$(grep -n 'words\[AT\] = MESSAGE' "$source_folder/tests/scripts/powercut_program.c" | cut -d: -f1)
+    grep -q "lost: 8 bytes at 0x100, stored at .*(powercut_program.c:$line)" "$scratch/out" ||
         fail "the lost store is not named"
     run "$program" check-flag found
     expect "the check of the file that is kept" 1 "$status"
+}
+
+# POSIX: whole pages.
+an_msync_writes_the_whole_page_and_with_ms_async_nothing()
+{
+    trace synced --values
+    run "$mplace" powercut --images 60 synced.mptrace -- "$program" check-flag
+    expect "exit status of MS_SYNC" 0 "$status"
+    trace not-synced --values
+    run "$mplace" powercut --images 60 --out found not-synced.mptrace -- "$program" check-flag
+    expect "exit status of MS_ASYNC" 1 "$status"
+    grep -q "lost: 8 bytes at 0x100" "$scratch/out" || fail "the lost store is not named"
 }
 
 the_same_seed_cuts_the_same()

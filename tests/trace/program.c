@@ -62,7 +62,7 @@ static void order(void)
                      : "r"(arena), "r"(40L)
                      : "rax", "rbx", "rcx", "rdx", "memory");
     mplace_trace_end();
-    if (msync(arena, 8192, MS_ASYNC) != 0)
+    if (msync(arena, 8192, MS_SYNC) != 0 || msync(arena, 4096, MS_ASYNC) != 0)
         abort();
 }
 
