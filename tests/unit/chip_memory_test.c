@@ -241,6 +241,41 @@ START_TEST(the_ports_of_a_controller_are_side_by_side)
 }
 END_TEST
 
+/* Bits of the first page's addresses choose the controller, in each of these. */
+static const char *const port_maps[][11] = {
+    {"llc.banks", "1", "memory.controllers", "2", "memory.ports", "2", NULL},
+    {"llc.banks", "1", "memory.controllers", "2", "memory.ports", "4", NULL},
+    {"llc.banks", "4", "memory.controllers", "4", "memory.ports", "3", NULL},
+    {"memory.model", "dram", "llc.banks", "1", "memory.controllers", "2", "memory.ports", "2",
+     NULL},
+    {"memory.model", "dram", "memory.controllers", "2", "memory.ports", "2",
+     "memory.controller_bits", "7", NULL},
+    {"memory.model", "dram", "memory.ports", "2", "memory.controller_bits", "6^12 8^13", NULL},
+};
+
+START_TEST(the_blocks_of_a_controller_go_through_its_ports_in_turn)
+{
+    struct machine machine = machine_of(port_maps[_i]);
+    struct fabric *fabric = calloc(1, sizeof *fabric);
+    unsigned blocks[16] = {0};
+
+    ck_assert_ptr_nonnull(fabric);
+    ck_assert(fabric_init(fabric, &machine));
+    memory_place(&fabric->memory, 0, 0);
+    for (uint64_t block = 0; block < PAGE / 64; block++) {
+        unsigned agent = fabric_memory_agent(fabric, block) - fabric->first_memory;
+        unsigned controller = agent / machine.memory.ports;
+
+        ck_assert_uint_eq(agent % machine.memory.ports,
+                          blocks[controller]++ % machine.memory.ports);
+    }
+    for (unsigned i = 0; i < machine.memory.controllers; i++)
+        ck_assert_uint_eq(blocks[i], PAGE / 64 / machine.memory.controllers);
+    fabric_destroy(fabric);
+    free(fabric);
+}
+END_TEST
+
 /* A page at this frame, and a read of its block that is over before the next event. */
 static void read_at(struct chip_script *script, uint64_t page, uint64_t frame, uint64_t block)
 {
@@ -377,6 +412,8 @@ int main(void)
     tcase_add_test(tests, pages_without_a_frame_go_to_the_controllers_in_turn);
     tcase_add_test(tests, a_new_frame_counts_when_nothing_is_on_its_way);
     tcase_add_test(tests, the_ports_of_a_controller_are_side_by_side);
+    tcase_add_loop_test(tests, the_blocks_of_a_controller_go_through_its_ports_in_turn, 0,
+                        sizeof port_maps / sizeof port_maps[0]);
     tcase_add_test(tests, reads_count_by_controller_and_by_what_their_row_was);
     tcase_add_loop_test(tests, pages_that_move_lose_nothing, MACHINE_SPARSE, MACHINE_FLASK + 1);
     tcase_set_timeout(tests, 60);

@@ -37,6 +37,32 @@ static void place_agents(struct fabric *fabric)
             fabric->mesh.tile[agent++] = (uint16_t)port_tile(machine, i, port);
 }
 
+/* A page's frame chooses with the higher bits of an address, which are the same in all its blocks.
+ */
+static uint64_t controller_bits(const struct fabric *fabric)
+{
+    const struct address_map *map = &fabric->memory.map;
+    uint64_t bits = 0;
+
+    if (!memory_is_dram(&fabric->memory))
+        return (uint64_t)(fabric->machine->memory.controllers - 1) << fabric->bank_shift;
+    for (unsigned i = 0; i < map->controller.count; i++)
+        if (map->pivot[i] < FRAME_BYTES)
+            bits |= map->pivot[i] / fabric->machine->block;
+    return bits;
+}
+
+unsigned fabric_port(const struct fabric *fabric, uint64_t block)
+{
+    for (uint64_t left = fabric->controller_bits; left != 0;) {
+        uint64_t highest = (uint64_t)1 << (63 - __builtin_clzll(left));
+
+        block = (block & (highest - 1)) | (block >> 1 & ~(highest - 1));
+        left ^= highest;
+    }
+    return (unsigned)(block % fabric->machine->memory.ports);
+}
+
 static bool init_cache(struct private_cache *cache, const struct machine *machine)
 {
     uint32_t l1_sets = machine->l1.size / machine->block / machine->l1.ways;
@@ -129,6 +155,7 @@ bool fabric_init(struct fabric *fabric, const struct machine *machine)
     place_agents(fabric);
     if (!memory_init(&fabric->memory, fabric->machine, &fabric->queue))
         return false;
+    fabric->controller_bits = controller_bits(fabric);
     fabric->memory.answered = answered;
     fabric->memory.done = accessed;
     fabric->memory.owner = fabric;

@@ -82,6 +82,7 @@ struct fabric {
     unsigned first_memory; /* the agent */
     unsigned tokens;       /* of a block */
     unsigned bank_shift;
+    uint64_t controller_bits; /* of a block's number that choose its controller, within a page */
     unsigned data_flits;
     /* Tests: up to so many more cycles on the way, from a seed; and a rule taken out. */
     unsigned jitter;
@@ -100,7 +101,11 @@ static inline unsigned fabric_home_agent(const struct fabric *fabric, uint64_t b
     return fabric->machine->core.count + (unsigned)(block & (fabric->machine->llc.banks - 1));
 }
 
-/* The port of the block's controller; the blocks of a controller go through its ports in turn. */
+/* The port of the block's controller. The blocks of a controller go through its ports in turn: by
+ * their numbers without the bits that chose the controller. */
+unsigned fabric_port(const struct fabric *fabric, uint64_t block);
+
+/* The agent of the block's port. */
 static inline unsigned fabric_memory_agent(struct fabric *fabric, uint64_t block)
 {
     unsigned ports = fabric->machine->memory.ports;
@@ -109,7 +114,8 @@ static inline unsigned fabric_memory_agent(struct fabric *fabric, uint64_t block
             ? memory_controller(&fabric->memory, block)
             : (unsigned)(block >> fabric->bank_shift & (fabric->machine->memory.controllers - 1));
 
-    return fabric->first_memory + controller * ports + (ports == 1 ? 0 : (unsigned)(block % ports));
+    return fabric->first_memory + controller * ports +
+           (ports == 1 ? 0 : fabric_port(fabric, block));
 }
 
 /* The block of memory that the message is about. */
