@@ -28,6 +28,8 @@ bad_input_is_one_line_and_exit_2()
     expect_refusal "a power of two"
     run "$mplace" simulate --set l2.size=300000 tree.mptrace
     expect_refusal "l2.size = 300000"
+    run "$mplace" simulate --set llc.size=16777231 tree.mptrace
+    expect_refusal "llc.size = 16777231"
     echo "colour = red" >bad.machine
     run "$mplace" simulate --machine bad.machine tree.mptrace
     expect_refusal "bad.machine, line 1: there is no key 'colour'"

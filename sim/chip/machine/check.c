@@ -8,12 +8,13 @@
 
 #include <string.h>
 
-static bool check_sets(const char *name, uint64_t size, uint64_t ways,
+/* banks: in which `size` is divided. */
+static bool check_sets(const char *name, uint64_t size, uint64_t banks, uint64_t ways,
                        const struct machine *machine, char *problem, size_t length)
 {
-    uint64_t sets = size / (ways * machine->block);
+    uint64_t set = ways * machine->block * banks, sets = size / set;
 
-    if (sets != 0 && (sets & (sets - 1)) == 0 && sets * ways * machine->block == size)
+    if (sets != 0 && (sets & (sets - 1)) == 0 && sets * set == size)
         return true;
     snprintf(problem, length,
              "%s.size = %llu: %s a cache of %llu ways and blocks of %u bytes has no sets of which "
@@ -62,9 +63,9 @@ bool machine_check(const struct machine *machine, char *problem, size_t length)
 {
     uint32_t tiles = machine->mesh.width * machine->mesh.height;
 
-    if (!check_sets("l1", machine->l1.size, machine->l1.ways, machine, problem, length) ||
-        !check_sets("l2", machine->l2.size, machine->l2.ways, machine, problem, length) ||
-        !check_sets("llc", machine->llc.size / machine->llc.banks, machine->llc.ways, machine,
+    if (!check_sets("l1", machine->l1.size, 1, machine->l1.ways, machine, problem, length) ||
+        !check_sets("l2", machine->l2.size, 1, machine->l2.ways, machine, problem, length) ||
+        !check_sets("llc", machine->llc.size, machine->llc.banks, machine->llc.ways, machine,
                     problem, length))
         return false;
     if (machine->core.count > tiles) {
