@@ -183,6 +183,40 @@ START_TEST(a_part_has_keys_of_the_memory_only)
 }
 END_TEST
 
+static void set(struct machine *machine, const char *key, const char *value)
+{
+    char problem[2048];
+
+    ck_assert_msg(machine_set(machine, key, value, problem, sizeof problem), "%s", problem);
+}
+
+/* ddr4-3200 has keys that ddr2-800 has not: those of bank groups. */
+START_TEST(of_a_part_that_another_one_replaces_nothing_is_left)
+{
+    struct machine machine = machine_of((const char *const[]){NULL});
+    struct machine with = machine, without = machine;
+
+    set(&with, "memory.part", "ddr2-800");
+    set(&machine, "memory.part", "ddr4-3200");
+    set(&machine, "memory.part", "ddr2-800");
+    ck_assert_mem_eq(&machine.memory, &with.memory, sizeof machine.memory);
+    set(&machine, "memory.part", "none");
+    ck_assert_mem_eq(&machine.memory, &without.memory, sizeof machine.memory);
+}
+END_TEST
+
+START_TEST(a_key_that_was_set_after_the_part_stays_without_it)
+{
+    struct machine machine = machine_of((const char *const[]){NULL});
+
+    set(&machine, "memory.tFAW", "50");
+    set(&machine, "memory.part", "ddr4-3200");
+    set(&machine, "memory.tCL", "30");
+    set(&machine, "memory.part", "none");
+    ck_assert_uint_eq(machine.memory.tCL, 30);
+}
+END_TEST
+
 /* Four controllers by bits 34 and 35: page i to controller i % 4, downwards from the top. */
 START_TEST(pages_without_a_frame_go_to_the_controllers_in_turn)
 {
@@ -409,6 +443,8 @@ int main(void)
     tcase_add_loop_test(tests, each_address_is_a_place_of_its_own, 0, sizeof maps / sizeof maps[0]);
     tcase_add_test(tests, a_wrong_memory_is_one_line);
     tcase_add_test(tests, a_part_has_keys_of_the_memory_only);
+    tcase_add_test(tests, of_a_part_that_another_one_replaces_nothing_is_left);
+    tcase_add_test(tests, a_key_that_was_set_after_the_part_stays_without_it);
     tcase_add_test(tests, pages_without_a_frame_go_to_the_controllers_in_turn);
     tcase_add_test(tests, a_new_frame_counts_when_nothing_is_on_its_way);
     tcase_add_test(tests, the_ports_of_a_controller_are_side_by_side);

@@ -185,6 +185,8 @@ static const struct key keys[] = {
 /* clang-format on */
 
 enum { KEYS = sizeof keys / sizeof keys[0] };
+_Static_assert(sizeof keys / sizeof keys[0] <= KEYS_MOST,
+               "struct machine notes of each key whether a part set it");
 
 static void *field(struct machine *machine, const struct key *key)
 {
@@ -209,6 +211,24 @@ const struct key *keys_find(const char *name)
         if (strcmp(keys[i].name, name) == 0)
             return &keys[i];
     return NULL;
+}
+
+void key_note_part(const struct key *key, struct machine *machine, bool of_part)
+{
+    machine->of_part[key - keys] = of_part;
+}
+
+void keys_forget_part(struct machine *machine)
+{
+    for (unsigned i = 0; i < KEYS; i++) {
+        if (!machine->of_part[i])
+            continue;
+        if (keys[i].kind == KEY_BITS)
+            *(struct address_bits *)field(machine, &keys[i]) = (struct address_bits){0};
+        else
+            *number(machine, &keys[i]) = keys[i].value;
+        machine->of_part[i] = false;
+    }
 }
 
 /* "a, b or c". */

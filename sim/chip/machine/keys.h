@@ -35,6 +35,12 @@ void keys_defaults(struct machine *machine);
 /* NULL: there is none of this name. */
 const struct key *keys_find(const char *name);
 
+/* Whether the key's value is now that of memory.part. */
+void key_note_part(const struct key *key, struct machine *machine, bool of_part);
+
+/* The keys whose values are those of memory.part have their defaults again. */
+void keys_forget_part(struct machine *machine);
+
 /* What is allowed, as text. */
 void key_allowed(const struct key *key, char *text, size_t length);
 

@@ -46,14 +46,15 @@ static void list_parts(const char *folder, char *text, size_t length)
     free(entries);
 }
 
-/* memory.part: reads the part's file. */
+/* memory.part: reads the part's file. Of the part before nothing is left. */
 static bool set_part(struct machine *machine, const char *name, char *problem, size_t length)
 {
     char path[sizeof machine->parts + sizeof machine->memory.part + sizeof PART_SUFFIX + 1];
     char parts[256];
 
     if (strcmp(name, "none") == 0) {
-        machine->memory.part[0] = '\0';
+        keys_forget_part(machine);
+        memset(machine->memory.part, 0, sizeof machine->memory.part);
         return true;
     }
     snprintf(path, sizeof path, "%s/%s" PART_SUFFIX, machine->parts, name);
@@ -65,9 +66,11 @@ static bool set_part(struct machine *machine, const char *name, char *problem, s
                  machine->parts, parts);
         return false;
     }
+    keys_forget_part(machine);
     if (!read_file(machine, path, true, problem, length))
         return false;
-    snprintf(machine->memory.part, sizeof machine->memory.part, "%s", name);
+    memset(machine->memory.part, 0, sizeof machine->memory.part);
+    memcpy(machine->memory.part, name, strlen(name));
     return true;
 }
 
@@ -87,8 +90,10 @@ static bool set(struct machine *machine, const char *name, const char *value, bo
     }
     if (key->kind == KEY_PART)
         return set_part(machine, value, problem, length);
-    if (key_parse(key, machine, value))
+    if (key_parse(key, machine, value)) {
+        key_note_part(key, machine, in_part);
         return true;
+    }
     key_allowed(key, range, sizeof range);
     snprintf(problem, length, "%s = '%s': allowed is %s", name, value, range);
     return false;

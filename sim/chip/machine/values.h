@@ -16,6 +16,7 @@ enum {
     MACHINE_CORES_MOST = 64, /* sets of cores are bits of a word */
     MACHINE_WINDOW_MOST = 64,
     MACHINE_BANKS_MOST = 64,
+    KEYS_MOST = 128,
 };
 
 enum machine_policy { MACHINE_EXCLUSIVE, MACHINE_INCLUSIVE };
@@ -83,7 +84,8 @@ struct machine {
     struct { /* each event, in units of 0.1 pJ */
         uint32_t l1, l2, snoop, llc_tag, llc_data, directory, filter, router, link;
     } energy;
-    char parts[1024]; /* the folder of the files of memory.part */
+    bool of_part[KEYS_MOST]; /* keys whose values are those of memory.part */
+    char parts[1024];        /* the folder of the files of memory.part */
     bool parts_given;
 };
 
