@@ -20,6 +20,7 @@ void report_open(struct report *report, int fd)
 {
     report->fd = fd;
     report->owns_fd = false;
+    report->error = 0;
     report->length = 0;
 }
 
@@ -57,10 +58,13 @@ static void flush(struct report *report)
 
     while (report->fd >= 0 && done < report->length) {
         ssize_t n = write_quietly(report->fd, report->text + done, report->length - done);
-        if (n > 0)
+        if (n > 0) {
             done += (size_t)n;
-        else if (errno != EINTR)
-            break; /* a full disk or a closed stderr must not disturb the program */
+        } else if (errno !=
+                   EINTR) { /* a full disk or a closed stderr must not disturb the program */
+            report->error = errno;
+            break;
+        }
     }
     report->length = 0;
     errno = saved_errno;

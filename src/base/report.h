@@ -14,6 +14,7 @@
 struct report {
     int fd;        /* -1: the text is dropped */
     bool owns_fd;  /* report_close closes it */
+    int error;     /* 0: all that was flushed is written */
     size_t length; /* bytes waiting in text */
     char text[1024];
 };

@@ -50,6 +50,20 @@ static void write_text(struct report *report, const struct look *look)
         statistics_write_text(report, &look->locks.facts);
 }
 
+/* Where nobody reads any more, nothing is missing. */
+static void close_or_refuse(struct report *report)
+{
+    report_close(report);
+    if (report->error != 0 && report->error != EPIPE)
+        refuse("cannot write: %s", strerror(report->error));
+}
+
+static void flush_or_refuse(void)
+{
+    if (fflush(stdout) != 0 || ferror(stdout))
+        refuse("cannot write: %s", strerror(errno));
+}
+
 /* ---- once, again and again, and who can be looked at ---- */
 
 static void open_or_refuse(struct target *target, int process)
@@ -84,7 +98,7 @@ static void show_once(struct target *target, int most, bool json)
         write_json(&report, target, &look);
     else
         write_text(&report, &look);
-    report_close(&report);
+    close_or_refuse(&report);
 }
 
 /* One object a look, until the process ends. */
@@ -97,7 +111,7 @@ static void watch_json(struct target *target, int most, double seconds)
 
         report_open(&report, STDOUT_FILENO);
         write_json(&report, target, &look);
-        report_close(&report);
+        close_or_refuse(&report);
         watch_pause(seconds);
         if (watch_nobody_reads())
             return;
@@ -158,6 +172,7 @@ static void list(void)
         (void)putchar('\n');
     }
     (void)closedir(folder);
+    flush_or_refuse();
 }
 
 /* ---- for Prometheus ---- */
@@ -236,8 +251,7 @@ static void show_prometheus(int process, int most)
         add_shown(&shown, added, &target);
     }
     prometheus_write(stdout, shown.all, shown.count);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        refuse("cannot write: %s", strerror(errno));
+    flush_or_refuse();
     for (unsigned i = 0; i < shown.count; i++)
         free(shown.all[i]);
     free(shown.all);
@@ -274,6 +288,7 @@ int main(int count, char **arguments)
             break;
         case 'v':
             (void)printf("mplace-stats-reader (mplace) %s\n", MPLACE_VERSION);
+            flush_or_refuse();
             return 0;
         default:
             return 2;

@@ -20,18 +20,19 @@ static struct termios before;
 static sigset_t outside; /* the signals that are blocked while keys are waited for */
 static volatile sig_atomic_t is_open, redraw;
 
-void terminal_write(const char *text, size_t length)
+bool terminal_write(const char *text, size_t length)
 {
     while (length > 0) {
         ssize_t n = write(STDOUT_FILENO, text, length);
 
         if (n < 0 && errno != EINTR)
-            return;
+            return false;
         if (n > 0) {
             text += n;
             length -= (size_t)n;
         }
     }
+    return true;
 }
 
 /* This and the next one are called in signal handlers too. */
@@ -44,14 +45,14 @@ static void enter(void)
     keys.c_cc[VMIN] = 1;
     keys.c_cc[VTIME] = 0;
     (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &keys);
-    terminal_write(begin, sizeof begin - 1);
+    (void)terminal_write(begin, sizeof begin - 1);
 }
 
 static void leave(void)
 {
     static const char end[] = "\033[?25h\033[?1049l";
 
-    terminal_write(end, sizeof end - 1);
+    (void)terminal_write(end, sizeof end - 1);
     (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
 }
 

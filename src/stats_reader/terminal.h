@@ -29,6 +29,7 @@ enum {
 /* The next key, for so long. */
 int terminal_key(double seconds);
 
-void terminal_write(const char *text, size_t length);
+/* False: errno tells why not all of it was written. */
+bool terminal_write(const char *text, size_t length);
 
 #endif

@@ -6,6 +6,7 @@
 #include "stats_reader/watch.h"
 
 #include "stats_reader/page.h"
+#include "stats_reader/refuse.h"
 #include "stats_reader/terminal.h"
 
 #include <errno.h>
@@ -77,7 +78,8 @@ static void write_blocks(struct target *target, struct page_view *view)
         page_begin(&page, false, 0, WITHOUT_TERMINAL_COLUMNS);
         page_fill(&page, view, newest(), one_before());
         page_end(&page);
-        terminal_write(page.text, page.length);
+        if (!terminal_write(page.text, page.length))
+            refuse("cannot write: %s", strerror(errno));
         watch_pause(view->seconds);
         if (watch_nobody_reads())
             return;
@@ -162,7 +164,7 @@ static void show_help(void)
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         page_line(&page, "%s", lines[i]);
     page_end(&page);
-    terminal_write(page.text, page.length);
+    (void)terminal_write(page.text, page.length);
 }
 
 static void draw(struct page_view *view, struct prompt *prompt)
@@ -174,7 +176,7 @@ static void draw(struct page_view *view, struct prompt *prompt)
     page_begin(&page, true, rows, columns);
     page_fill(&page, view, newest(), one_before());
     page_end(&page);
-    terminal_write(page.text, page.length);
+    (void)terminal_write(page.text, page.length);
 }
 
 static double seconds_now(void)

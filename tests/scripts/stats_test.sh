@@ -256,13 +256,22 @@ for_prometheus_without_a_process_all_are_shown_with_escaped_names()
     end_server
 }
 
-what_cannot_be_written_for_prometheus_is_an_error()
+what_cannot_be_written_is_an_error()
 {
+    local options
+
     start_server "$(preload cia_malloc tts_lock)" MPLACE_STATS_LIVE=1 --
+    for options in --prometheus "" --json "--watch 0.1" "--json --watch 0.1"; do
+        status=0
+        # shellcheck disable=SC2086 # words
+        timeout 20 "$mplace" stats $options "$server_id" >/dev/full 2>"$scratch/err" || status=$?
+        expect "exit status with '$options'" 2 "$status"
+        expect "what it says with '$options'" "mplace stats: cannot write: No space left on device" \
+            "$(cat "$scratch/err")"
+    done
     status=0
-    "$mplace" stats --prometheus "$server_id" >/dev/full 2>"$scratch/err" || status=$?
-    expect "exit status" 2 "$status"
-    expect "what it says" "mplace stats: cannot write: No space left on device" "$(cat "$scratch/err")"
+    "$build_folder/bin/mplace-stats-reader" --list >/dev/full 2>"$scratch/err" || status=$?
+    expect "exit status of the list" 2 "$status"
     end_server
 }
 
