@@ -189,7 +189,7 @@ static void report(const struct cores *cores, void *context)
     fputc('\n', json);
 }
 
-int main(int argc, char **argv)
+static int command(int argc, char **argv)
 {
     struct options options = {0};
     struct run *run = &options.run;
@@ -223,5 +223,14 @@ int main(int argc, char **argv)
         return bad("%s: %s", options.json, strerror(errno));
     if (run->sharing != NULL && fclose(run->sharing) != 0)
         return bad("%s: %s", options.sharing, strerror(errno));
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    int status = command(argc, argv);
+
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return bad("standard output: %s", strerror(errno));
     return status;
 }

@@ -52,6 +52,20 @@ bad_input_is_one_line_and_exit_2()
     expect_refusal "ddr9"
 }
 
+what_cannot_be_written_is_one_line_and_exit_2()
+{
+    local arguments
+
+    need_trace
+    for arguments in tree.mptrace "--sweep core.window=1,2 tree.mptrace" --keys --help --version; do
+        status=0
+        # shellcheck disable=SC2086 # words
+        "$build_folder/bin/mplace-chip" $arguments >/dev/full 2>"$scratch/err" || status=$?
+        expect "exit status of $arguments" 2 "$status"
+        expect "what $arguments says" "mplace-chip: standard output: No space left on device" "$(<"$scratch/err")"
+    done
+}
+
 more_threads_than_cores_take_turns_which_is_said_in_one_line()
 {
     need_trace 6
