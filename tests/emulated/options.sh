@@ -56,8 +56,10 @@ done
 expect_refusal --replacement=fifo "'fifo' is not lru or tree"
 expect_accepted --replacement=lru
 expect_accepted --replacement=tree
-expect_refusal --seed=some "'some'"
-for seed in 0 -1 9223372036854775807; do
+for seed in '' some 9223372036854775808 -9223372036854775809 99999999999999999999; do
+    expect_refusal "--seed=$seed" "'$seed'"
+done
+for seed in 0 -1 9223372036854775807 -9223372036854775808; do
     expect_accepted "--seed=$seed"
 done
 for option in rtm first-touch heap; do

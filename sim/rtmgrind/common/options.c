@@ -104,6 +104,25 @@ static void read_replacement(const HChar *argument, const HChar *text)
         VG_(fmsg_bad_option)(argument, "'%s' is not lru or tree\n", text);
 }
 
+/* VG_INT_CLO takes nothing for 0, and what has more than 64 bits modulo 2^64. */
+static void read_seed(const HChar *argument, const HChar *text)
+{
+    Bool minus = text[0] == '-';
+    ULong most = minus ? 1ULL << 63 : (1ULL << 63) - 1, seed = 0;
+    const HChar *at = minus ? text + 1 : text;
+    Bool good = *at != '\0';
+
+    for (; good && *at != '\0'; at++) {
+        UInt digit = (UInt)(*at - '0');
+
+        good = digit <= 9 && seed <= (most - digit) / 10;
+        seed = 10 * seed + digit;
+    }
+    if (!good)
+        VG_(fmsg_bad_option)(argument, "'%s' is not a number of 64 bits\n", text);
+    options.seed = (Long)(minus ? -seed : seed);
+}
+
 Bool options_parse(const HChar *argument)
 {
     const HChar *text;
@@ -118,7 +137,8 @@ Bool options_parse(const HChar *argument)
     } else if (VG_BINT_CLO(argument, "--read-lines", options.read_lines, 0, 1 << 30)) {
     } else if (VG_BOOL_CLO(argument, "--first-touch", options.first_touch)) {
     } else if (VG_BINT_CLO(argument, "--interrupt-rate", options.interrupt_rate, 0, 1 << 30)) {
-    } else if (VG_INT_CLO(argument, "--seed", options.seed)) {
+    } else if (VG_STR_CLO(argument, "--seed", text)) {
+        read_seed(argument, text);
     } else if (VG_BINT_CLO(argument, "--cpus", processor_settings.cpus, 1, CPUS_MOST)) {
     } else if (VG_BINT_CLO(argument, "--switch-inside", options.switch_inside, 1, 1 << 20)) {
     } else if (VG_BINT_CLO(argument, "--switch-outside", options.switch_outside, 1, 1 << 20)) {
