@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The sentences that the page as text and as HTML share."""
 
+from decimal import Decimal
+
 from doctor import figures
 
 NO_SITE = (
@@ -20,15 +22,24 @@ def plural(number, one, more):
 
 
 def percent(part, whole):
-    """The part in whole per cent; 0 of nothing."""
-    return f"{100 * part / whole:.0f}" if whole else "0"
+    """The part in whole per cent, or as many digits as tell it from none and from all; 0 of nothing."""
+    share = 100 * part / whole if whole else 0
+    digits = 0
+    while 0 < share < 100 and round(share, digits) in (0, 100):
+        digits += 1
+    return f"{share:.{digits}f}"
 
 
 def rate(value):
     """A small number with one digit that counts, at least: 0.04 rather than 0.0."""
     if value >= 10:
         return f"{value:.0f}"
-    return f"{value:.1f}" if value >= 0.1 or value == 0 else f"{value:.2g}"
+    return f"{value:.1f}" if value >= 0.1 or value == 0 else f"{Decimal(f'{value:.2g}'):f}"
+
+
+def share(part, whole):
+    """The part in per cent, a small one as a rate: neither all nor nothing unless it is; 0 of nothing."""
+    return percent(part, whole) if 10 * part >= whole else rate(100 * part / whole)
 
 
 def size_range(tally):

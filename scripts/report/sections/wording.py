@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The sentences that the page as text and as HTML share."""
 
-from doctor.wording import grouped, percent, plural, rate
+from doctor.wording import grouped, percent, plural, share
 
 # Of the stops of a section, and of the kinds of block in a set, as many are told.
 STOPS_TOLD = 5
@@ -95,13 +95,9 @@ def verdict(run):
     return (
         f"{grouped(committed)} of {plural(entered, 'entry', 'entries')} of critical sections"
         f" ({percent(committed, entered)} %) commit as transactions{others}."
-        f" {grouped(run.lost)} emulated instructions are lost, {_share(run.lost, run)} % of all: those of"
+        f" {grouped(run.lost)} emulated instructions are lost, {share(run.lost, run.instructions)} % of all: those of"
         " attempts that abort, and those that run under a lock for which another thread waits."
     )
-
-
-def _share(part, run):
-    return rate(100 * part / run.instructions) if run.instructions else "0"
 
 
 def one_section(section, run):
@@ -109,7 +105,7 @@ def one_section(section, run):
     text = (
         f"{grouped(section.committed)} of {plural(section.entered, 'entry', 'entries')} commit"
         f" ({percent(section.committed, section.entered)} %); {grouped(section.lost)} instructions"
-        f" lost ({_share(section.lost, run)} % of all): {grouped(section.in_aborts)} in attempts that"
+        f" lost ({share(section.lost, run.instructions)} % of all): {grouped(section.in_aborts)} in attempts that"
         f" aborted, {grouped(section.in_waits)} under the lock while another thread waited for it"
     )
     if section.held:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The sentences that the page as text and as HTML share."""
 
-from doctor.wording import grouped, plural, rate
+from doctor.wording import grouped, plural, share
 from sharing.figures import SITES_TOLD
 
 NAMES = {
@@ -34,7 +34,7 @@ NO_FINDING = "No line costs 0.1 % of the cycles of all accesses by moving again 
 
 def _share(run, tally):
     """The part of the cycles of all accesses, in per cent."""
-    return rate(100 * tally.cycles / run.cycles) if run.cycles else "0"
+    return share(tally.cycles, run.cycles)
 
 
 def simulated(findings):

@@ -3,6 +3,9 @@ mplace_report_tests(doctor_wording
     thousands_are_parted
     one_is_named_as_one
     halves_of_a_per_cent_go_to_the_even_number
+    a_part_is_neither_all_nor_nothing
+    a_small_rate_has_no_exponent
+    a_share_is_exact_at_both_ends
     of_nothing_any_part_is_0_per_cent
     a_rate_has_a_digit_that_counts
     sizes_are_one_number_if_they_are_equal

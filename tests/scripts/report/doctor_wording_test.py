@@ -29,6 +29,19 @@ class Tests(unittest.TestCase):
     def test_halves_of_a_per_cent_go_to_the_even_number(self):
         self.assertEqual(["12", "14"], [wording.percent(25, 200), wording.percent(27, 200)])
 
+    def test_a_part_is_neither_all_nor_nothing(self):
+        parts = [wording.percent(part, 1200) for part in (0, 1, 1194, 1195, 1199, 1200)]
+        self.assertEqual(["0", "0.1", "99.5", "99.6", "99.9", "100"], parts)
+        self.assertEqual(["99.99999", "0.00001"], [wording.percent(part, 10**7) for part in (10**7 - 1, 1)])
+
+    def test_a_small_rate_has_no_exponent(self):
+        self.assertEqual(["0.00007", "0.00012"], [wording.rate(value) for value in (7e-05, 1.2e-04)])
+
+    def test_a_share_is_exact_at_both_ends(self):
+        shares = [wording.share(part, 1000) for part in (0, 0.0007, 4, 99, 100, 999, 1000)]
+        self.assertEqual(["0.0", "0.00007", "0.4", "9.9", "10", "99.9", "100"], shares)
+        self.assertEqual("0", wording.share(0, 0))
+
     def test_of_nothing_any_part_is_0_per_cent(self):
         self.assertEqual("0", wording.percent(0, 0))
 
