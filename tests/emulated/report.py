@@ -141,6 +141,13 @@ def a_file_that_cannot_be_written_is_one_line_and_nothing_is_run():
           "with -q nothing else", done.stderr)
 
 
+def a_full_disk_is_told_in_one_line_and_the_program_goes_on():
+    done = run("return", "-q", output=os.path.relpath("/dev/full", work))
+    check(done.returncode == 0, "the exit status is the program's", done)
+    lines = done.stderr.splitlines()
+    check(len(lines) == 1 and "--rtm-out: " in lines[0] and "/dev/full" in lines[0], "one line", done.stderr)
+
+
 def conflict_of(how, program=program):
     done = run(how, program=program)
     check(done.returncode == 0, f"{how} ends well", done)
@@ -207,6 +214,7 @@ def the_lists_have_as_many_entries_as_asked_for():
 CLAIMS = {claim.__name__: claim for claim in (
     a_child_has_a_report_of_its_own, without_a_process_id_in_its_name_the_file_is_the_parents,
     a_file_that_cannot_be_written_is_one_line_and_nothing_is_run,
+    a_full_disk_is_told_in_one_line_and_the_program_goes_on,
     a_conflict_names_both_instructions, a_conflict_names_the_variable,
     a_conflict_names_the_heap_block, a_conflict_with_the_kernel_has_one_instruction,
     a_stripped_program_is_told_by_addresses, the_lists_have_as_many_entries_as_asked_for)}

@@ -250,6 +250,16 @@ the_page_is_about_the_program_and_about_children_only_if_asked()
     grep -q 'the busiest of 2 processes' "$scratch/err" || fail "how many processes there were is not told"
 }
 
+a_full_disk_is_told_in_one_line_and_the_program_goes_on()
+{
+    run env "VALGRIND_LIB=$build_folder/lib/mplace/valgrind" valgrind -q --tool=setgrind --setgrind-out=/dev/full \
+        /bin/echo "done"
+    expect "exit status" 0 "$status"
+    expect "output" "done" "$(<"$scratch/out")"
+    expect "lines on standard error" 1 "$(wc -l <"$scratch/err")"
+    grep -q -- "--setgrind-out: /dev/full" "$scratch/err" || fail "the file is not named"
+}
+
 the_html_needs_nothing_else_and_says_what_the_text_says()
 {
     run "$mplace" doctor --compare --l1d 64x8 --html "$scratch/page.html" -- "$program" locked '500'

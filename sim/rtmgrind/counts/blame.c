@@ -170,35 +170,34 @@ void blame_print_text(void)
     }
 }
 
-static void write_kind(VgFile *file, const struct overflown *set, const struct kind *kind)
+static void write_kind(struct output *file, const struct overflown *set, const struct kind *kind)
 {
     ULong average = tenths(set, kind->lines);
 
-    VG_(fprintf)(file, "{\"lines\": %llu.%llu", average / 10, average % 10);
+    output_format(file, "{\"lines\": %llu.%llu", average / 10, average % 10);
     if (kind->origin != NULL)
-        VG_(fprintf)(file, ", \"size\": %lu", kind->size);
+        output_format(file, ", \"size\": %lu", kind->size);
     describe_write_stack(file, "allocated", kind->origin);
-    VG_(fprintf)(file, "}");
+    output_format(file, "}");
 }
 
-void blame_write_json(VgFile *file)
+void blame_write_json(struct output *file)
 {
     static UInt list[TOP_MOST];
     UInt used = worst_sets(list, (UInt)options.top);
 
-    VG_(fprintf)(file, ",\n\"overflows\": [");
+    output_format(file, ",\n\"overflows\": [");
     for (UInt i = 0; i < used; i++) {
         struct overflown *set = &sets[list[i]];
-        VG_(fprintf)
-        (file, "%s{\"set\": %u, \"count\": %llu, \"filled_by\": [", i == 0 ? "\n" : ",\n", list[i],
-         set->count);
+        output_format(file, "%s{\"set\": %u, \"count\": %llu, \"filled_by\": [",
+                      i == 0 ? "\n" : ",\n", list[i], set->count);
         sort_kinds(set);
         for (UInt k = 0; k < set->kinds_used && k < (UInt)options.top; k++) {
             if (k > 0)
-                VG_(fprintf)(file, ", ");
+                output_format(file, ", ");
             write_kind(file, set, &set->kinds[k]);
         }
-        VG_(fprintf)(file, "]}");
+        output_format(file, "]}");
     }
-    VG_(fprintf)(file, "]");
+    output_format(file, "]");
 }

@@ -7,6 +7,7 @@
 #ifndef RTMGRIND_BLAME_H
 #define RTMGRIND_BLAME_H
 
+#include "program_calls/output.h"
 #include "rtmgrind/common/transaction_state.h"
 
 void blame_reset(void);
@@ -19,6 +20,6 @@ void blame_abort(const struct transaction *transaction, const struct abort_event
 void blame_print_text(void);
 
 /* The same as one member of a JSON object, with a comma in front. */
-void blame_write_json(VgFile *file);
+void blame_write_json(struct output *file);
 
 #endif

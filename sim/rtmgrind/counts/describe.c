@@ -45,22 +45,22 @@ Bool describe_data(Addr data, const HChar **name, PtrdiffT *offset)
     return VG_(get_datasym_and_offset)(VG_(current_DiEpoch)(), data, name, offset);
 }
 
-void describe_write_string(VgFile *file, const HChar *text)
+void describe_write_string(struct output *file, const HChar *text)
 {
-    VG_(fprintf)(file, "\"");
+    output_format(file, "\"");
     for (; *text != '\0'; text++) {
         if (*text == '"' || *text == '\\')
-            VG_(fprintf)(file, "\\%c", *text);
+            output_format(file, "\\%c", *text);
         else if ((UChar)*text < ' ')
-            VG_(fprintf)(file, "\\u%04x", (UChar)*text);
+            output_format(file, "\\u%04x", (UChar)*text);
         else
-            VG_(fprintf)(file, "%c", *text);
+            output_format(file, "%c", *text);
     }
-    VG_(fprintf)(file, "\"");
+    output_format(file, "\"");
 }
 
 struct stack {
-    VgFile *file;
+    struct output *file;
     Bool some;
 };
 
@@ -68,20 +68,20 @@ static void write_frame(UInt number, DiEpoch epoch, Addr instruction, void *argu
 {
     struct stack *stack = argument;
 
-    VG_(fprintf)(stack->file, "%s", stack->some ? ", " : "");
+    output_format(stack->file, "%s", stack->some ? ", " : "");
     stack->some = True;
     describe_write_string(stack->file, VG_(describe_IP)(epoch, instruction, NULL));
 }
 
-void describe_write_stack(VgFile *file, const HChar *key, ExeContext *calls)
+void describe_write_stack(struct output *file, const HChar *key, ExeContext *calls)
 {
     struct stack stack = {file, False};
 
     if (calls == NULL)
         return;
-    VG_(fprintf)(file, ", \"%s\": [", key);
+    output_format(file, ", \"%s\": [", key);
     VG_(apply_ExeContext)(write_frame, &stack, calls);
-    VG_(fprintf)(file, "]");
+    output_format(file, "]");
 }
 
 const HChar *describe_system_call(UInt number)
@@ -166,22 +166,22 @@ static void write_levels(struct stack *stack, DiEpoch epoch, Addr instruction)
     InlIPCursor *level = VG_(new_IIPC)(epoch, instruction);
 
     do {
-        VG_(fprintf)(stack->file, "%s", stack->some ? ", " : "");
+        output_format(stack->file, "%s", stack->some ? ", " : "");
         stack->some = True;
         describe_write_string(stack->file, describe_frame(epoch, instruction, level));
     } while (VG_(next_IIPC)(level));
     VG_(delete_IIPC)(level);
 }
 
-void describe_write_code(VgFile *file, const HChar *key, Addr instruction)
+void describe_write_code(struct output *file, const HChar *key, Addr instruction)
 {
     struct stack stack = {file, False};
 
     if (instruction == 0)
         return;
-    VG_(fprintf)(file, ", \"%s\": [", key);
+    output_format(file, ", \"%s\": [", key);
     write_levels(&stack, VG_(current_DiEpoch)(), instruction);
-    VG_(fprintf)(file, "]");
+    output_format(file, "]");
 }
 
 Bool describe_static_data(Addr data, const HChar **object, Addr *offset)
@@ -223,19 +223,19 @@ static void write_place_frame(UInt number, DiEpoch epoch, Addr instruction, void
         write_levels(&place->stack, epoch, instruction);
 }
 
-void describe_write_place(VgFile *file, const HChar *key, ExeContext *calls)
+void describe_write_place(struct output *file, const HChar *key, ExeContext *calls)
 {
     struct place place = {.stack = {file, False}, .inside = True};
     const HChar *name;
 
     if (calls == NULL)
         return;
-    VG_(fprintf)(file, ", \"%s\": [", key);
+    output_format(file, ", \"%s\": [", key);
     VG_(apply_ExeContext)(write_place_frame, &place, calls);
-    VG_(fprintf)(file, "]");
+    output_format(file, "]");
     if (place.through == 0 ||
         !VG_(get_fnname)(VG_(get_ExeContext_epoch)(calls), place.through, &name))
         return;
-    VG_(fprintf)(file, ", \"through\": ");
+    output_format(file, ", \"through\": ");
     describe_write_string(file, name);
 }

@@ -178,20 +178,15 @@ static void print_text(struct site **list, UInt count, const struct site *total)
 
 static void print_json(struct site **list, UInt count, const struct site *total)
 {
+    static struct output output;
+
     /* A child must not write over its parent's file. */
     if (forked && VG_(strstr)(options.output, "%p") == NULL)
         return;
-    HChar *name = VG_(expand_file_name)("--rtm-out", options.output);
-    VgFile *file = VG_(fopen)(name, VKI_O_CREAT | VKI_O_TRUNC | VKI_O_WRONLY,
-                              VKI_S_IRUSR | VKI_S_IWUSR | VKI_S_IRGRP | VKI_S_IROTH);
-
-    if (file == NULL) {
-        VG_(umsg)("the report cannot be written to %s\n", name);
-    } else {
-        report_write_json(file, list, count, total);
-        VG_(fclose)(file);
-    }
-    VG_(free)(name);
+    if (!output_open(&output, "--rtm-out", options.output))
+        return;
+    report_write_json(&output, list, count, total);
+    (void)output_close(&output);
 }
 
 static void print(Bool although_empty)

@@ -6,6 +6,7 @@
 #ifndef RTMGRIND_REPORT_H
 #define RTMGRIND_REPORT_H
 
+#include "program_calls/output.h"
 #include "rtmgrind/counts/sites.h"
 
 void report_init(void);
@@ -15,9 +16,10 @@ void report_print(void);
 /* The program becomes the one in this file, if it can: tells what this one did. */
 void report_before_exec(const HChar *file);
 
-void report_write_json(VgFile *file, struct site **list, UInt count, const struct site *total);
+void report_write_json(struct output *file, struct site **list, UInt count,
+                       const struct site *total);
 
 /* The member "sections" of the object, with a comma in front. */
-void report_write_sections(VgFile *file);
+void report_write_sections(struct output *file);
 
 #endif

@@ -25,14 +25,14 @@ static const HChar *const kind_names[STOP_KINDS] = {
     [STOP_OTHER] = "other",
 };
 
-static void write_text(VgFile *file, const HChar *key, const HChar *text)
+static void write_text(struct output *file, const HChar *key, const HChar *text)
 {
-    VG_(fprintf)(file, ", \"%s\": ", key);
+    output_format(file, ", \"%s\": ", key);
     describe_write_string(file, text);
 }
 
 /* What is known of the data; nothing of none. */
-static void write_data(VgFile *file, const HChar *key, const struct data_name *data)
+static void write_data(struct output *file, const HChar *key, const struct data_name *data)
 {
     const HChar *name;
     PtrdiffT offset;
@@ -40,32 +40,32 @@ static void write_data(VgFile *file, const HChar *key, const struct data_name *d
 
     if (data->address == 0 && data->origin == NULL)
         return;
-    VG_(fprintf)(file, ", \"%s\": {", key);
+    output_format(file, ", \"%s\": {", key);
     if (data->origin != NULL) {
-        VG_(fprintf)(file, "\"size\": %lu", data->size);
+        output_format(file, "\"size\": %lu", data->size);
         if (data->size <= WHOLE_BLOCK_BYTES)
-            VG_(fprintf)(file, ", \"offset\": %ld", (long)data->offset);
+            output_format(file, ", \"offset\": %ld", (long)data->offset);
         describe_write_place(file, "allocated", data->origin);
     } else {
-        VG_(fprintf)(file, "\"address\": %lu", data->address);
+        output_format(file, "\"address\": %lu", data->address);
         if (describe_data(data->address, &name, &offset)) {
             write_text(file, "symbol", name);
-            VG_(fprintf)(file, ", \"offset\": %ld", (long)offset);
+            output_format(file, ", \"offset\": %ld", (long)offset);
         } else if (describe_static_data(data->address, &name, &in_file)) {
             write_text(file, "object", name);
-            VG_(fprintf)(file, ", \"offset\": %lu", in_file);
+            output_format(file, ", \"offset\": %lu", in_file);
         }
     }
-    VG_(fprintf)(file, "}");
+    output_format(file, "}");
 }
 
-static void write_detail(VgFile *file, const struct stop *stop)
+static void write_detail(struct output *file, const struct stop *stop)
 {
     enum { LENGTH_MOST = 15 };
     const HChar *name = describe_system_call(stop->detail);
 
     if (stop->kind == STOP_SYSTEM_CALL) {
-        VG_(fprintf)(file, ", \"number\": %u", stop->detail);
+        output_format(file, ", \"number\": %u", stop->detail);
         if (name != NULL)
             write_text(file, "call", name);
     } else if (stop->kind == STOP_OTHER) {
@@ -78,81 +78,81 @@ static void write_detail(VgFile *file, const struct stop *stop)
     }
 }
 
-static void write_fillers(VgFile *file, const struct stop *stop)
+static void write_fillers(struct output *file, const struct stop *stop)
 {
     if (stop->filler[0].lines == 0)
         return;
-    VG_(fprintf)(file, ", \"filled_by\": [");
+    output_format(file, ", \"filled_by\": [");
     for (UInt i = 0; i < STOP_FILLERS_MOST && stop->filler[i].lines != 0; i++) {
         const struct stop_filler *filler = &stop->filler[i];
-        VG_(fprintf)(file, "%s{\"lines\": %llu", i == 0 ? "" : ", ", filler->lines);
+        output_format(file, "%s{\"lines\": %llu", i == 0 ? "" : ", ", filler->lines);
         if (filler->origin != NULL)
-            VG_(fprintf)(file, ", \"size\": %lu", filler->size);
+            output_format(file, ", \"size\": %lu", filler->size);
         describe_write_place(file, "allocated", filler->origin);
-        VG_(fprintf)(file, "}");
+        output_format(file, "}");
     }
-    VG_(fprintf)(file, "]");
+    output_format(file, "]");
 }
 
-static void write_stop(VgFile *file, const struct stop *stop)
+static void write_stop(struct output *file, const struct stop *stop)
 {
-    VG_(fprintf)
-    (file,
-     "\n  {\"kind\": \"%s\", \"aborts\": %llu, \"in_aborts\": %llu, \"holds\": %llu, "
-     "\"in_holds\": %llu, \"in_waits\": %llu, \"holds_alone\": %llu, \"in_waits_alone\": %llu, "
-     "\"seen\": %llu",
-     kind_names[stop->kind], stop->aborts, stop->in_aborts, stop->holds, stop->in_holds,
-     stop->in_waits, stop->holds_alone, stop->in_waits_alone, stop->seen);
+    output_format(
+        file,
+        "\n  {\"kind\": \"%s\", \"aborts\": %llu, \"in_aborts\": %llu, \"holds\": %llu, "
+        "\"in_holds\": %llu, \"in_waits\": %llu, \"holds_alone\": %llu, \"in_waits_alone\": %llu, "
+        "\"seen\": %llu",
+        kind_names[stop->kind], stop->aborts, stop->in_aborts, stop->holds, stop->in_holds,
+        stop->in_waits, stop->holds_alone, stop->in_waits_alone, stop->seen);
     write_detail(file, stop);
     describe_write_place(file, "at", stop->stack);
     if (stop->kind == STOP_CONFLICT) {
-        VG_(fprintf)
-        (file, ", \"in_line_of_lock\": %s", stop->detail == STOP_LINE_OF_LOCK ? "true" : "false");
+        output_format(file, ", \"in_line_of_lock\": %s",
+                      stop->detail == STOP_LINE_OF_LOCK ? "true" : "false");
         describe_write_code(file, "instruction", stop->instruction);
         describe_write_code(file, "requester", stop->requester);
     }
     write_data(file, "data", &stop->data);
     if (stop->other != NULL)
-        VG_(fprintf)(file, ", \"other\": %u", stop->other->number);
+        output_format(file, ", \"other\": %u", stop->other->number);
     write_fillers(file, stop);
-    VG_(fprintf)(file, "}");
+    output_format(file, "}");
 }
 
-static void write_stops(VgFile *file, const struct section *section)
+static void write_stops(struct output *file, const struct section *section)
 {
     Bool some = False;
 
-    VG_(fprintf)(file, ", \"stops\": [");
+    output_format(file, ", \"stops\": [");
     for (UInt i = 0; i < section_table_stops(); i++) {
         const struct stop *stop = section_table_stop_at(i);
         if (stop->section != section)
             continue;
-        VG_(fprintf)(file, "%s", some ? "," : "");
+        output_format(file, "%s", some ? "," : "");
         some = True;
         write_stop(file, stop);
     }
-    VG_(fprintf)(file, "]");
+    output_format(file, "]");
 }
 
-void report_write_sections(VgFile *file)
+void report_write_sections(struct output *file)
 {
     holds_end_all();
-    VG_(fprintf)
-    (file, ",\n\"sections\": {\"instructions\": %llu, \"unseen\": %llu, \"list\": [",
-     sections_instructions, sections_unseen);
+    output_format(file, ",\n\"sections\": {\"instructions\": %llu, \"unseen\": %llu, \"list\": [",
+                  sections_instructions, sections_unseen);
     for (UInt i = 0; i < section_table_sections(); i++) {
         const struct section *section = section_table_section(i);
-        VG_(fprintf)
-        (file,
-         "%s\n {\"entered\": %llu, \"committed\": %llu, \"held\": %llu, \"visited\": %llu, "
-         "\"in_commits\": %llu, "
-         "\"in_aborts\": %llu, \"in_holds\": %llu, \"in_waits\": %llu",
-         i == 0 ? "" : ",", section->entered, section->committed, section->held, section->visited,
-         section->in_commits, section->in_aborts, section->in_holds, section->in_waits);
+        output_format(
+            file,
+            "%s\n {\"entered\": %llu, \"committed\": %llu, \"held\": %llu, \"visited\": %llu, "
+            "\"in_commits\": %llu, "
+            "\"in_aborts\": %llu, \"in_holds\": %llu, \"in_waits\": %llu",
+            i == 0 ? "" : ",", section->entered, section->committed, section->held,
+            section->visited, section->in_commits, section->in_aborts, section->in_holds,
+            section->in_waits);
         write_data(file, "lock", &section->lock);
         describe_write_place(file, "at", section->locked);
         write_stops(file, section);
-        VG_(fprintf)(file, "}");
+        output_format(file, "}");
     }
-    VG_(fprintf)(file, "]}");
+    output_format(file, "]}");
 }
