@@ -5,6 +5,8 @@
  */
 #include "chip/sharing_report.h"
 
+#include "text/utf_8.h"
+
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -29,10 +31,16 @@ struct writer {
 static void text(FILE *out, const char *string)
 {
     fputc('"', out);
-    for (; *string != '\0'; string++) {
+    while (*string != '\0') {
+        unsigned length = utf_8_length(string);
+
         if (*string == '"' || *string == '\\')
             fputc('\\', out);
-        fputc((unsigned char)*string < ' ' ? ' ' : *string, out);
+        if (length <= 1)
+            fputc(length == 0 ? '?' : (unsigned char)*string < ' ' ? ' ' : *string, out);
+        else
+            fwrite(string, 1, length, out);
+        string += length > 0 ? length : 1;
     }
     fputc('"', out);
 }

@@ -87,7 +87,7 @@ def check_schema(report):
 
 
 def read(output="report.json"):
-    with open(os.path.join(work, output)) as file:
+    with open(os.path.join(work, output), encoding="utf-8") as file:
         report = json.load(file)
     check_schema(report)
     return report
@@ -146,6 +146,15 @@ def a_full_disk_is_told_in_one_line_and_the_program_goes_on():
     check(done.returncode == 0, "the exit status is the program's", done)
     lines = done.stderr.splitlines()
     check(len(lines) == 1 and "--rtm-out: " in lines[0] and "/dev/full" in lines[0], "one line", done.stderr)
+
+
+def a_name_that_is_no_utf_8_is_text_in_the_report():
+    odd = os.path.join(work.encode(), b"odd\xff\xfe\xc3\xa4")
+    shutil.copy(program, odd)
+    subprocess.run([b"strip", odd], check=True)
+    run("variable", "-q", program=odd)
+    abort = next(abort for abort in read()["aborts"] if abort["cause"] == "conflict")
+    check(abort["instruction"].endswith("/odd??ä)"), "the name", abort)
 
 
 def conflict_of(how, program=program):
@@ -215,6 +224,7 @@ CLAIMS = {claim.__name__: claim for claim in (
     a_child_has_a_report_of_its_own, without_a_process_id_in_its_name_the_file_is_the_parents,
     a_file_that_cannot_be_written_is_one_line_and_nothing_is_run,
     a_full_disk_is_told_in_one_line_and_the_program_goes_on,
+    a_name_that_is_no_utf_8_is_text_in_the_report,
     a_conflict_names_both_instructions, a_conflict_names_the_variable,
     a_conflict_names_the_heap_block, a_conflict_with_the_kernel_has_one_instruction,
     a_stripped_program_is_told_by_addresses, the_lists_have_as_many_entries_as_asked_for)}

@@ -12,6 +12,7 @@ set(sharing_claims
     a_line_for_each_thread_is_told_of_as_nothing
     the_machine_that_is_asked_for_is_the_one_simulated
     the_second_run_reads_what_the_first_has_read
+    names_that_are_no_utf_8_are_text_in_the_record
     a_server_is_ended_after_the_time_given
     the_html_says_what_the_text_says_and_needs_nothing_else
     bad_options_of_sharing_are_one_line_and_exit_2

@@ -123,6 +123,24 @@ the_second_run_reads_what_the_first_has_read()
     holds "[run['exit_status'] for run in d['runs']] == [0, 0]"
 }
 
+names_that_are_no_utf_8_are_text_in_the_record()
+{
+    local odd=$scratch/odd$'\xff\xfe\xc3\xa4'
+
+    cp "$program" "$odd"
+    strip "$odd"
+    run "$mplace" trace --out odd.mptrace -- "$odd" counters
+    expect "exit status of the trace" 0 "$status"
+    run "$build_folder/bin/mplace-chip" --sharing "$scratch/record" odd.mptrace
+    expect "exit status" 0 "$status"
+    /usr/bin/python3 -c '
+import json, sys
+with open(sys.argv[1], encoding="utf-8") as file:
+    sites = {site["at"] for line in json.load(file)["lines"] for site in line["sites"]}
+if not any("odd??\u00e4" in at for at in sites):
+    sys.exit(ascii(sites))' "$scratch/record" 2>"$scratch/err" || fail "the name is not in the record"
+}
+
 a_server_is_ended_after_the_time_given()
 {
     run "$mplace" doctor --sharing --malloc cia --seconds 1 --json "$scratch/json" -- sleep 99

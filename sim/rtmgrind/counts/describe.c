@@ -5,6 +5,8 @@
  */
 #include "rtmgrind/counts/describe.h"
 
+#include "text/utf_8.h"
+
 #include "system_call_names.h" /* made of Valgrind's headers by CMakeLists.txt */
 
 static const HChar *const cause_names[ABORT_CAUSES] = {
@@ -48,13 +50,19 @@ Bool describe_data(Addr data, const HChar **name, PtrdiffT *offset)
 void describe_write_string(struct output *file, const HChar *text)
 {
     output_format(file, "\"");
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\')
-            output_format(file, "\\%c", *text);
-        else if ((UChar)*text < ' ')
+    while (*text != '\0') {
+        UInt length = utf_8_length(text), bytes = length > 0 ? length : 1;
+
+        if (length == 1 && (UChar)*text < ' ')
             output_format(file, "\\u%04x", (UChar)*text);
+        else if (*text == '"' || *text == '\\')
+            output_format(file, "\\%c", *text);
+        else if (length == 0)
+            output_format(file, "?");
         else
-            output_format(file, "%c", *text);
+            for (UInt i = 0; i < bytes; i++)
+                output_format(file, "%c", text[i]);
+        text += bytes;
     }
     output_format(file, "\"");
 }
