@@ -374,6 +374,16 @@ find_program()
     fi
 }
 
+# check_preloadable PROGRAM: refuses one that would run without preloaded libraries, such as a static one.
+check_preloadable()
+{
+    local check reason state=0
+
+    check=$(own_program mplace-check) || exit
+    reason=$("$check" -- "$1") || state=$?
+    [[ $state -ne 1 ]] || die "$reason"
+}
+
 # Sets preload_list (for LD_PRELOAD) and preload_path (for LD_LIBRARY_PATH, mostly empty) for
 # preload_of MALLOC LOCK [TM]. The lock comes first: its constructor must not depend on a later library;
 # rand comes before the allocator that it calls. ld.so splits LD_PRELOAD at blanks and colons and

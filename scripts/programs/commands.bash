@@ -27,3 +27,16 @@ read_commands()
     done <"$1"
     [[ ${#listed_commands[@]} -gt 0 ]] || die "--commands: $1 has no command"
 }
+
+# check_commands: refuses a list with a program that would run without preloaded libraries. One that is not there
+# fails when it is measured.
+check_commands()
+{
+    local name first program
+
+    for name in "${!listed_commands[@]}"; do
+        # The user's own words, quotes and all.
+        first=$(set +u; eval "words=(${listed_commands[$name]})"; printf '%s' "${words[0]-}")
+        ! program=$(type -P -- "$first") || check_preloadable "$program"
+    done
+}

@@ -260,6 +260,19 @@ END
     expect "what is said" "mplace compare: --commands: nowhere cannot be read" "$(cat err)"
 }
 
+a_program_that_would_run_without_the_libraries_is_refused()
+{
+    need_static_program
+    run "$mplace" compare --malloc cia,glibc --rounds 1 --csv new.csv -- ./static
+    expect_refusal "./static is statically linked: nothing can be preloaded into it"
+    printf 'one true\ntwo "./static" 1\n' >list
+    run "$mplace" compare --malloc cia,glibc --rounds 1 --csv new.csv --commands list
+    expect_refusal "./static is statically linked: nothing can be preloaded into it"
+    [[ ! -e new.csv ]] || fail "something was measured"
+    run "$mplace" compare --malloc glibc,small=glibc:M_=1 --rounds 1 -- ./static
+    expect "exit status where nothing is preloaded" 0 "$status"
+}
+
 an_allocator_may_have_settings_of_its_own()
 {
     # shellcheck disable=SC2016 # the command expands it

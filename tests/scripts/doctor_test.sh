@@ -320,6 +320,21 @@ bad_options_are_one_line_and_exit_2()
     run "$mplace" doctor -- /etc/passwd; expect "exit status" 126 "$status"
 }
 
+a_program_that_would_run_without_cia_is_refused_where_cia_is_asked_for()
+{
+    local options
+
+    need_static_program
+    for options in --compare '--malloc cia' --sharing '--sharing --malloc cia' --sections; do
+        # shellcheck disable=SC2086 # words
+        run "$mplace" doctor $options -- ./static
+        expect_refusal "./static is statically linked: nothing can be preloaded into it"
+    done
+    run "$mplace" doctor -- ./static
+    expect "exit status without cia" 0 "$status"
+    grep -q '^Placement does not hurt this program' err || fail "it is not looked at as it is"
+}
+
 without_the_tool_it_says_so_in_one_line()
 {
     private_build

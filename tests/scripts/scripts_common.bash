@@ -71,6 +71,13 @@ private_build()
     export MPLACE_BUILD=$scratch/build
 }
 
+# A program that ignores preloaded libraries: $scratch/static.
+need_static_program()
+{
+    printf 'int main(void) { return 0; }\n' >"$scratch/one.c"
+    gcc -static -o "$scratch/static" "$scratch/one.c" 2>/dev/null || skip "no static C library"
+}
+
 transactions_commit()
 {
     [[ $("$build_folder/bin/mplace-probe" --rtm) == usable ]]

@@ -66,6 +66,15 @@ what_cannot_be_written_is_one_line_and_exit_2()
     done
 }
 
+a_program_that_would_run_without_the_allocator_is_not_traced_under_it()
+{
+    need_memtrace
+    need_static_program
+    run "$mplace" trace --malloc cia --out static.mptrace -- ./static
+    expect_refusal "./static is statically linked: nothing can be preloaded into it"
+    [[ ! -e static.mptrace ]] || fail "a trace was begun"
+}
+
 more_threads_than_cores_take_turns_which_is_said_in_one_line()
 {
     need_trace 6
