@@ -3,7 +3,8 @@
 
 A finding is all lines with the same main reason whose blocks were allocated at the same places. Of lines
 without a heap block each that has a lock is a finding of its own, for what takes it is code of the C library; the
-others are told apart by the two code sites whose accesses moved them most.
+others are told apart by the code site whose accesses moved them most. Which one that is, and where a stack lies, may
+differ in another run: what has no equal there is matched by that code among all that accesses the other's lines.
 """
 
 from collections import defaultdict
@@ -61,7 +62,7 @@ class Findings:
     other: Run | None
     all: list[Finding]
     told: list[Finding]
-    theirs: dict  # findings of the other run by key
+    theirs: dict  # by key: what becomes of the finding in the other run
 
 
 def reason_of(line):
@@ -70,12 +71,12 @@ def reason_of(line):
     return reason if line.of[reason].moves else None
 
 
-def _sites_by_cost(line):
-    """The names of the line's sites, those that moved it most first."""
+def _costliest_site(line):
+    """The name of the site that moved the line most; none of a line without sites."""
     cost = defaultdict(int)
     for site in line.sites:
         cost[site.at] += site.started.cycles
-    return sorted(cost, key=lambda at: (-cost[at], at))
+    return min(cost, key=lambda at: (-cost[at], at), default=None)
 
 
 def key_of(line, reason):
@@ -84,7 +85,7 @@ def key_of(line, reason):
         return (reason, *sorted({(block.place.at, block.place.called_from) for block in line.blocks}))
     if line.locks:
         return (reason, line.address)
-    return (reason, *_sites_by_cost(line)[:2])
+    return (reason, _costliest_site(line))
 
 
 def _lock_and_data(line):
@@ -157,10 +158,38 @@ def findings_of(run):
     return sorted(found, key=lambda finding: -finding.all.cycles)
 
 
+def _is_same_code(finding, other):
+    """Whether the other is taken at the same place, or accessed by what moved the finding's lines most."""
+    if finding.locks:
+        return bool(set(finding.taken_at) & set(other.taken_at))
+    return bool(finding.uses) and finding.uses[0].at in {use.at for use in other.uses}
+
+
+def _counterpart(finding, others):
+    """What is the finding among those of another run, which come by cost; None: it is gone."""
+    for other in others:
+        if other.key == finding.key:
+            return other
+    if finding.places:
+        return None
+    return next(
+        (
+            other
+            for other in others
+            if other.reason == finding.reason
+            and not other.places
+            and bool(other.locks) == bool(finding.locks)
+            and _is_same_code(finding, other)
+        ),
+        None,
+    )
+
+
 def weigh(title, machine, runs, top):
     """The findings of the first run, beside those of the second one."""
     own, other = runs[0], runs[1] if len(runs) > 1 else None
     found = findings_of(own)
     told = [finding for finding in found if finding.all.cycles >= WORTH_TELLING * own.cycles]
-    theirs = {finding.key: finding for finding in findings_of(other)} if other else {}
+    others = findings_of(other) if other else []
+    theirs = {finding.key: _counterpart(finding, others) for finding in found}
     return Findings(title, machine, own, other, found, told[:top], theirs)

@@ -10,4 +10,6 @@ mplace_report_tests(sharing_figures
     a_lock_alone_is_not_called_a_lock_with_data
     a_lock_that_begins_in_the_line_before_is_no_data
     without_a_block_lines_are_told_apart_by_code_and_locks_by_address
+    without_a_block_the_other_run_is_matched_by_code_whatever_moved_most_there
+    what_other_code_shares_in_the_other_run_is_no_counterpart
     what_costs_less_than_a_thousandth_is_not_told_on_the_page)

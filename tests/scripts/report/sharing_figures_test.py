@@ -70,6 +70,33 @@ class Tests(unittest.TestCase):
         ))
         self.assertEqual([1, 1, 2], sorted(f.lines for f in found))
 
+    def test_without_a_block_the_other_run_is_matched_by_code_whatever_moved_most_there(self):
+        own = records.run(
+            records.line(LINE, [records.site("f", 9), records.site("g", 8)], true=17),
+            records.line(2 * LINE, [records.site("lock", 9)], locks=[records.lock(0, "take")], true=9),
+            records.line(3 * LINE, [records.site("h", 9), records.site("i", 1)], elsewhere=10),
+        )
+        other = records.run(
+            records.line(LINE - 64, [records.site("g", 7), records.site("f", 6), records.site("main", 1)], true=14),
+            records.line(2 * LINE - 64, [records.site("lock", 8)], locks=[records.lock(0, "take")], true=8),
+            records.line(3 * LINE, [records.site("h", 9), records.site("main", 2)], elsewhere=11),
+        )
+        found = records.findings(own, other)
+        self.assertEqual([14, 11, 8], [found.theirs[finding.key].all.moves for finding in found.all])
+
+    def test_what_other_code_shares_in_the_other_run_is_no_counterpart(self):
+        own = records.run(
+            records.line(LINE, [records.site("f", 5), records.site("g", 1)], true=6),
+            records.line(2 * LINE, [records.site("f")], [records.block(2 * LINE, 16, "make")], true=4),
+        )
+        other = records.run(
+            records.line(LINE, [records.site("g")], true=5),
+            records.line(2 * LINE, [records.site("f")], locks=[records.lock(0)], true=4),
+            records.line(3 * LINE, [records.site("f")], between=3),
+        )
+        found = records.findings(own, other)
+        self.assertEqual([None, None], [found.theirs[finding.key] for finding in found.all])
+
     def test_what_costs_less_than_a_thousandth_is_not_told_on_the_page(self):
         own = records.run(
             records.line(LINE, [records.site("f")], true=1), records.line(2 * LINE, [records.site("g")], true=5),
