@@ -100,6 +100,20 @@ bad_arguments_are_one_line_and_exit_2()
     [[ ! -e a.csv && ! -e x.svg ]] || fail "something was written"
 }
 
+a_signal_ends_it_and_its_program()
+{
+    private_build
+    rm build/bin/mplace-probe build/bin/calibrate
+    printf '#!/bin/sh\necho usable\n' >build/bin/mplace-probe
+    printf '#!/bin/sh\ntouch begun\nexec sleep 50\n' >build/bin/calibrate
+    chmod +x build/bin/mplace-probe build/bin/calibrate
+    signalled TERM "$mplace" calibrate --out new.csv
+    expect "exit status after TERM" 143 "$status"
+    signalled INT "$mplace" calibrate --out new.csv
+    expect "exit status after INT" 130 "$status"
+    [[ ! -e new.csv ]] || fail "something was written"
+}
+
 a_bad_model_is_one_line_and_nothing_is_written()
 {
     need_emulator

@@ -48,6 +48,49 @@ run()
     "$@" >"$scratch/out" 2>"$scratch/err" </dev/null || status=$?
 }
 
+# signalled SIGNAL COMMAND...: runs the command in a session of its own, waits until it has made the file "begun", and
+# sends the signal; INT goes to all of its group, as from a terminal, and with "to=group" each does. Leaves status, out
+# and err as run does. What it started must end with it, and its scratch folder go.
+signalled()
+{
+    local signal=$1 id i
+
+    shift
+    rm -f "$scratch/begun"
+    # A shell lets what it starts in the background ignore INT.
+    /usr/bin/python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.setsid()
+os.execvp(sys.argv[1], sys.argv[1:])' "$@" >"$scratch/out" 2>"$scratch/err" </dev/null &
+    id=$!
+    for ((i = 0; i < 300; i++)); do
+        [[ ! -e $scratch/begun ]] || break
+        kill -0 "$id" 2>/dev/null || fail "it ended before its signal"
+        sleep 0.1
+    done
+    if [[ $signal == INT || ${to-} == group ]]; then kill "-$signal" -- "-$id"; else kill "-$signal" "$id"; fi
+    for ((i = 0; i < 200; i++)); do
+        [[ $(ps -o stat= -p "$id") == [^Z]* ]] || break
+        sleep 0.1
+    done
+    if ((i == 200)); then
+        pkill -KILL --session "$id"
+        fail "it did not end by SIG$signal"
+    fi
+    status=0
+    wait "$id" || status=$?
+    for ((i = 0; i < 30; i++)); do
+        [[ -n $(ps -o stat= --sid "$id" | grep -v Z) ]] || break
+        sleep 0.1
+    done
+    if ((i == 30)); then
+        ps -o pid,args --sid "$id" >>"$scratch/err"
+        pkill -KILL --session "$id"
+        fail "what it started goes on after SIG$signal"
+    fi
+    expect "scratch folders that are left" "" "$(find "$scratch" -maxdepth 1 -name 'mplace-*')"
+}
+
 expect()
 {
     [[ $2 == "$3" ]] || fail "$1: expected '$2', got '$3'"

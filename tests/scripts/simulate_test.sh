@@ -183,6 +183,39 @@ a_program_is_traced_and_simulated()
     grep -q '^Simulated: 4 cores' "$scratch/out" || fail "no report"
 }
 
+a_signal_ends_it_and_what_it_runs()
+{
+    need_simulator
+    need_memtrace
+    mkfifo never
+    signalled TERM "$mplace" simulate -- sh -c 'touch begun; read -r line <never'
+    expect "exit status after TERM" 143 "$status"
+    signalled HUP "$mplace" simulate -- sh -c 'touch begun; read -r line <never'
+    expect "exit status after HUP" 129 "$status"
+    # What it records must be read to the end, or it waits in vain.
+    to=group signalled HUP "$mplace" simulate -- sh -c ': >begun; while :; do :; done'
+    expect "exit status after HUP to all" 129 "$status"
+    private_build
+    rm build/bin/mplace-chip
+    printf '#!/bin/sh\ntouch begun\nexec sleep 50\n' >build/bin/mplace-chip
+    chmod +x build/bin/mplace-chip
+    signalled TERM "$mplace" simulate any.mptrace
+    expect "exit status after TERM while it simulates" 143 "$status"
+    signalled INT "$mplace" simulate any.mptrace
+    expect "exit status after INT while it simulates" 130 "$status"
+}
+
+an_interrupted_program_is_simulated_up_to_there()
+{
+    need_simulator
+    need_memtrace
+    mkfifo never
+    signalled INT "$mplace" simulate -- sh -c 'touch begun; read -r line <never'
+    expect "exit status" 0 "$status"
+    grep -q 'the program ended with status 130; what it did until then is simulated' err || fail "it is not said"
+    grep -q '^Simulated: ' out || fail "nothing is simulated"
+}
+
 one_core_alone_has_the_misses_of_cachegrind()
 {
     local expected

@@ -130,6 +130,20 @@ END
     PATH=$scratch/bin:$PATH expect_failure 'ring cia 64' 'exec sleep 50' 'ring, cia, nodes of 64 B' 'it did not end in 60 s' 'ring --size 64'
 }
 
+a_signal_ends_it_and_its_runs()
+{
+    good_machine
+    export SMOKE_BREAK='ring cia 64'
+    echo "touch '$scratch/begun'; sleep 50 & wait" >broken
+    signalled INT "$mplace" smoke
+    expect "exit status after INT" 130 "$status"
+    signalled TERM "$mplace" smoke
+    expect "exit status after TERM" 143 "$status"
+    signalled HUP "$mplace" smoke
+    expect "exit status after HUP" 129 "$status"
+    expect "failures shown" "" "$(grep FAIL out || true)"
+}
+
 a_run_in_which_no_transaction_was_counted_fails()
 {
     good_machine
