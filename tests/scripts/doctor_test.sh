@@ -237,6 +237,13 @@ a_server_ends_by_itself_by_signal_or_after_the_time_given()
     done
 }
 
+a_hangup_goes_to_the_program_and_the_page_comes()
+{
+    signalled HUP "$mplace" doctor -- bash -c 'touch begun; exec sleep 50'
+    expect "exit status" 129 "$status"
+    grep -q '^Placement does not hurt this program' err || fail "there is no page"
+}
+
 the_page_is_about_the_program_and_about_children_only_if_asked()
 {
     doctor -- "$program" child 500
