@@ -16,6 +16,7 @@
 #include "program_options.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -88,6 +89,8 @@ int main(int argc, char **argv)
     }
     if (child < 0)
         return complain("fork", strerror(errno));
+    /* Ctrl-C reaches the command by itself, and what it makes of that is counted. */
+    signal(SIGINT, SIG_IGN);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     counters_stop(&counters);

@@ -14,6 +14,7 @@
 #include "program_options.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "mplace-measure: fork: %s\n", strerror(errno));
         return BAD_ARGUMENT;
     }
+    /* Ctrl-C reaches the command by itself, and what it makes of that is measured. */
+    signal(SIGINT, SIG_IGN);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     double wall = now() - start;

@@ -443,6 +443,27 @@ a_signal_leaves_the_finished_rows_and_says_how_to_go_on()
     expect "what is left behind" "" "$(find . -name 'mplace-compare.*')"
 }
 
+a_signal_ends_the_run_and_all_that_it_started_at_once()
+{
+    signalled TERM "$mplace" compare --malloc glibc,cia --rounds 1 --csv rows.csv -- sh -c 'sleep 50 & touch begun; sleep 50'
+    expect "exit status after TERM" 143 "$status"
+    expect "what is said" "mplace compare: stopped: 0 of 2 runs are in rows.csv; go on with the same options and --resume" \
+        "$(<err)"
+    signalled INT "$mplace" compare --malloc glibc,cia --rounds 1 -- sh -c 'trap "" INT TERM; touch begun; sleep 50; sleep 50'
+    expect "exit status after INT, of a command that does not heed it" 130 "$status"
+    private_build
+    rm build/bin/malloc_bench
+    cat >build/bin/malloc_bench <<END
+#!/bin/sh
+case \$* in *--list*) exec "$build_folder/bin/malloc_bench" "\$@" ;; esac
+touch begun
+exec sleep 50
+END
+    chmod +x build/bin/malloc_bench
+    signalled HUP "$mplace" compare --malloc glibc,cia --rounds 1 --workload pair
+    expect "exit status after HUP" 129 "$status"
+}
+
 a_call_that_was_stopped_before_its_first_run_does_not_block_the_next()
 {
     echo "$columns" >rows.csv
