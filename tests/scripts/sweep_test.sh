@@ -366,6 +366,23 @@ an_interrupted_sweep_resumes_and_no_row_is_lost_or_repeated()
     expect "set pictures" 30 "$(wc -l <a.csv.sets)"
 }
 
+a_signal_that_comes_before_the_first_job_ends_the_sweep_too()
+{
+    mkdir bin
+    # GNU parallel as it begins: it heeds no signal yet, and then each.
+    cat >bin/parallel <<'END'
+#!/bin/bash
+heeded=0
+trap 'heeded=$((heeded + 1)); [ $heeded -lt 3 ] || exit 255' TERM
+[[ $* != *--joblog* ]] || touch begun
+while :; do sleep 0.1; done
+END
+    chmod +x bin/parallel
+    PATH=$scratch/bin:$PATH signalled TERM "$mplace" sweep ring --traversals 100 --malloc glibc --lock pthread --sizes 64 --out a.csv
+    expect "exit status" 143 "$status"
+    expect "what is said" "mplace sweep: stopped: 0 of 6 rows are in a.csv; go on with the same options and --resume" "$(<err)"
+}
+
 a_finished_sweep_is_left_alone()
 {
     sweep --sizes 64,128 --runs 2 --out a.csv
