@@ -380,7 +380,15 @@ END
     chmod +x bin/parallel
     PATH=$scratch/bin:$PATH signalled TERM "$mplace" sweep ring --traversals 100 --malloc glibc --lock pthread --sizes 64 --out a.csv
     expect "exit status" 143 "$status"
-    expect "what is said" "mplace sweep: stopped: 0 of 6 rows are in a.csv; go on with the same options and --resume" "$(<err)"
+    expect "what is said" "mplace sweep: stopped: 0 of 5 rows are in a.csv; go on with the same options and --resume" "$(<err)"
+}
+
+the_rows_that_it_speaks_of_are_those_of_the_result()
+{
+    sweep --sizes 64,128 --runs 1 --out a.csv
+    grep -q '^mplace sweep: 6 rows in [0-9]* s: a.csv' err || fail "another number of rows"
+    sweep --sizes 64,128 --runs 1 --out a.csv --resume
+    expect "what is said of a finished one" "mplace sweep: all 6 rows are there already: a.csv" "$(<err)"
 }
 
 a_finished_sweep_is_left_alone()
