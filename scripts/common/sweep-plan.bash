@@ -312,13 +312,37 @@ describe_difference()
     fi
 }
 
-# Cuts off a last line that has no end: the machine, not the sweep, may have stopped.
+has_half_line()
+{
+    [[ -s $1 && $(tail -c 1 -- "$1" | wc -l) -eq 0 ]]
+}
+
+# whole_lines FILE: without a last line that has no end: the machine, not the sweep, may have stopped. None without FILE.
+whole_lines()
+{
+    if has_half_line "$1"; then
+        head -n -1 -- "$1"
+    elif [[ -e $1 ]]; then
+        cat -- "$1"
+    fi
+}
+
+# Of a result that has no whole line: nothing, or what was written of the header when the machine stopped.
+is_beginning_of_header()
+{
+    local begun
+
+    begun=$(tr -d '\0' <"$1")
+    [[ $header == "$begun"* ]]
+}
+
+# Cuts off a last line that has no end.
 mend_last_row()
 {
     local whole
 
-    [[ -s $1 && $(tail -c 1 -- "$1" | wc -l) -eq 0 ]] || return 0
-    whole=$(head -c -"$(tail -n 1 -- "$1" | wc -c)" -- "$1" | wc -c)
+    has_half_line "$1" || return 0
+    whole=$(whole_lines "$1" | wc -c)
     truncate -s "$whole" -- "$1"
     note "the last line of $1 was incomplete and will be measured again"
 }
@@ -329,7 +353,7 @@ load_plan()
 
     # By job number, from 1, as GNU parallel counts.
     plan_kind=() plan_size=() plan_malloc=() plan_lock=() plan_seed=()
-    declare -gA plan_number=()
+    declare -gA plan_number=() row_done=()
     local number=0
     while IFS=$'\t' read -r kind size malloc lock job_seed; do
         [[ $kind != '#'* ]] || continue
@@ -343,30 +367,41 @@ load_plan()
     done
 }
 
-# Which jobs the result has: load_rows FILE.csv FILE.csv.sets
+refuse_header()
+{
+    die "cannot resume: the first line of $out is not the header of a result"
+}
+
+# Which jobs the result has: load_rows ROWS SETS, the whole lines of $out and $out.sets.
 load_rows()
 {
-    local bench_name malloc lock row_htm size nodes row_threads job_seed rest number line=0
+    local bench_name malloc lock row_htm size nodes row_threads job_seed rest number line=0 counts
 
-    declare -gA row_done=()
     while IFS=, read -r bench_name malloc lock row_htm size nodes row_threads job_seed rest; do
         line=$((line + 1))
         if [[ $line -eq 1 ]]; then
             [[ $bench_name,$malloc,$lock,$row_htm,$size,$nodes,$row_threads,$job_seed,$rest == "$(csv_header)" ]] ||
-                die "cannot resume: the first line of $1 is not the header of a result"
+                refuse_header
             continue
         fi
         number=${plan_number[row $malloc $lock $size $job_seed]-}
-        [[ -n $number && $bench_name == "$bench" ]] || die "cannot resume: line $line of $1 is not of this sweep"
-        [[ -z ${row_done[$number]-} ]] || die "cannot resume: line $line of $1 repeats an earlier row"
+        [[ -n $number && $bench_name == "$bench" ]] || die "cannot resume: line $line of $out is not of this sweep"
+        [[ -z ${row_done[$number]-} ]] || die "cannot resume: line $line of $out repeats an earlier row"
         row_done[$number]=1
     done <"$1"
-    [[ -f $2 ]] || return 0
+    line=0
     while IFS=, read -r malloc size rest; do
+        line=$((line + 1))
         number=${plan_number[sets $malloc pthread $size $seed]-}
-        [[ -z $number ]] || row_done[$number]=1
+        read -r -a counts <<<"${rest##*,}"
+        [[ -n $number && $malloc,$size,$rest =~ $set_row_form && ${#counts[@]} -eq ${rest%%,*} ]] ||
+            die "cannot resume: line $line of $out.sets is not of this sweep"
+        row_done[$number]=1
     done <"$2"
 }
+
+# A picture of the cache sets: malloc,size,sets,ways,line,counts.
+set_row_form='^[^,]+,[0-9]+,[0-9]+,[0-9]+,[0-9]+,[0-9]+( [0-9]+)*$'
 
 # GNU parallel --resume runs what its log lacks. The result is the truth: the log may say of a row
 # that it is done when the sweep was killed before it wrote it, and the other way round.
@@ -399,8 +434,7 @@ take_row()
 
     [[ $number =~ ^[0-9]+$ && -n ${plan_kind[number]-} && -z ${row_done[$number]-} ]] || return 0
     if [[ ${plan_kind[number]} == sets ]]; then
-        wanted="^${plan_malloc[number]//+/\\+},${plan_size[number]},[0-9]+,[0-9]+,[0-9]+,[0-9]+( [0-9]+)*$"
-        [[ $row =~ $wanted ]] || { wrong_row[number]=$row; return 0; }
+        [[ $row =~ $set_row_form && $row == "${plan_malloc[number]},${plan_size[number]},"* ]] || { wrong_row[number]=$row; return 0; }
         append "$set_rows" "$out.sets" "$set_rows_length" "$row" || return 1
         set_rows_length=$((set_rows_length + ${#row} + 1))
     else

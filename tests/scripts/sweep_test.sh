@@ -410,6 +410,44 @@ a_half_row_is_measured_again()
     expect_complete a.csv 12
 }
 
+a_result_without_a_whole_header_is_begun_anew()
+{
+    local left
+
+    sweep --sizes 64 --runs 1 --out a.csv
+    for left in '' bench,mal; do
+        printf '%s' "$left" >a.csv
+        sweep --sizes 64 --runs 1 --resume --out a.csv
+        expect "exit status with '$left'" 0 "$status"
+        expect "header" "$header" "$(head -n 1 a.csv)"
+        expect_complete a.csv 3
+    done
+}
+
+what_is_no_result_is_refused_and_stays_as_it_is()
+{
+    local file junk
+
+    sweep --sizes 64 --runs 1 --out a.csv
+    cp a.csv whole.csv
+    cp a.csv.sets whole.csv.sets
+    while IFS='|' read -r file junk said; do
+        cp whole.csv a.csv
+        cp whole.csv.sets a.csv.sets
+        printf '%b' "$junk" >"$file"
+        cp "$file" before
+        sweep --sizes 64 --runs 1 --resume --out a.csv
+        expect_refusal "$said"
+        cmp -s "$file" before || fail "$file was changed: $(<"$file")"
+    done <<'END'
+a.csv|mine|cannot resume: the first line of a.csv is not the header
+a.csv|my first\nand my last line|cannot resume: the first line of a.csv is not the header
+a.csv.sets|junk\n|cannot resume: line 1 of a.csv.sets is not of this sweep
+a.csv.sets|cia,64,2,8,64,1 2\ncia,64,3,8,64,1 2\nrest|cannot resume: line 2 of a.csv.sets is not of this sweep
+a.csv.sets|rand,64,2,8,64,1 2\n|cannot resume: line 1 of a.csv.sets is not of this sweep
+END
+}
+
 a_row_that_the_log_of_jobs_has_but_the_result_lacks_is_measured()
 {
     sweep --sizes 64,128 --runs 2 --out a.csv
