@@ -383,6 +383,15 @@ END
     expect "what is said" "mplace sweep: stopped: 0 of 5 rows are in a.csv; go on with the same options and --resume" "$(<err)"
 }
 
+how_to_draw_it_is_said_of_what_can_be_drawn()
+{
+    sweep --sizes 64 --runs 1 --out a.csv
+    expect "of the ring" 1 "$(grep -c '(draw them: mplace plot a.csv --out FOLDER)$' err)"
+    [[ -x $build_folder/bin/bank_bench ]] || skip "bank_bench is not built"
+    run "$mplace" sweep is --sizes 256K --malloc glibc --operations 1 --runs 1 --out is.csv
+    expect "of is" 1 "$(grep -cE '^mplace sweep: 1 rows in [0-9]+ s: is.csv$' err)"
+}
+
 the_rows_that_it_speaks_of_are_those_of_the_result()
 {
     sweep --sizes 64,128 --runs 1 --out a.csv
