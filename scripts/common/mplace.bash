@@ -511,6 +511,21 @@ end_attended_on_signals()
     trap 'end_attended 129' HUP
 }
 
+# The variables of the environment that decide what a row means, by name.
+setting_variables()
+{
+    local variable
+
+    for variable in $(compgen -e | LC_ALL=C sort); do
+        case $variable in
+        MPLACE_BUILD) ;;
+        MPLACE_* | CIA_* | RAND_* | BANK_* | TTS_* | TTSTLE_* | MIMALLOC_* | TCMALLOC_* | MALLOC_* | TBB_* | GLIBC_TUNABLES)
+            echo "$variable"
+            ;;
+        esac
+    done
+}
+
 # Seconds as people say them.
 duration()
 {

@@ -511,6 +511,8 @@ a_result_that_can_no_longer_be_written_ends_the_comparison()
 
 resuming_with_other_options_is_refused()
 {
+    local setting
+
     run "$mplace" compare --malloc glibc,cia --rounds 1 --csv rows.csv -- true
     cp rows.csv before
     run "$mplace" compare --malloc glibc,cia --rounds 1 --csv rows.csv --resume -- true again
@@ -519,8 +521,10 @@ resuming_with_other_options_is_refused()
     expect_refusal "was begun with other options"
     run "$mplace" compare --malloc glibc,cia --rounds 1 --csv rows.csv --resume --seed 2 -- true
     expect_refusal "was begun with other options"
-    CIA_TINY=1 run "$mplace" compare --malloc glibc,cia --rounds 1 --csv rows.csv --resume -- true
-    expect_refusal "was begun with other options"
+    for setting in CIA_TINY=1 BANK_MODE=none MPLACE_L1D=64x8 GLIBC_TUNABLES=glibc.malloc.arena_max=1; do
+        run env "$setting" "$mplace" compare --malloc glibc,cia --rounds 1 --csv rows.csv --resume -- true
+        expect_refusal "was begun with other options"
+    done
     run "$mplace" compare --malloc glibc,cia --programs perl --csv rows.csv --resume
     expect_refusal "was begun with other options"
     cmp -s rows.csv before || fail "the result was changed"
