@@ -190,6 +190,23 @@ a_command_is_measured_under_each_allocator()
     expect "table" "sh;cia;glibc" "$(sed -n '/^sh$/,$p' out | sed '/^allocator /d; s/ .*//' | sort | paste -sd';' | sed 's/cia;glibc;sh/sh;cia;glibc/')"
 }
 
+settings_that_the_library_does_not_take_are_refused()
+{
+    local settings said
+
+    while IFS='|' read -r settings said; do
+        run "$mplace" compare --malloc "cia,own=$settings" --rounds 1 --csv new.csv -- true
+        expect_refusal "--malloc: allocator 'own': $said"
+        [[ ! -e new.csv ]] || fail "something was measured"
+    done <<'END'
+cia:CIA_HARDEN=7|CIA_HARDEN=7 is not allowed (0|1)
+cia:WORD=w:CIA_HARDNE=1|CIA_HARDNE=1 has no effect: it is no setting; did you mean CIA_HARDEN?
+rand:RAND_SEED=x|RAND_SEED=x is not allowed (a whole number from 0 to 18446744073709551615)
+END
+    run "$mplace" compare --malloc cia,own=cia:CIA_STATS=1 --rounds 1 -- true
+    expect "exit status with statistics, which are no complaint" 0 "$status"
+}
+
 a_command_that_fails_is_named_with_its_last_words()
 {
     run "$mplace" compare --malloc glibc,cia --rounds 1 -- sh -c 'echo so sad >&2; exit 3'
