@@ -254,6 +254,27 @@ check_cache()
     fi
 }
 
+# check_files FILE...: that each can be written, and no two are one; it is not made yet. Empty names are left out.
+check_files()
+{
+    local file path seen=$'\n'
+
+    for file; do
+        [[ -n $file ]] || continue
+        if [[ -e $file ]]; then
+            [[ ! -d $file && -w $file ]] || die "$file cannot be written"
+            # Of devices and pipes two names may be one.
+            [[ -f $file ]] || continue
+        else
+            path=$(dirname -- "$(readlink -m -- "$file")")
+            [[ $file != */ && -d $path && -w $path ]] || die "$file cannot be written"
+        fi
+        path=$(readlink -m -- "$file")
+        [[ $seen != *$'\n'"$path"$'\n'* ]] || die "$file is there twice: each result has a file of its own"
+        seen+=$path$'\n'
+    done
+}
+
 how_to_build()
 {
     if [[ -n $mplace_build ]]; then

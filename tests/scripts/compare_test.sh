@@ -674,6 +674,27 @@ END
     expect "what is left out" "mplace compare: this machine does not count cycles, rtm-started: left out" "$(head -n 1 err)"
 }
 
+files_are_checked_before_one_is_made_and_no_two_are_one()
+{
+    local options
+
+    while IFS='|' read -r options said; do
+        read -r -a arguments <<<"$options"
+        run "$mplace" compare --malloc cia,glibc --rounds 1 "${arguments[@]}" -- true
+        expect_refusal "$said"
+        expect "files" "err out" "$(find . -type f -printf '%f\n' | sort | paste -sd' ')"
+    done <<'END'
+--csv x --json x|x is there twice
+--html x --markdown ./x|x is there twice
+--csv x --json x.plan|x.plan is there twice
+--json new.json --csv no/x.csv|no/x.csv cannot be written
+--csv new.csv --json no/x.json|no/x.json cannot be written
+--html new.html --json .|. cannot be written
+END
+    run "$mplace" compare --malloc cia,glibc --rounds 1 --json /dev/null --html /dev/null -- true
+    expect "exit status with a device" 0 "$status"
+}
+
 an_existing_result_is_never_overwritten()
 {
     echo mine >result.csv

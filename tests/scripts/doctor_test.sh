@@ -342,6 +342,17 @@ a_program_that_would_run_without_cia_is_refused_where_cia_is_asked_for()
     grep -q '^Placement does not hurt this program' err || fail "it is not looked at as it is"
 }
 
+what_is_refused_leaves_no_file()
+{
+    run "$mplace" doctor --html new.html --json new.json --out new.txt -- "$scratch/absent"
+    expect "exit status of an absent program" 127 "$status"
+    run "$mplace" doctor --html new.html --json no/new.json -- /bin/true
+    expect_refusal "no/new.json cannot be written"
+    run "$mplace" doctor --html new --json new -- /bin/true
+    expect_refusal "new is there twice"
+    expect "files" "" "$(find . -name 'new*')"
+}
+
 without_the_tool_it_says_so_in_one_line()
 {
     private_build
