@@ -566,6 +566,22 @@ the_tables_are_written_as_markdown_html_and_json_too()
     expect_refusal "no/page.html cannot be written"
 }
 
+a_form_that_cannot_be_written_keeps_no_other_from_being()
+{
+    local call=("$mplace" compare --malloc 'glibc,cia' --rounds 1)
+
+    status=0
+    "${call[@]}" --json page.json -- true >/dev/full 2>err || status=$?
+    expect "exit status without standard output" 1 "$status"
+    expect "what is said of it" "mplace compare: standard output cannot be written" "$(<err)"
+    python3 -c 'import json; json.load(open("page.json"))' || fail "the JSON is not whole"
+    run "${call[@]}" --markdown /dev/full --html page.html -- true
+    expect "exit status without Markdown" 1 "$status"
+    expect "what is said of it" "mplace compare: /dev/full cannot be written" "$(<err)"
+    expect "rows in HTML" 1 "$(grep -c '<td class="left">cia</td>' page.html)"
+    expect "rows as text" 1 "$(grep -c '^cia ' out)"
+}
+
 progress_and_the_time_left_are_shown_on_a_terminal_alone()
 {
     run "$mplace" compare --malloc glibc,cia --rounds 2 -- true
