@@ -566,6 +566,24 @@ the_tables_are_written_as_markdown_html_and_json_too()
     expect_refusal "no/page.html cannot be written"
 }
 
+a_name_of_any_characters_is_no_obstacle()
+{
+    run "$mplace" compare --malloc glibc,cia --rounds 1 --csv -x.csv --json -x.json -- true
+    expect "exit status" 0 "$status"
+    expect "rows" 3 "$(wc -l <./-x.csv)"
+    expect "complaints" "" "$(<err)"
+    cp /bin/true $'a\nb c'
+    run "$mplace" compare --malloc glibc,cia --rounds 1 --csv rows.csv -- $'./a\nb c'
+    expect "exit status of a program with a line break in its name" 0 "$status"
+    expect "its name in the rows" "a_b_c a_b_c" "$(tail -n +2 rows.csv | cut -d, -f3 | paste -sd' ')"
+    run "$mplace" compare --malloc 'glibc,cia' --workload phases --size 3 --seconds 1 --shorten 10 --rounds 1 --csv a=b.csv \
+        --memory c=d.csv
+    run "$mplace" compare --malloc 'glibc,cia' --workload phases --size 3 --seconds 1 --shorten 10 --rounds 1 --csv a=b.csv \
+        --memory c=d.csv --resume
+    expect "exit status of a call that goes on" 0 "$status"
+    expect "samples" yes "$([[ $(wc -l <c=d.csv) -gt 4 ]] && echo yes)"
+}
+
 a_form_that_cannot_be_written_keeps_no_other_from_being()
 {
     local call=("$mplace" compare --malloc 'glibc,cia' --rounds 1)

@@ -66,6 +66,15 @@ what_cannot_be_written_is_one_line_and_exit_2()
     done
 }
 
+a_trace_whose_name_begins_as_an_option_is_dumped()
+{
+    need_trace
+    mv tree.mptrace ./-tree.mptrace
+    run "$mplace" trace --dump -tree.mptrace --count 1
+    expect "exit status" 0 "$status"
+    [[ -s out ]] || fail "nothing is printed"
+}
+
 a_program_that_would_run_without_the_allocator_is_not_traced_under_it()
 {
     need_memtrace
