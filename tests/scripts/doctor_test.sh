@@ -239,7 +239,8 @@ a_server_ends_by_itself_by_signal_or_after_the_time_given()
 
 a_hangup_goes_to_the_program_and_the_page_comes()
 {
-    signalled HUP "$mplace" doctor -- bash -c 'touch begun; exec sleep 50'
+    mkfifo never
+    signalled HUP "$mplace" doctor -- sh -c 'touch begun; read -r line <never'
     expect "exit status" 129 "$status"
     grep -q '^Placement does not hurt this program' err || fail "there is no page"
 }
@@ -265,6 +266,26 @@ a_full_disk_is_told_in_one_line_and_the_program_goes_on()
     expect "output" "done" "$(<"$scratch/out")"
     expect "lines on standard error" 1 "$(wc -l <"$scratch/err")"
     grep -q -- "--setgrind-out: /dev/full" "$scratch/err" || fail "the file is not named"
+}
+
+children_end_with_the_program_or_are_told_of()
+{
+    local said="mplace doctor: some of the program's processes still run; the page is about those that ended"
+
+    mkfifo never go
+    run "$mplace" doctor --children --seconds 2 -- sh -c '(read -r line <never) & read -r line <never'
+    expect "exit status after the time given" 143 "$status"
+    expect "said of them" "" "$(grep -F "$said" err || true)"
+    expect "what goes on" "" "$(grep -lzF -f <(printf '%s' "$scratch/mplace-doctor") /proc/[0-9]*/cmdline 2>/dev/null || true)"
+    signalled TERM "$mplace" doctor --children -- sh -c '(: >there; read -r line <never) & until [ -e there ]; do :; done
+        : >begun; wait'
+    expect "exit status after SIGTERM" 143 "$status"
+    rm there
+    run "$mplace" doctor --children -- sh -c '(: >there; read -r line <go) >/dev/null 2>&1 & until [ -e there ]; do :; done
+        exit 3'
+    echo >go
+    expect "exit status" 3 "$status"
+    expect "what is said of a process that goes on" 1 "$(grep -cxF "$said" err)"
 }
 
 the_html_needs_nothing_else_and_says_what_the_text_says()
