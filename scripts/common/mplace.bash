@@ -33,13 +33,14 @@ list_subcommands()
     done | expand -t 12
 }
 
-# report NAME ARGUMENT...: what scripts/report computes and writes, on standard output.
+# report NAME ARGUMENT...: what scripts/report computes and writes, on standard output. Exit status 2 if it cannot be
+# written, which is said in one line.
 report()
 {
     local python=/usr/bin/python3
 
     [[ -x $python ]] || python=$(type -P python3) || die "python3 is not installed; on Debian: apt-get install python3"
-    "$python" -I -B -X utf8 "$mplace_parts/report" "$@"
+    MPLACE_PROGRAM=$mplace_program "$python" -I -B -X utf8 "$mplace_parts/report" "$@"
 }
 
 # What ends a subcommand by set -e was not expected to fail, and may have said nothing. ("set -E": in

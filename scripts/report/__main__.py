@@ -2,9 +2,13 @@
 """What mplace computes and writes: tables, pages, judgements. See README.md.
 
 Called by the subcommands, which run the programs: python3 -I -B -X utf8 FOLDER REPORT ARGUMENT...
+MPLACE_PROGRAM is the name under which they complain.
 """
 
+import contextlib
+import errno
 import importlib
+import io
 import os
 import signal
 import sys
@@ -43,19 +47,40 @@ def run(arguments):
     return importlib.import_module(REPORTS[arguments[0]]).main(arguments[1:])
 
 
-def end(status):
-    """Ends the process. What cannot be written is exit 1; the subcommand says which output it was."""
+def write(text):
+    """Writes what a report has printed to standard output, which may be closed or on a full disk: OSError."""
+    if sys.stdout is None:  # the number of standard output may be that of another file
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+    with open(1, "wb", closefd=False) as output:
+        # Names of files and programs may be any bytes: they come and go as they are.
+        output.write(text.encode("utf-8", "surrogateescape"))
+
+
+def output_name():
+    """The file that standard output goes to, where it is one."""
+    name = "" if sys.stdout is None else os.readlink("/proc/self/fd/1")
+    return name if name.startswith("/") else "standard output"
+
+
+def main(arguments):
+    """Prints all of a report or, where it cannot be written, one line; the exit status, 2 then."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        try:
+            status = run(arguments)
+        except SystemExit as end:
+            status = end.code
     try:
-        sys.stdout.flush()
-    except OSError:
-        os._exit(1)
-    sys.exit(status)
+        write(printed.getvalue())
+    except OSError as error:
+        program = os.environ.get("MPLACE_PROGRAM", "report")
+        print(f"{program}: {output_name()} cannot be written: {error.strerror}", file=sys.stderr)
+        return 2
+    return status
 
 
 if __name__ == "__main__":
     # As other programs end, whose reader goes first.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    # Names of files and programs may be any bytes: they come and go as they are.
-    sys.stdout.reconfigure(errors="surrogateescape", newline="\n")
     sys.stderr.reconfigure(errors="surrogateescape")
-    end(run(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))

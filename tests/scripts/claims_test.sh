@@ -412,6 +412,15 @@ processors_and_threads_are_never_mixed()
     expect_verdict "$concurrency" "$tsx"
 }
 
+a_judgement_that_cannot_be_written_is_one_line_and_exit_2()
+{
+    { echo "$header"; ring_under_tts 1; } >a.csv
+    run bash -c '"$0" claims a.csv >/dev/full' "$mplace"
+    expect_refusal "mplace claims: /dev/full cannot be written: No space left on device"
+    run bash -c '"$0" claims a.csv >&-' "$mplace"
+    expect_refusal "mplace claims: standard output cannot be written: Bad file descriptor"
+}
+
 a_bad_file_is_one_line_and_exit_2()
 {
     run "$mplace" claims
