@@ -58,9 +58,12 @@ def read_records(path):
 def number(text):
     """The number that was written, exactly. Ends the report where something else was."""
     try:
-        return Decimal(text)
+        value = Decimal(text)
     except InvalidOperation:
-        raise SystemExit(f"mplace compare: '{text}' was measured and is not a number") from None
+        value = Decimal("NaN")
+    if not value.is_finite():
+        raise SystemExit(f"mplace compare: '{text}' was measured and is not a number")
+    return value
 
 
 class Quantity:
@@ -77,7 +80,7 @@ class Quantity:
         wanted = range(1, comparison.rounds + 1)
         by_round = defaultdict(dict)
         for key, allocator, round_number, value in measured:
-            by_round[key, allocator][int(round_number)] = value
+            by_round[key, allocator][number(round_number)] = value
         self.rows = defaultdict(dict)
         for (key, allocator), values in by_round.items():
             if all(one in values for one in wanted):

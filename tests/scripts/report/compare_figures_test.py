@@ -48,8 +48,9 @@ class Tests(unittest.TestCase):
         self.assertEqual(quantity.series("job", "cia"), (1, 2, 3))
 
     def test_what_is_no_number_ends_the_report_with_its_text(self):
-        with self.assertRaisesRegex(SystemExit, "^mplace compare: '1.2.3' was measured and is not"):
-            figures.number("1.2.3")
+        for text in ("1.2.3", "NaN", "-Infinity"):
+            with self.assertRaisesRegex(SystemExit, f"^mplace compare: '{text}' was measured and is not"):
+                figures.number(text)
 
     def test_the_least_is_of_the_allocators_named(self):
         quantity = quantity_of({"cia": [1], "glibc": [3], "jemalloc": [2]})
