@@ -277,6 +277,15 @@ def a_file_that_is_cut_can_be_read_up_to_there():
     expect("events", whole[:len(trace.lines)], trace.lines)
 
 
+def a_dump_that_cannot_be_written_is_told_in_one_line():
+    trace = Trace("marks", arguments=("0",))
+    with open("/dev/full", "wb") as full:
+        run = subprocess.run([MPLACE, "trace", "--dump", trace.file], stdout=full, stderr=subprocess.PIPE, text=True,
+                             check=False)
+    expect("dump", 2, run.returncode)
+    expect("complaint", "mplace-trace-dump: the output cannot be written\n", run.stderr)
+
+
 def the_programs_exit_status_and_output_are_its_own():
     trace = Trace("marks", arguments=("7",))
     expect("exit status", 7, trace.status)

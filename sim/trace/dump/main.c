@@ -219,5 +219,9 @@ int main(int argc, char **argv)
         result = dump(trace, thread, count);
     }
     trace_close(trace);
-    return fflush(stdout) == 0 ? result : DAMAGED;
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fputs("mplace-trace-dump: the output cannot be written\n", stderr);
+        return REFUSED;
+    }
+    return result;
 }
