@@ -33,6 +33,16 @@ list_subcommands()
     done | expand -t 12
 }
 
+# Prints the name of a new folder for what the subcommand needs while it runs.
+scratch_folder()
+{
+    local folder
+
+    folder=$(mktemp -d "${TMPDIR:-/tmp}/${mplace_program// /-}.XXXXXX" 2>&1) ||
+        die "TMPDIR: no folder can be made in ${TMPDIR:-/tmp}: ${folder##*: }"
+    printf '%s' "$folder"
+}
+
 # report NAME ARGUMENT...: what scripts/report computes and writes, on standard output. Exit status 2 if it cannot be
 # written, which is said in one line.
 report()

@@ -144,6 +144,25 @@ the_exit_status_means_the_same_in_every_subcommand()
         "$(tr ' ' '\n' <<<"$seen" | grep . | sort -nu | xargs)"
 }
 
+a_temporary_folder_that_is_not_there_is_one_line_and_exit_2()
+{
+    local command
+
+    for command in "run --malloc cia --stats -- true" "compare --malloc glibc,cia -- true" "plot a.csv --out page" \
+        "sweep ring --quick --out new.csv" "calibrate --out new.csv" smoke "doctor -- true" "trace -- true" \
+        "simulate -- true"; do
+        case $command in
+        doctor* | trace* | simulate*)
+            [[ -x $build_folder/lib/mplace/valgrind/memtrace-amd64-linux ]] || continue
+            ;;
+        sweep*) command -v parallel >/dev/null || continue ;;
+        esac
+        # shellcheck disable=SC2086 # words
+        run env TMPDIR="$scratch/no folder" "$mplace" $command
+        expect_refusal "mplace ${command%% *}: TMPDIR: no folder can be made in $scratch/no folder: No such file"
+    done
+}
+
 # offered WORD...: what "mplace complete" offers for the last word, without the remarks.
 offered()
 {
