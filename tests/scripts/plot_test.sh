@@ -393,6 +393,40 @@ an_earlier_page_stays_when_the_next_cannot_be_drawn()
     [[ -e page/mine ]] || fail "a file of somebody else was removed"
 }
 
+it_draws_with_standard_output_closed()
+{
+    result >a.csv
+    run bash -c '"$0" plot a.csv --out page >&-' "$mplace"
+    expect "exit status" 0 "$status"
+    expect "lines on standard error" 1 "$(wc -l <err)"
+    expect_well_formed page/figure1-rate.svg
+}
+
+# plot_within KIB: with files of so many KiB at most, as on a disk that becomes full.
+plot_within()
+{
+    run bash -c 'trap "" XFSZ; ulimit -f "$1"; exec "$0" plot a.csv --out page' "$mplace" "$1"
+}
+
+a_full_disk_is_one_line_and_nothing_is_left()
+{
+    local size
+
+    result >a.csv
+    for size in 1 4 8 16 32; do
+        plot_within $size
+        expect "exit status within $size KiB" 2 "$status"
+        expect "lines on standard error within $size KiB" 1 "$(wc -l <err)"
+        [[ ! -e page ]] || fail "there is a page within $size KiB"
+    done
+    mkdir full
+    printf '#!/bin/sh\necho "sed: No space left on device" >&2; exit 4\n' >full/sed
+    chmod +x full/sed
+    PATH=$scratch/full:$PATH plot a.csv
+    expect_refusal "cannot be written"
+    [[ ! -e page ]] || fail "there is a page"
+}
+
 a_name_with_markup_stays_text()
 {
     { result; row cia tts none 64 1 5000000.0 "A & B <CPU> @ 2^3 {x}_y %d's"; } >a.csv
