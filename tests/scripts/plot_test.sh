@@ -393,6 +393,39 @@ an_earlier_page_stays_when_the_next_cannot_be_drawn()
     [[ -e page/mine ]] || fail "a file of somebody else was removed"
 }
 
+an_earlier_page_stays_when_the_disk_becomes_full()
+{
+    local cp
+
+    result >a.csv
+    plot a.csv
+    cp -r page before
+    cp=$(type -P cp)
+    # After two files.
+    mkdir full
+    cat >full/cp <<END
+#!/usr/bin/env bash
+[[ \$1 != -- ]] || shift
+for file in "\${@:1:\$#-1}"; do
+    echo >>"$scratch/copied"
+    if ((\$(wc -l <"$scratch/copied") > 2)); then
+        echo "cp: No space left on device" >&2
+        exit 1
+    fi
+    "$cp" -- "\$file" "\${*: -1}" || exit
+done
+END
+    chmod +x full/cp
+    sed -i s/9000000/9500000/ a.csv
+    PATH=$scratch/full:$PATH plot a.csv
+    expect_refusal "cannot write"
+    diff -r before page || fail "the page has changed"
+    rm -r page
+    PATH=$scratch/full:$PATH plot a.csv
+    expect_refusal "cannot write"
+    [[ ! -e page ]] || fail "a folder is left"
+}
+
 it_draws_with_standard_output_closed()
 {
     result >a.csv
