@@ -54,11 +54,12 @@ report()
 }
 
 # What ends a subcommand by set -e was not expected to fail, and may have said nothing. ("set -E": in
-# functions too. A subshell that ends so is a command that fails in the shell above it.)
+# functions too. A subshell that ends so is a command that fails in the shell above it. 141: the reader of the output
+# has gone. Of a command of several lines, such as a here-document, the first is told.)
 set -E
 mplace_status=0
-trap 'mplace_status=$?; [[ $BASH_SUBSHELL -ne 0 ]] ||
-    note "${BASH_SOURCE[0]##*/}, line $LINENO: exit status $mplace_status of: $BASH_COMMAND"' ERR
+trap 'mplace_status=$?; [[ $BASH_SUBSHELL -ne 0 || $mplace_status -eq 141 ]] ||
+    note "${BASH_SOURCE[0]##*/}, line $LINENO: exit status $mplace_status of: ${BASH_COMMAND%%[[:cntrl:]]*}"' ERR
 
 # The one place that knows the two layouts: a source tree with its build folder, and a prefix.
 if [[ -n ${MPLACE_BUILD-} ]]; then

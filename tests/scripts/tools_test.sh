@@ -34,6 +34,27 @@ help_lists_every_subcommand_and_each_has_help()
     done
 }
 
+help_whose_reader_has_gone_ends_without_a_word()
+{
+    local reader writer arguments
+
+    mkfifo pipe
+    exec {reader}<>pipe
+    exec {writer}>pipe
+    exec {reader}>&-
+    for arguments in --help "run --help" "compare --help"; do
+        # shellcheck disable=SC2086 # words
+        "$mplace" $arguments 1>&"$writer" 2>err || true
+        expect "standard error of $arguments" "" "$(cat err)"
+    done
+}
+
+help_that_cannot_be_written_is_not_told_on_standard_error()
+{
+    run bash -c '"$0" run --help >/dev/full' "$mplace"
+    expect "lines of the help on standard error" 0 "$(grep -c -e --malloc err)"
+}
+
 an_unknown_subcommand_is_one_line_and_exit_2()
 {
     run "$mplace" frobnicate
