@@ -347,6 +347,20 @@ reports()
     sed -n 's/^mplace: \([a-z]*\) of process \([0-9]*\) .*/\1 \2/p' "$scratch/err"
 }
 
+a_percent_sign_in_the_temporary_folders_name_is_no_obstacle()
+{
+    mkdir "$scratch/100%p"
+    export TMPDIR=$scratch/100%p
+    run "$mplace" run --malloc cia --stats=json -- printenv TMPDIR
+    expect "TMPDIR of the program" "$TMPDIR" "$(cat out)"
+    expect "reports" 1 "$(grep -c 'libcia_malloc' err || true)"
+    if [[ -x $build_folder/lib/mplace/valgrind/rtmgrind-amd64-linux ]] && command -v valgrind >/dev/null; then
+        run "$mplace" run --htm emulated --stats=json -- echo here
+        expect "output" here "$(cat out)"
+        expect "reports of the emulator" 1 "$(grep -c '^{"pid": ' err || true)"
+    fi
+}
+
 statistics_of_all_processes_come_after_the_end()
 {
     # Three processes of three programs, one of them through exec; and standard error closed in one.
