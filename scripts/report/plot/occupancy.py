@@ -24,11 +24,13 @@ class Occupancy:
 def _occupancy(line):
     """The occupancy of a line malloc,size,sets,ways,line,counts; None where it is not one."""
     fields = line.split(",")
-    if len(fields) != 6 or not all(re.fullmatch("[0-9]+", text) for text in fields[1:4]):
+    if len(fields) != 6 or not all(re.fullmatch("[1-9][0-9]{0,8}", text) for text in fields[1:4]):
         return None
     malloc, size, sets, ways, _, counts = fields
-    found = Occupancy(malloc, int(size), int(sets), int(ways), tuple(counts.split()))
-    return found if len(found.counts) == found.sets else None
+    found = Occupancy(malloc, int(size), int(sets), int(ways), tuple(counts.split(" ")))
+    if len(found.counts) != found.sets or not all(re.fullmatch("[0-9]{1,9}", text) for text in found.counts):
+        return None
+    return found
 
 
 def read_occupancies(name):

@@ -36,7 +36,15 @@ class Tests(unittest.TestCase):
         self.assertEqual(read(""), [])
 
     def test_the_first_malformed_line_is_refused_by_its_number(self):
-        for line in ("cia,64,4,8,64,1 2 3", "cia,64,1,8,64", "cia,64,1,x,64,1", ""):
+        for line in (
+            "cia,64,4,8,64,1 2 3",
+            "cia,64,1,8,64",
+            "cia,64,1,x,64,1",
+            "cia,64,1,0,64,1",
+            "cia,64,3,8,64,2 x 2",
+            "cia,64,1,8,64,-1",
+            "",
+        ):
             with self.assertRaisesRegex(
                 Refused, "^a.csv.sets, line 2: not a row of set counts$", msg=line
             ):
