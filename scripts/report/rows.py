@@ -18,6 +18,9 @@ HEADER = (
 )
 COLUMNS = HEADER.split(",")
 
+# A cache as FILE.csv.machine describes it: sets, ways and bytes of a line.
+CACHE = "[1-9][0-9]*x[1-9][0-9]*(x[1-9][0-9]*)?"
+
 
 class Refused(Exception):
     """A file cannot be used; the text says which, and what is wrong with it."""
@@ -130,7 +133,7 @@ def emulated_caches(machine):
         key, value = (line.split("=") + [""])[:2]
         if key == "host":
             host = value
-        elif key == "l1d" and re.fullmatch("[1-9][0-9]*x[1-9][0-9]*(x[1-9][0-9]*)?", value):
+        elif key == "l1d" and re.fullmatch(CACHE, value):
             caches[host] = "x".join(value.split("x")[:2])
     caches.pop("", None)
     return caches

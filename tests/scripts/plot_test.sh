@@ -367,6 +367,10 @@ a_malformed_result_is_one_line_and_nothing_is_left()
     result >good.csv
     plot good.csv short.csv
     expect_refusal "short.csv, line 20"
+    result >cacheless.csv
+    echo 'l1d=0x0x0' >cacheless.csv.machine
+    plot cacheless.csv
+    expect_refusal "cacheless.csv.machine, line 1: 'l1d=0x0x0' is no cache"
     run "$mplace" plot good.csv
     expect_refusal "--out FOLDER is missing"
     run "$mplace" plot --out page

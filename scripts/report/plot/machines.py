@@ -4,6 +4,8 @@
 import re
 from dataclasses import dataclass
 
+from rows import CACHE, Refused
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -27,6 +29,14 @@ def _described(lines):
             blocks.append([])
         blocks[-1].append((key, value))
     return [Machine(tuple(facts)) for facts in blocks if facts]
+
+
+def check_caches(results):
+    """Refuses a result beside which a data cache of no size is described."""
+    for result in results:
+        for number, line in enumerate(result.machine, 1):
+            if line.startswith("l1d=") and not re.fullmatch(f"{CACHE}|unknown", line.removeprefix("l1d=")):
+                raise Refused(f"{result.name}.machine, line {number}: '{line}' is no cache, such as l1d=64x12x64")
 
 
 def machines_of(results):

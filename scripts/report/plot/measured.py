@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from plot.elision import elision_groups, has_transactions
 from plot.groups import Group
-from plot.machines import Machine, fact_of_processor, machines_of
+from plot.machines import Machine, check_caches, fact_of_processor, machines_of
 from plot.occupancy import Occupancy, drawn_sizes, read_occupancies
 from plot.rates import is_drawn, is_futile, rate_groups
 from rows import Refused, Result, Row, read_result
@@ -51,6 +51,7 @@ class Measured:
 def read_measured(names, sets_sizes):
     """What the results of these names hold. Refused where a file is malformed or shows nothing."""
     results = tuple(read_result(name) for name in names)
+    check_caches(results)
     rows = tuple(dict.fromkeys(row for result in results for row in result.rows))
     rates = rate_groups(rows)
     elision = elision_groups(rows)

@@ -3,8 +3,9 @@
 
 import unittest
 
-from plot.machines import fact_of_processor, machines_of, warnings_of
+from plot.machines import check_caches, fact_of_processor, machines_of, warnings_of
 from plot_examples import result, ring
+from rows import Refused
 
 ONE = ("sweep_command=mplace", "host=one", "cpu=A", "rtm=absent", "warning=hot")
 TWO = ("host=two", "cpu=B", "rtm=usable", "warning=hot", "warning=busy")
@@ -45,6 +46,14 @@ class Tests(unittest.TestCase):
         self.assertEqual(fact_of_processor(machines, "B", "rtm"), "usable")
         self.assertEqual(fact_of_processor(machines, "C", "rtm"), "")
         self.assertEqual(fact_of_processor(machines, "A", "l1d"), "")
+
+    def test_a_cache_of_no_size_is_refused_by_its_line(self):
+        one = result(ring(), machine=("host=one", "l1d=64x12x64", "host=two", "l1d=unknown"))
+        check_caches([one, result(ring())])
+        for shape in ("0x0x0", "64", "", "64x12x64x2"):
+            damaged = result(ring(), machine=("host=one", f"l1d={shape}"))
+            with self.assertRaisesRegex(Refused, f"[.]machine, line 2: 'l1d={shape}' is no cache, such as "):
+                check_caches([one, damaged])
 
     def test_each_warning_is_there_once(self):
         self.assertEqual(warnings_of(machines_of([result(machine=ONE + TWO)])), ("hot", "busy"))
