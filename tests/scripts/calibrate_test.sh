@@ -79,6 +79,18 @@ a_figure_compares_several_results()
     expect "a PNG" 'PNG' "$(head -c 4 both.png | tail -c 3)"
 }
 
+a_file_with_an_equals_sign_in_its_name_is_drawn()
+{
+    command -v gnuplot >/dev/null || skip "gnuplot is not installed"
+    cat >a=b.csv <<'END'
+series,x,attempts,committed,conflict,capacity,explicit,other,htm,l1d,host,cpu,date
+duration,16,20,20,0,0,0,0,emulated,64x8,somewhere,Some CPU,2026-01-01T00:00:00Z
+END
+    run "$mplace" calibrate --figure "$scratch/one" a=b.csv
+    expect "exit status" 0 "$status"
+    grep -q 'a=b: emulated, 64x8' one.svg || fail "it is not in the legend"
+}
+
 bad_arguments_are_one_line_and_exit_2()
 {
     : >there.csv
