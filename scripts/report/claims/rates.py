@@ -58,6 +58,7 @@ class Degradation:
         if self.shares:
             share, size = min(self.shares)
             text += f"; it has {share:.2f} of the best allocator's rate at {size} B, its least"
+            text += " where the runs agree" if self.doubtful else ""
         text += "."
         if self.doubtful:
             text += (

@@ -7,6 +7,7 @@ mplace_report_tests(claims_rates
     an_allocator_alone_is_compared_with_nothing
     a_degraded_median_with_a_fast_run_is_doubtful
     the_least_share_is_told_and_the_least_size_that_has_it
+    the_least_share_is_that_of_sizes_without_doubt_and_is_told_so
     ratios_are_those_of_sizes_with_both_locks
     below_nineteen_twentieths_at_one_size_of_ten_is_not_in_general
     below_at_two_sizes_of_ten_is_below

@@ -55,6 +55,16 @@ class Tests(unittest.TestCase):
             rates.degradation(setting(*lines), "glibc", "tts").text(),
         )
 
+    def test_the_least_share_is_that_of_sizes_without_doubt_and_is_told_so(self):
+        runs = [row("glibc", rate=rate, seed=rate) for rate in (20, 30, 70)]
+        lines = at(66, cia=100, glibc=40) + at(65, cia=100, glibc=90) + [row(rate=100), *runs]
+        self.assertEqual(
+            "glibc is degraded at 1 of 3 sizes; it has 0.40 of the best allocator's rate at 66 B,"
+            " its least where the runs agree."
+            " At 1 more the median is below 0.7 and a run is not: other load.",
+            rates.degradation(setting(*lines), "glibc", "tts").text(),
+        )
+
     def test_ratios_are_those_of_sizes_with_both_locks(self):
         one = setting(
             row(size=64, rate=10), row(size=65, rate=10), row(size=66, rate=0),
