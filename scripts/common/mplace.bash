@@ -206,6 +206,19 @@ read_allocator()
     if [[ $allocator_file == *[:\;[:space:]]* ]]; then
         die "the dynamic linker cannot preload a file with ':', ';' or a blank in its name: ${1#*=}"
     fi
+    check_library "${1#*=}"
+}
+
+# check_library FILE: refuses one that the dynamic linker would leave out. It is loaded beside a program, and nothing of
+# either runs.
+check_library()
+{
+    local beside said
+
+    beside=$(own_program mplace-check) || exit
+    said=$(LD_TRACE_LOADED_OBJECTS=1 LD_PRELOAD=$allocator_file "$beside" 2>&1) || said="cannot be preloaded (damaged)"
+    [[ ! $said =~ cannot\ be\ preloaded\ \(([^$'\n']*)\) ]] ||
+        die "the library of $allocator_name cannot be preloaded: '$1' (${BASH_REMATCH[1]})"
 }
 
 # An option's argument that must be there: value_of "$@" inside a loop over the options.

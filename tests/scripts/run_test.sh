@@ -80,6 +80,24 @@ any_library_can_be_the_allocator()
     expect_refusal "cannot preload a file with"
 }
 
+what_is_no_library_is_refused_as_the_allocator()
+{
+    local folder
+
+    # Without a blank in its name.
+    folder=$(mktemp -d /tmp/mplace-test.XXXXXX)
+    echo rubbish >"$folder/rows.csv"
+    head -c 2000 "$build_folder/lib/libcia_malloc.so" >"$folder/cut.so"
+    run "$mplace" run --malloc mine="$folder/rows.csv" -- touch ran
+    mv err err.rows
+    run "$mplace" run --malloc mine="$folder/cut.so" -- touch ran
+    rm -r "$folder"
+    expect_refusal "the library of mine cannot be preloaded: '$folder/cut.so' (damaged)"
+    mv err.rows err
+    expect_refusal "the library of mine cannot be preloaded: '$folder/rows.csv' (file too short)"
+    [[ ! -e ran ]] || fail "the program ran"
+}
+
 a_cache_that_cannot_be_is_refused_before_anything_runs()
 {
     local l1d subcommand
