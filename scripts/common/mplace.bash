@@ -475,6 +475,19 @@ check_emulator()
     check_valgrind_version
 }
 
+# Sets VALGRIND_LIB. Valgrind preloads a library of that folder into the program, and ld.so splits LD_PRELOAD at blanks
+# and colons: a folder with one in its name is told by a descriptor, which the program inherits.
+export_valgrind_folder()
+{
+    local descriptor
+
+    export VALGRIND_LIB=$mplace_valgrind_folder
+    if [[ $VALGRIND_LIB == *[:[:space:]]* ]]; then
+        exec {descriptor}<"$VALGRIND_LIB"
+        VALGRIND_LIB=/proc/self/fd/$descriptor
+    fi
+}
+
 # Our tools carry the core of the Valgrind that they were built with, and load parts of the installed
 # one into the program.
 check_valgrind_version()

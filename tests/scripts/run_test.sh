@@ -129,6 +129,21 @@ a_folder_with_a_blank_in_its_name_is_no_obstacle()
         "$("$mplace" run --malloc cia --lock tts -- "$build_folder/bin/ring" --size 64 --traversals 1 --csv | cut -d, -f1-3)"
 }
 
+valgrind_tools_in_a_folder_with_a_blank_in_its_name_are_no_obstacle()
+{
+    local command
+
+    need_memtrace
+    private_build
+    ln -s "$build_folder/lib/mplace" "$scratch/build/lib/"
+    for command in "run --htm emulated" "trace --out trace" "doctor --out page" "doctor --sections --out page"; do
+        # shellcheck disable=SC2086 # words
+        run "$mplace" $command -- "$build_folder/bin/ring" --help
+        expect "exit status of $command" 0 "$status"
+        expect "complaints of $command" "" "$(grep -v '^mplace trace: trace: ' err || true)"
+    done
+}
+
 a_bad_option_is_one_line_and_exit_2()
 {
     run "$mplace" run --malloc dlmalloc -- true
@@ -301,7 +316,7 @@ an_emulated_run_is_the_program_under_the_tool_with_the_libraries()
     mkdir -p "$scratch/build/lib/mplace/valgrind" "$scratch/bin"
     printf '#!/bin/sh\n' >"$scratch/build/lib/mplace/valgrind/rtmgrind-amd64-linux"
     # shellcheck disable=SC2016 # the fake's shell expands it
-    printf '#!/bin/sh\necho "$*|$VALGRIND_LIB|$MPLACE_HTM|$LD_LIBRARY_PATH|$LD_PRELOAD"\n' >"$scratch/bin/valgrind"
+    printf '#!/bin/sh\necho "$*|$(readlink -f "$VALGRIND_LIB")|$MPLACE_HTM|$LD_LIBRARY_PATH|$LD_PRELOAD"\n' >"$scratch/bin/valgrind"
     chmod +x "$scratch/build/lib/mplace/valgrind/rtmgrind-amd64-linux" "$scratch/bin/valgrind"
     PATH=$scratch/bin:$PATH run "$mplace" run --lock ttstle --htm emulated -- /bin/true 'a b'
     expect "call" "--tool=rtmgrind --vgdb=no -q /bin/true a b|$scratch/build/lib/mplace/valgrind|emulated|$scratch/build/lib|libttstle_lock.so" \
