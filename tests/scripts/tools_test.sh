@@ -184,6 +184,33 @@ a_temporary_folder_that_is_not_there_is_one_line_and_exit_2()
     done
 }
 
+valgrind_is_never_asked_for_files_of_a_debugger()
+{
+    local command
+
+    # They stay when it is killed. A valgrind that tells how it was called stands for it.
+    need_memtrace
+    need_simulator
+    command -v parallel >/dev/null || skip "GNU parallel is not installed"
+    mkdir bin
+    cat >bin/valgrind <<END
+#!/bin/sh
+[ "\$1" != --version ] || exec cat "$build_folder/lib/mplace/valgrind/version"
+echo "\$*" >>"$scratch/calls"
+exit 1
+END
+    chmod +x bin/valgrind
+    for command in "run --htm emulated -- true" "trace -- true" "simulate -- true" "doctor -- true" \
+        "doctor --sharing -- true" "doctor --sections -- true" "calibrate --htm emulated --out new.csv" \
+        "sweep ring --htm emulated --quick --sizes 64 --malloc glibc --lock ttstle --out new.csv"; do
+        : >calls
+        # shellcheck disable=SC2086 # words
+        PATH=$scratch/bin:$PATH run "$mplace" $command
+        [[ -s calls ]] || fail "$command does not call valgrind"
+        expect "calls of $command without --vgdb=no" "" "$(grep -v -e ' --vgdb=no ' calls || true)"
+    done
+}
+
 # offered WORD...: what "mplace complete" offers for the last word, without the remarks.
 offered()
 {
