@@ -89,6 +89,14 @@ mplace_and_each_subcommand_tell_their_version()
     expect "an installed one" "mplace run $version" "$("$scratch/prefix/bin/mplace" run --version)"
 }
 
+profile_takes_a_value_behind_an_equals_sign()
+{
+    run "$mplace" profile --value=inuse_spice none.pb.gz
+    expect_refusal "did you mean 'inuse_space'?"
+    run "$mplace" profile none.pb.gz --value=alloc_space
+    expect_refusal "none.pb.gz: No such file or directory"
+}
+
 a_mistyped_name_is_answered_with_the_nearest_one()
 {
     local nearest
