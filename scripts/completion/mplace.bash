@@ -6,25 +6,38 @@
 
 _mplace()
 {
-    local word remark
+    local i word remark begun='' words=("${COMP_WORDS[0]}") places=(0)
 
+    # bash splits "--malloc=j" at the "=", and takes the reply for what is behind it.
+    for ((i = 1; i <= COMP_CWORD; i++)); do
+        if [[ ${COMP_WORDS[i]} == = && ${words[-1]} == --* && ${words[-1]} != *=* ]]; then
+            words[-1]+==
+        elif [[ ${words[-1]} == --*= ]]; then
+            words[-1]+=${COMP_WORDS[i]}
+        else
+            words+=("${COMP_WORDS[i]}")
+            places+=("$i")
+        fi
+    done
+    [[ ${COMP_WORDS[COMP_CWORD]} == "${words[-1]}" ]] || begun=${words[-1]%%=*}=
     COMPREPLY=()
     while IFS=$'\t' read -r word remark; do
         case $word in
         :files) compopt -o default ;;
         :nospace) compopt -o nospace ;;
         ':command '*)
+            i=${places[${word#* }]}
             if declare -F _command_offset >/dev/null; then
-                _command_offset "${word#* }"
-            elif ((${word#* } == COMP_CWORD)); then
+                _command_offset "$i"
+            elif ((i == COMP_CWORD)); then
                 # shellcheck disable=SC2207 # names of commands have no blanks
                 COMPREPLY=($(compgen -c -- "${COMP_WORDS[COMP_CWORD]}"))
             else
                 compopt -o default
             fi
             ;;
-        *) COMPREPLY+=("$word") ;;
+        *) COMPREPLY+=("${word#"$begun"}") ;;
         esac
-    done < <("${COMP_WORDS[0]}" complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+    done < <("${words[0]}" complete "${words[@]:1}" 2>/dev/null)
 }
 complete -F _mplace mplace

@@ -235,6 +235,8 @@ completion_knows_what_each_place_takes()
     expect "algorithms" "libitm lazy" "$(offered run --tm l)"
     expect "workloads" ":nospace larson,sh6 larson,sh8" "$(offered compare --workload larson,sh)"
     expect "workloads of memory over time" ":nospace peak-and-free" "$(offered compare --workload peak)"
+    expect "a value behind an equals sign" "--lock=tts --lock=ttstle" "$(offered run --lock=t)"
+    expect "a list behind one" ":nospace --malloc=cia,jemalloc" "$(offered sweep ring --malloc=cia,j)"
     expect "a file" ":files" "$(offered sweep ring --out a)"
     expect "a benchmark" "avltree" "$(offered sweep a)"
     expect "another's command" ":command 2" "$(offered run l)"
@@ -248,6 +250,30 @@ completion_knows_what_each_place_takes()
     chmod +x "$reader"
     expect "processes" $'4711\tredis-server 12\tpostgres' "$("$mplace" complete stats '' | paste -sd' ')"
     expect "a process" 4711 "$(offered stats --watch 4)"
+}
+
+# answered WORD...: what the completion of bash replies for the last word, split as bash splits.
+answered()
+{
+    # shellcheck disable=SC2016 # the other shell's variables
+    bash -c 'source "$1"
+        compopt() { echo "$*"; }
+        COMP_WORDS=("${@:2}")
+        COMP_CWORD=$(($# - 2))
+        _mplace
+        echo "${COMPREPLY[*]}"' bash "$source_folder/scripts/completion/mplace.bash" "$mplace" "$@" | xargs
+}
+
+completion_works_in_bash()
+{
+    expect "a subcommand" "simulate smoke stats sweep" "$(answered s)"
+    expect "a value" jemalloc "$(answered run --malloc j)"
+    expect "a value behind an equals sign" jemalloc "$(answered run --malloc = j)"
+    expect "nothing behind it yet" "auto emulated native none" "$(answered run --htm =)"
+    expect "a list" "-o nospace larson,sh6 larson,sh8" "$(answered compare --workload = larson,sh)"
+    expect "a file" "-o default" "$(answered plot --out = fig)"
+    expect "another's command" mkfifo "$(answered run --malloc = cia --lock tts mkfif | cut -d' ' -f1)"
+    expect "its arguments" "-o default" "$(answered run --malloc = cia -- ls --color = a)"
 }
 
 completion_works_in_zsh()
