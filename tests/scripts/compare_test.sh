@@ -608,6 +608,15 @@ progress_and_the_time_left_are_shown_on_a_terminal_alone()
     grep -qE '4 of 4: true under (glibc|cia), about [0-9]+ s left' terminal || fail "no progress: $(cat terminal)"
 }
 
+the_progress_of_inputs_is_cleared_before_the_estimate()
+{
+    fake_program perl <<<'exit 0'
+    PATH=$scratch/bin:$PATH script -qec \
+        "'$mplace' compare --malloc glibc,cia --programs perl --rounds 15" /dev/null </dev/null >terminal
+    grep -q 'the input of perl' terminal || fail "no progress: $(cat terminal)"
+    grep -q $'\r\e\[Kmplace compare: 30 runs, about' terminal || fail "it is not cleared: $(cat -v terminal)"
+}
+
 without_being_asked_workloads_are_shortened_and_memory_over_time_is_not()
 {
     known_figures <<'END'
