@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 mplace_report_tests(doctor_html
     markup_in_names_stays_text
+    bytes_that_are_no_text_leave_it_utf_8
     no_line_ends_before_a_sign_for_per_cent
     each_set_with_hot_blocks_has_a_bar_and_its_number
     a_bar_stands_at_its_set

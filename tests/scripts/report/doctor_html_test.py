@@ -35,6 +35,12 @@ class Tests(unittest.TestCase):
         self.assertIn("<h3>1. &lt;b&gt;&amp;f: blocks of 8 B</h3>", text)
         self.assertIn("called from &quot;g&quot;</p>", text)
 
+    def test_bytes_that_are_no_text_leave_it_utf_8(self):
+        run = records.run(records.site("\udcfff", "g", counts=COSTLY))
+        text = page(run, title="./\udcff\udcfe.prog")
+        self.assertIn("<h1>./\ufffd\ufffd.prog</h1>", text)
+        text.encode("utf-8")
+
     def test_no_line_ends_before_a_sign_for_per_cent(self):
         self.assertNotIn(" %", page(site_with((3, 0, 1, 0))))
 
