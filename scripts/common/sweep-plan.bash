@@ -135,7 +135,7 @@ expand_combinations()
 run_command()
 {
     local variables=("${settings[@]}") command=("$program" "${@:4}")
-    local valgrind_folder=$mplace_valgrind_folder
+    local valgrind_folder=${VALGRIND_LIB-}
 
     preload_of "$(allocator_item "$1")" "$2"
     if [[ -n $remote_folder ]]; then
