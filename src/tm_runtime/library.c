@@ -4,7 +4,8 @@
  * libtm_runtime.so as a whole: its settings, and what happens at start, fork and exit.
  *
  * Constructors of other libraries may have transactions before ours runs: the first one reads the
- * settings. What needs the kernel waits for the first transaction in any case (registry.c).
+ * settings. What needs the kernel waits for the first transaction in any case (registry.c). The
+ * handlers of fork do not: a thread may fork while another has the process's first transaction.
  */
 #include "base/exit_report.h"
 #include "base/settings.h"
@@ -59,6 +60,8 @@ static void start(void)
     transaction_settings.hardware_first = htm_usable;
     transaction_settings.algorithm = algorithms[chosen];
     gate_start(counts);
+    (void)pthread_atfork(registry_before_fork, registry_after_fork_in_parent,
+                         registry_after_fork_in_child);
 }
 
 __attribute__((constructor)) void library_start(void)

@@ -106,8 +106,6 @@ static void start_once(void)
     has_started = true;
     gate_start_fences();
     has_key = pthread_key_create(&key, end_thread) == 0;
-    (void)pthread_atfork(registry_before_fork, registry_after_fork_in_parent,
-                         registry_after_fork_in_child);
 }
 
 struct tm_thread *registry_enter(void)

@@ -7,6 +7,7 @@
 #include "expect.h"
 #include "without_membarrier.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -88,6 +89,50 @@ static void the_child_of_a_fork_sees_no_half_of_a_transaction(void)
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
     EXPECT(first == second);
+}
+
+static int slow_key;
+
+/* The process's first transaction makes a key, with all others stopped. */
+__attribute__((visibility("default"))) int pthread_key_create(pthread_key_t *key,
+                                                              void (*destroy)(void *))
+{
+    int (*next)(pthread_key_t *, void (*)(void *));
+
+    *(void **)&next = dlsym(RTLD_NEXT, "pthread_key_create");
+    if (__atomic_exchange_n(&slow_key, 0, __ATOMIC_RELAXED)) {
+        tell(&others_begin, 1);
+        usleep(10000);
+    }
+    return next(key, destroy);
+}
+
+static void *step_once(void *nothing)
+{
+    step_both();
+    return nothing;
+}
+
+static void the_child_of_a_fork_beside_the_first_transaction_may_have_transactions(void)
+{
+    pthread_t thread;
+    pid_t child;
+
+    alarm(10);
+    slow_key = 1;
+    pthread_create(&thread, NULL, step_once, NULL);
+    while (!__atomic_load_n(&others_begin, __ATOMIC_ACQUIRE))
+        sched_yield();
+    child = fork();
+    if (child == 0) {
+        alarm(2);
+        step_both();
+        _exit(first == second ? 0 : 1);
+    }
+    EXPECT(status_of(child) == 0);
+    pthread_join(thread, NULL);
+    step_both();
+    EXPECT(first == 2 && second == 2);
 }
 
 __attribute__((noinline)) static int do_fork(void)
@@ -419,6 +464,7 @@ static void a_transaction_that_writes_in_place_becomes_irrevocable_while_others_
 
 static const struct claim claims[] = {
     CLAIM(the_child_of_a_fork_sees_no_half_of_a_transaction),
+    CLAIM(the_child_of_a_fork_beside_the_first_transaction_may_have_transactions),
     CLAIM(a_fork_in_a_transaction_commits_in_both_processes),
     CLAIM(what_a_thread_did_that_ends_in_its_transaction_is_undone),
     CLAIM(what_a_thread_did_that_is_cancelled_in_its_transaction_is_undone),
