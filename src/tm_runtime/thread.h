@@ -87,6 +87,7 @@ struct tm_thread {
     bool counted;             /* in gate.running */
     bool holds_sequence_lock; /* norec: the sequence lock is this thread's */
     bool writing_back;        /* buffered writes are on their way to memory */
+    bool searches_clones;     /* a clone table may be in use; others wait for it (abi/clones.c) */
     bool has_actions;         /* allocations, user_actions or catches are not empty */
     uint8_t serial_reason;    /* enum tm_serial_reason of the next attempt */
     uint32_t aborts_in_row;

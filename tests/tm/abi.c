@@ -7,7 +7,11 @@
 #include "expect.h"
 
 #include <complex.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define SAFE __attribute__((transaction_safe, noinline))
 #define PURE __attribute__((transaction_pure))
@@ -345,6 +349,94 @@ static void clones_are_found_in_a_table_of_any_order(void)
     }
 }
 
+enum { TABLE_SIZE = 4096 };
+
+static void *table_in_use;
+static int is_in_use, has_gone, went_in_use;
+
+static void give_table_back(int signal)
+{
+    (void)signal;
+    __atomic_store_n(&is_in_use, 1, __ATOMIC_RELEASE);
+    usleep(20000);
+    went_in_use = __atomic_load_n(&has_gone, __ATOMIC_ACQUIRE);
+    mprotect(table_in_use, TABLE_SIZE, PROT_READ | PROT_WRITE);
+}
+
+PURE static void wait_until_gone(void)
+{
+    __atomic_store_n(&is_in_use, 1, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&has_gone, __ATOMIC_ACQUIRE))
+        usleep(100);
+}
+
+SAFE static void with_clone(void)
+{
+}
+
+/* One that may be cancelled has barriers, and looks clones up, also where it runs alone. */
+static void *call_by_pointer(void *cancels)
+{
+    void (*volatile pointer)(void) __attribute__((transaction_safe)) = with_clone;
+
+    __transaction_atomic
+    {
+        pointer();
+        if (cancels != NULL)
+            __transaction_cancel;
+    }
+    return cancels;
+}
+
+static void *wait_in_transaction(void *nothing)
+{
+    __transaction_atomic
+    {
+        wait_until_gone();
+    }
+    return nothing;
+}
+
+/* Takes the table away while the function runs in another thread. */
+static void take_table_during(void *(*function)(void *))
+{
+    pthread_t thread;
+
+    is_in_use = has_gone = 0;
+    pthread_create(&thread, NULL, function, NULL);
+    while (!__atomic_load_n(&is_in_use, __ATOMIC_ACQUIRE))
+        usleep(100);
+    _ITM_deregisterTMCloneTable(table_in_use);
+    __atomic_store_n(&has_gone, 1, __ATOMIC_RELEASE);
+    pthread_join(thread, NULL);
+}
+
+static void *register_table(void)
+{
+    table_in_use =
+        mmap(NULL, TABLE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT(table_in_use != MAP_FAILED);
+    _ITM_registerTMCloneTable(table_in_use, TABLE_SIZE / 16);
+    return table_in_use;
+}
+
+/* The search is stopped in the table, by a page that cannot be read. */
+static void a_table_goes_after_the_search_that_is_in_it(void)
+{
+    alarm(10);
+    signal(SIGSEGV, give_table_back);
+    mprotect(register_table(), TABLE_SIZE, PROT_NONE);
+    take_table_during(call_by_pointer);
+    EXPECT(!went_in_use);
+}
+
+static void a_table_goes_while_transactions_run(void)
+{
+    alarm(10);
+    register_table();
+    take_table_during(wait_in_transaction);
+}
+
 /* ---- actions and questions ---- */
 
 static char order[16];
@@ -474,6 +566,8 @@ static const struct claim claims[] = {
     CLAIM(allocations_of_a_cancelled_transaction_are_freed),
     CLAIM(pointers_call_the_clone_or_make_the_transaction_irrevocable),
     CLAIM(clones_are_found_in_a_table_of_any_order),
+    CLAIM(a_table_goes_after_the_search_that_is_in_it),
+    CLAIM(a_table_goes_while_transactions_run),
     CLAIM(actions_run_at_commit_in_order_and_at_abort_backwards),
     CLAIM(a_commit_action_may_have_transactions),
     CLAIM(a_block_from_before_the_transaction_has_what_functions_wrote),

@@ -5,8 +5,12 @@
  * barriers, in the order in which the linker put them together. Sorted when they are registered,
  * and looked up where a transaction calls through a pointer. Tables come and go with dlopen and
  * dlclose, under the dynamic linker's lock, while others look up.
+ *
+ * A table is the object's memory, which is unmapped after the table has gone: that waits for the
+ * searches that may be in it. Not for transactions, which may wait for the dynamic linker's lock.
  */
 #include "base/pages.h"
+#include "base/system_call.h"
 #include "tm_runtime/abi/itm.h"
 #include "tm_runtime/algorithms/htm.h"
 #include "tm_runtime/transaction.h"
@@ -105,12 +109,22 @@ void _ITM_registerTMCloneTable(void *clones, size_t count)
         ;
 }
 
+/* Pairs with find: a search that this does not see does not see the table. */
+static void wait_for_searches(void)
+{
+    for (const struct tm_thread *thread = thread_first(); thread != NULL; thread = thread->next) {
+        while (__atomic_load_n(&thread->searches_clones, __ATOMIC_SEQ_CST))
+            (void)system_call(SYS_sched_yield, 0, NULL, 0);
+    }
+}
+
 void _ITM_deregisterTMCloneTable(void *clones)
 {
     for (struct clone_table *node = __atomic_load_n(&tables, __ATOMIC_ACQUIRE); node != NULL;
          node = node->next) {
         if (__atomic_load_n(&node->clones, __ATOMIC_RELAXED) == clones) {
-            __atomic_store_n(&node->clones, NULL, __ATOMIC_RELEASE);
+            __atomic_store_n(&node->clones, NULL, __ATOMIC_SEQ_CST);
+            wait_for_searches();
             return;
         }
     }
@@ -133,23 +147,28 @@ static void *find_in(const struct clone *clones, size_t count, const void *funct
     return NULL;
 }
 
-static void *find(const void *function)
+/* self: NULL outside of transactions, where no other thread may take a table away. */
+static void *find(struct tm_thread *self, const void *function)
 {
     void *clone = NULL;
 
+    if (self != NULL)
+        __atomic_store_n(&self->searches_clones, true, __ATOMIC_SEQ_CST);
     for (const struct clone_table *node = __atomic_load_n(&tables, __ATOMIC_ACQUIRE);
          node != NULL && clone == NULL; node = node->next) {
-        const struct clone *clones = __atomic_load_n(&node->clones, __ATOMIC_ACQUIRE);
+        const struct clone *clones = __atomic_load_n(&node->clones, __ATOMIC_SEQ_CST);
 
         if (clones != NULL)
             clone = find_in(clones, node->count, function);
     }
+    if (self != NULL)
+        __atomic_store_n(&self->searches_clones, false, __ATOMIC_RELEASE);
     return clone;
 }
 
 void *_ITM_getTMCloneOrIrrevocable(void *function)
 {
-    void *clone = find(function);
+    void *clone = find(tm_self, function);
 
     if (clone != NULL)
         return clone;
@@ -161,7 +180,7 @@ void *_ITM_getTMCloneOrIrrevocable(void *function)
 
 void *_ITM_getTMCloneSafe(void *function)
 {
-    void *clone = find(function);
+    void *clone = find(tm_self, function);
 
     if (clone == NULL)
         tm_fatal("a transaction calls a function that has no transactional clone");
