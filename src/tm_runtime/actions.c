@@ -6,10 +6,11 @@
 #include "tm_runtime/actions.h"
 
 #include "tm_runtime/algorithms/algorithm.h"
+#include "tm_runtime/cxx.h"
 #include "tm_runtime/logs/private_blocks.h"
 
 /* libsupc++: with its last argument ends that many handlers, without destroying exceptions. */
-__attribute__((weak)) void __cxa_tm_cleanup(void *unthrown, void *on_its_way, unsigned handlers);
+CXX_WEAK void __cxa_tm_cleanup(void *unthrown, void *on_its_way, unsigned handlers);
 
 static void *append(struct tm_thread *self, struct log *log, size_t size)
 {
@@ -111,7 +112,7 @@ void actions_commit(struct tm_thread *self)
 static void end_exceptions(struct tm_thread *self, uint32_t catches)
 {
     if (self->catches > catches) {
-        __cxa_tm_cleanup(NULL, NULL, self->catches - catches);
+        CXX(__cxa_tm_cleanup)(NULL, NULL, self->catches - catches);
         self->catches = catches;
     }
     if (self->uncaught_now != NULL)

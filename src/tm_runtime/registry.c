@@ -8,6 +8,7 @@
 
 #include "base/pages.h"
 #include "tm_runtime/algorithms/algorithm.h"
+#include "tm_runtime/cxx.h"
 #include "tm_runtime/gate.h"
 #include "tm_runtime/statistics/statistics.h"
 #include "tm_runtime/transaction.h"
@@ -32,13 +33,6 @@ static uintptr_t stack_top(void)
         return first + sizeof(void *);
     return block > here ? block : here;
 }
-
-/* C++'s counter of exceptions on their way, if the process has C++. */
-struct cxa_eh_globals {
-    void *caught;
-    unsigned uncaught;
-};
-extern struct cxa_eh_globals *__cxa_get_globals(void) __attribute__((weak));
 
 /* Those of threads that ended while another closed the gate become free. The caller has closed it.
  */

@@ -27,7 +27,8 @@ struct claim {
 #name, name                                                                                \
     }
 
-static int run_claim(int argc, char **argv, const struct claim *claims, size_t count)
+__attribute__((unused)) static int run_claim(int argc, char **argv, const struct claim *claims,
+                                             size_t count)
 {
     for (size_t i = 0; argc == 2 && i < count; i++) {
         if (strcmp(argv[1], claims[i].name) == 0) {

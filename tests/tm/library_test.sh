@@ -84,6 +84,14 @@ a_bad_setting_is_one_line_that_says_what_is_allowed()
     told 'mplace: TM_ALGORITM=lazy has no effect: it is no setting; did you mean TM_ALGORITHM?' TM_ALGORITM=lazy
 }
 
+cxx_in_a_transaction_without_libstdcxx_is_one_line()
+{
+    local said
+    said=$(LD_PRELOAD=$library "$(dirname -- "$program")/tm_open_cxx" 2>&1) && fail "it goes on"
+    [[ $said == 'mplace: libtm_runtime.so: a transaction needs a function of libstdc++ that cannot be found' ]] ||
+        fail "$said"
+}
+
 declare -F "$claim" >/dev/null || {
     echo "library_test.sh: no claim $claim" >&2
     exit 2

@@ -3,24 +3,23 @@
  *
  * malloc, calloc, free, operator new and delete in transactions: what is allocated is freed if the
  * transaction rolls back; what it frees is freed once it has committed, and once every transaction
- * that may have read the block has ended. C++'s operators come with the program or not at all.
+ * that may have read the block has ended.
  */
 #include "tm_runtime/abi/itm.h"
 #include "tm_runtime/actions.h"
+#include "tm_runtime/cxx.h"
 #include "tm_runtime/transaction.h"
 
 #include <stdlib.h>
 
-#define WEAK __attribute__((weak))
-
 /* C++'s names, mangled. nothrow: a reference to an object that nobody looks at. */
-WEAK void *_Znwm(size_t size);
-WEAK void *_Znam(size_t size);
-WEAK void *_ZnwmRKSt9nothrow_t(size_t size, const void *nothrow);
-WEAK void *_ZnamRKSt9nothrow_t(size_t size, const void *nothrow);
-WEAK void _ZdlPv(void *block);
-WEAK void _ZdaPv(void *block);
-WEAK void _ZdlPvm(void *block, size_t size);
+CXX_WEAK void *_Znwm(size_t size);
+CXX_WEAK void *_Znam(size_t size);
+CXX_WEAK void *_ZnwmRKSt9nothrow_t(size_t size, const void *nothrow);
+CXX_WEAK void *_ZnamRKSt9nothrow_t(size_t size, const void *nothrow);
+CXX_WEAK void _ZdlPv(void *block);
+CXX_WEAK void _ZdaPv(void *block);
+CXX_WEAK void _ZdlPvm(void *block, size_t size);
 
 ITM_EXPORT void *_ITM_malloc(size_t size);
 ITM_EXPORT void *_ITM_calloc(size_t count, size_t size);
@@ -68,52 +67,52 @@ void _ITM_free(void *block)
 
 void *_ZGTtnwm(size_t size)
 {
-    return allocated(_Znwm(size), size, _ZdlPv);
+    return allocated(CXX(_Znwm)(size), size, CXX(_ZdlPv));
 }
 
 void *_ZGTtnam(size_t size)
 {
-    return allocated(_Znam(size), size, _ZdaPv);
+    return allocated(CXX(_Znam)(size), size, CXX(_ZdaPv));
 }
 
 void *_ZGTtnwmRKSt9nothrow_t(size_t size, const void *nothrow)
 {
-    return allocated(_ZnwmRKSt9nothrow_t(size, nothrow), size, _ZdlPv);
+    return allocated(CXX(_ZnwmRKSt9nothrow_t)(size, nothrow), size, CXX(_ZdlPv));
 }
 
 void *_ZGTtnamRKSt9nothrow_t(size_t size, const void *nothrow)
 {
-    return allocated(_ZnamRKSt9nothrow_t(size, nothrow), size, _ZdaPv);
+    return allocated(CXX(_ZnamRKSt9nothrow_t)(size, nothrow), size, CXX(_ZdaPv));
 }
 
 void _ZGTtdlPv(void *block)
 {
-    freed(block, _ZdlPv);
+    freed(block, CXX(_ZdlPv));
 }
 
 void _ZGTtdaPv(void *block)
 {
-    freed(block, _ZdaPv);
+    freed(block, CXX(_ZdaPv));
 }
 
 /* The nothrow forms of delete are called where a constructor throws; they free the same. */
 void _ZGTtdlPvRKSt9nothrow_t(void *block, const void *nothrow)
 {
     (void)nothrow;
-    freed(block, _ZdlPv);
+    freed(block, CXX(_ZdlPv));
 }
 
 void _ZGTtdaPvRKSt9nothrow_t(void *block, const void *nothrow)
 {
     (void)nothrow;
-    freed(block, _ZdaPv);
+    freed(block, CXX(_ZdaPv));
 }
 
 void _ZGTtdlPvm(void *block, size_t size)
 {
     if (block != NULL)
         actions_record_allocation(tm_self, &(struct tm_allocation){.block = block,
-                                                                   .release_sized = _ZdlPvm,
+                                                                   .release_sized = CXX(_ZdlPvm),
                                                                    .size = size,
                                                                    .at_commit = true});
 }
