@@ -32,16 +32,15 @@ bool actions_record_block(struct tm_thread *self, void *block, size_t size, void
            private_blocks_add(self, block, size);
 }
 
-bool actions_have_block(const struct tm_thread *self, const void *block)
+struct tm_allocation *actions_find_block(const struct tm_thread *self, const void *block)
 {
     for (size_t i = LOG_COUNT(&self->allocations, struct tm_allocation); i-- > 0;) {
-        const struct tm_allocation *allocation =
-            LOG_AT(&self->allocations, struct tm_allocation, i);
+        struct tm_allocation *allocation = LOG_AT(&self->allocations, struct tm_allocation, i);
 
         if (allocation->block == block && !allocation->at_commit)
-            return true;
+            return allocation;
     }
-    return false;
+    return NULL;
 }
 
 void actions_record_user_action(struct tm_thread *self, const struct tm_user_action *action)

@@ -30,8 +30,8 @@ void actions_record_allocation(struct tm_thread *self, const struct tm_allocatio
 bool actions_record_block(struct tm_thread *self, void *block, size_t size,
                           void (*release)(void *));
 
-/* Whether the transaction has allocated it, or a nested one that has committed. */
-bool actions_have_block(const struct tm_thread *self, const void *block);
+/* Of a block that the transaction has allocated, or a nested one that has committed; NULL: none. */
+struct tm_allocation *actions_find_block(const struct tm_thread *self, const void *block);
 
 struct tm_user_action {
     void (*function)(void *);

@@ -118,7 +118,7 @@ mutant takes_a_range_for_its_blocks lazy logs/private_blocks.h 'private_blocks_f
 test=("$build/tests/tm_conflicts" what_functions_keep_on_the_stack_is_no_conflict)
 mutant compares_dead_frames norec algorithms/norec.c '|| is_private(self, from)' ''
 test=("$build/tests/tm_exceptions" 1 100)
-mutant frees_exceptions_with_their_handlers eager abi/exceptions.c 'if (is_ours)' 'if (0 && is_ours)'
+mutant frees_exceptions_with_their_handlers eager abi/exceptions.c 'if (ours != NULL)' 'if (0 && ours != NULL)'
 test=(env TM_CONTENTION=hourglass "$build/tests/tm_conflicts" hourglass_lets_no_other_begin_after_128_aborts_in_a_row)
 mutant hourglass_lets_others_begin eager gate.c \
     '__atomic_fetch_or(&gate.word, GATE_HOURGLASS, __ATOMIC_SEQ_CST);' ''

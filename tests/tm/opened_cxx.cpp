@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Exceptions, new and delete in transactions of a library; for open_cxx.c.
+ * Exceptions, new and delete in transactions of a library; for open_cxx.c. With TM_OWN_LIBSTDCXX a
+ * program of its own: a libstdc++ that is linked into it cannot take back what was caught.
  */
 #include "expect.h"
 
@@ -120,6 +121,16 @@ void what_is_new_is_deleted()
 }
 
 } // namespace
+
+#ifdef TM_OWN_LIBSTDCXX
+int main()
+{
+    what_is_new_is_deleted();
+    an_exception_is_caught_inside();
+    an_exception_leaves();
+    return 0;
+}
+#endif
 
 void check_cxx()
 {

@@ -6,8 +6,12 @@
  * taken when a handler is entered: were it freed when the handler ends, as it is without
  * transactions, a roll-back would restore its bytes in memory that others may have by then.
  *
- * Limitation: std::uncaught_exceptions() is restored to what it was when the outermost transaction
- * began, also where only a nested one is cancelled.
+ * Limitations: a libstdc++ that is linked into the program has only what the program and libitm
+ * name. Without std::current_exception a caught exception is freed with its handler all the same,
+ * without __cxa_free_exception one that is not caught stays after a roll-back, and without
+ * __cxa_tm_cleanup a roll-back inside a handler ends the process. std::uncaught_exceptions() is
+ * restored to what it was when the outermost transaction began, also where only a nested one is
+ * cancelled.
  */
 #include "tm_runtime/abi/itm.h"
 #include "tm_runtime/actions.h"
@@ -37,11 +41,19 @@ ITM_EXPORT void _ITM_commitTransaction(void);
 /* The unwinder's header lies before the object: two words, and two more that align. */
 enum { UNWIND_HEADER = 32 };
 
+static void free_exception(void *exception)
+{
+    void (*function)(void *) = CXX_OR_NULL(__cxa_free_exception);
+
+    if (function != NULL)
+        function(exception);
+}
+
 void *_ITM_cxa_allocate_exception(size_t size)
 {
     void *exception = CXX(__cxa_allocate_exception)(size);
 
-    if (!actions_record_block(tm_self, exception, size, CXX(__cxa_free_exception)))
+    if (!actions_record_block(tm_self, exception, size, free_exception))
         transaction_restart(tm_self, TM_NO_MEMORY);
     return exception;
 }
@@ -49,9 +61,9 @@ void *_ITM_cxa_allocate_exception(size_t size)
 /* The exception's constructor has thrown: it is of no use, whatever becomes of the transaction. */
 void _ITM_cxa_free_exception(void *exception)
 {
-    actions_record_allocation(tm_self, &(struct tm_allocation){.block = exception,
-                                                               .release = CXX(__cxa_free_exception),
-                                                               .at_commit = true});
+    actions_record_allocation(
+        tm_self,
+        &(struct tm_allocation){.block = exception, .release = free_exception, .at_commit = true});
 }
 
 void _ITM_cxa_throw(void *object, void *type, void (*destroy)(void *))
@@ -71,22 +83,40 @@ static void release_reference(void *exception)
     CXX(_ZNSt15__exception_ptr13exception_ptrD1Ev)(&exception);
 }
 
+static void leave_to_its_handler(void *exception)
+{
+    (void)exception;
+}
+
+/* Keeps the exception whose handler has been entered until the transaction ends. */
+static void keep(struct tm_allocation *allocation)
+{
+    void (*current)(void **) = CXX_OR_NULL(_ZSt17current_exceptionv);
+    void *reference = NULL;
+
+    if (current == NULL || CXX_OR_NULL(_ZNSt15__exception_ptr13exception_ptrD1Ev) == NULL) {
+        allocation->release = leave_to_its_handler;
+        return;
+    }
+    current(&reference);
+    if (reference != NULL)
+        actions_record_allocation(tm_self, &(struct tm_allocation){.block = reference,
+                                                                   .release = release_reference,
+                                                                   .at_commit = true});
+}
+
 /* exception: the unwinder's header. One that was not allocated here is freed with its handler. */
 void *_ITM_cxa_begin_catch(void *exception)
 {
-    bool is_ours = actions_have_block(tm_self, (const char *)exception + UNWIND_HEADER);
-    void *reference = NULL;
+    struct tm_allocation *ours =
+        actions_find_block(tm_self, (const char *)exception + UNWIND_HEADER);
     void *object;
 
     tm_self->catches++;
     tm_self->has_actions = true;
     object = CXX(__cxa_begin_catch)(exception);
-    if (is_ours)
-        CXX(_ZSt17current_exceptionv)(&reference);
-    if (reference != NULL)
-        actions_record_allocation(tm_self, &(struct tm_allocation){.block = reference,
-                                                                   .release = release_reference,
-                                                                   .at_commit = true});
+    if (ours != NULL)
+        keep(ours);
     return object;
 }
 
