@@ -5,8 +5,8 @@
  * library that is opened with it, as PHP opens its extensions, finds the C library's functions
  * before ours. It frees by libc's free what strdup, or the program, has from our malloc: the
  * process ends there. And libc's trylock gives it a mutex that the calling thread holds elided.
- * What is lost is what the flag was given for: names that the library shares with the program are
- * the program's.
+ * And libitm's transactions know nothing of libtm_runtime's. What is lost is what the flag was
+ * given for: names that the library shares with the program are the program's.
  *
  * The dynamic linker takes run paths and the namespace from the object that it returns to: so these
  * jump there, and leave no frame of ours. Several of our libraries in a row each take the flag out
