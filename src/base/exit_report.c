@@ -29,9 +29,11 @@ void exit_report_plan(struct exit_report *plan, const char *setting)
     }
     strcpy(plan->value, value);
     plan->setting = setting;
-    /* A report to a file needs none: who reads this process's standard error from a pipe would wait
-       for a daemon that has closed it. */
-    if (fstat(STDERR_FILENO, &plan->stderr_was) == 0 && strcmp(value, "1") == 0) {
+    /* Who reads standard error from a pipe would wait for a daemon that has closed it: for no more
+       than a complaint about a file it is not kept. */
+    if (fstat(STDERR_FILENO, &plan->stderr_was) == 0 &&
+        (strcmp(value, "1") == 0 || S_ISREG(plan->stderr_was.st_mode) ||
+         S_ISCHR(plan->stderr_was.st_mode))) {
         int copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
         plan->stderr_copy = copy > 0 ? copy : 0;
     }
