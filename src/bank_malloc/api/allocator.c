@@ -9,6 +9,7 @@
 #include "bank_malloc/memory/kept.h"
 #include "bank_malloc/memory/together.h"
 #include "base/current_cpu.h"
+#include "base/pages.h"
 #include "base/report.h"
 
 #include <errno.h>
@@ -206,19 +207,14 @@ void *bank_allocate_slowly(size_t bytes)
     return allocate_chunks(heap->set, &heap->turn, bytes, 1, heap_modes);
 }
 
-/*
- * A very long block's pages are the kernel's to zero, when they are touched, for the program may
- * touch few; where frames matter they are there all the time. From so many bytes on, as glibc.
- */
+/* Where frames matter a block's memory is there all the time. */
 void *bank_allocate_zeroed(size_t bytes)
 {
-    enum { ZEROED_BY_KERNEL = 32 << 20 };
-    char *block = bank_allocate(bytes);
+    void *block = bank_allocate(bytes);
 
-    if (block == NULL || (bytes >= ZEROED_BY_KERNEL && arena.frames.knowledge == FRAMES_UNKNOWN &&
-                          mapping_zero(block, bytes)))
-        return block;
-    return memset(block, 0, bytes);
+    if (block != NULL && arena.frames.knowledge == FRAMES_UNKNOWN)
+        return pages_zero_block(block, bytes);
+    return block != NULL ? memset(block, 0, bytes) : NULL;
 }
 
 void *bank_allocate_aligned(size_t alignment, size_t bytes)

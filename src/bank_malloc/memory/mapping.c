@@ -125,11 +125,6 @@ void mapping_empty(char *from, size_t bytes)
         (void)map_at(from, bytes, PROT_READ | PROT_WRITE, MAP_FIXED); /* before Linux 5.18 */
 }
 
-bool mapping_zero(char *from, size_t bytes)
-{
-    return system_call_6(SYS_madvise, (long)from, (long)bytes, MADV_DONTNEED, 0, 0, 0) == 0;
-}
-
 void mapping_drop_shared(char *from, size_t bytes)
 {
     (void)system_call_6(SYS_madvise, (long)from, (long)bytes, MADV_DONTNEED, 0, 0, 0);

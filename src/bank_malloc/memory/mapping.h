@@ -41,10 +41,6 @@ bool mapping_close(char *from, size_t bytes);
 /* The pages go, as far as the kernel lets; what mapping_open gives next is zero. */
 void mapping_empty(char *from, size_t bytes);
 
-/* The memory reads as zero, and is there when it is touched; up to the end of its last page. False,
-   nothing changed: the kernel refused, for it is locked. */
-bool mapping_zero(char *from, size_t bytes);
-
 /* In the child of a fork: the parent has the pages for itself again. What mapping_open gives next
    is zero. */
 void mapping_drop_shared(char *from, size_t bytes);

@@ -6,6 +6,7 @@
  */
 #include "cia_malloc/api/allocator.h"
 
+#include "base/pages.h"
 #include "base/probes.h"
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
@@ -275,22 +276,6 @@ __attribute__((aligned(LINE_BYTES))) void *cia_allocate_slow(size_t bytes)
     return allocate_slow(bytes);
 }
 
-/*
- * A very long block's pages are the kernel's to zero, when they are touched, for the program may
- * touch few. From so many bytes on, as glibc, which maps such a block anew each time: a page costs
- * the kernel several times what memset takes.
- */
-static void *zero(char *block, size_t bytes)
-{
-    enum { ZEROED_BY_KERNEL = 32 << 20 };
-    size_t to_page = -(uintptr_t)block & (PAGE_BYTES - 1);
-
-    if (bytes >= ZEROED_BY_KERNEL &&
-        page_source_purge(block + to_page, round_up_to_pages(bytes - to_page)))
-        bytes = to_page;
-    return memset(block, 0, bytes);
-}
-
 void *cia_allocate_zeroed(size_t bytes)
 {
     bool zeroed = false;
@@ -300,7 +285,7 @@ void *cia_allocate_zeroed(size_t bytes)
     void *block = mode_is_plain() ? allocate_quietly(GRANULE_BYTES, bytes, &zeroed)
                                   : allocate_in_mode(GRANULE_BYTES, bytes, &zeroed);
 
-    return block != NULL && !zeroed ? zero(block, bytes) : block;
+    return block != NULL && !zeroed ? pages_zero_block(block, bytes) : block;
 }
 
 void *cia_allocate_aligned(size_t alignment, size_t bytes)
