@@ -41,7 +41,6 @@ void live_statistics_publish(struct live_header *header, const char *library, si
     strncpy(header->magic, LIVE_MAGIC, sizeof header->magic);
     strncpy(header->library, library, sizeof header->library - 1);
     header->layout = LIVE_LAYOUT;
-    header->bytes = bytes;
     if (!map_copy(header, bytes))
         report_line("mplace: MPLACE_STATS_LIVE=1: %s cannot map the page for it (errno %d)",
                     library, errno);

@@ -28,7 +28,6 @@ struct live_header {
     /* LIVE_LAYOUT. What is published, and the structures that it leads to, have the same layout for
        who was built from the same headers. */
     uint64_t layout;
-    uint64_t bytes; /* of what is published, this header included */
 };
 
 /* Whether MPLACE_STATS_LIVE asks for it. For constructors. */
