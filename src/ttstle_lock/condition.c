@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <threads.h>
 
-typedef int init_function(pthread_cond_t *, const pthread_condattr_t *);
 typedef int wait_function(pthread_cond_t *, pthread_mutex_t *);
 typedef int timedwait_function(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
 typedef int clockwait_function(pthread_cond_t *, pthread_mutex_t *, clockid_t,
@@ -27,27 +26,14 @@ typedef int cnd_wait_function(cnd_t *, mtx_t *);
 typedef int cnd_timedwait_function(cnd_t *, mtx_t *, const struct timespec *);
 
 /* Every thread finds the same address, and code needs no ordering: relaxed. */
-static init_function *next_init;
 static wait_function *next_wait;
 static timedwait_function *next_timedwait;
 static clockwait_function *next_clockwait;
 static cnd_wait_function *next_cnd_wait;
 static cnd_timedwait_function *next_cnd_timedwait;
 
-/*
- * libc has two families of condition variables; since 2003 programs mean this one. A function of
- * this library stands for that of either family: so programs that mean the older one get this one
- * for all of them, pthread_cond_init too. The type has the same size.
- */
+/* libc has two families of condition variables; since 2003 programs mean this one. */
 static const char condition_version[] = "GLIBC_2.3.2";
-
-static init_function *resolve_init(void)
-{
-    init_function *function = (init_function *)real_symbol("pthread_cond_init", condition_version);
-
-    __atomic_store_n(&next_init, function, __ATOMIC_RELAXED);
-    return function;
-}
 
 static wait_function *resolve_wait(void)
 {
@@ -93,21 +79,11 @@ static cnd_timedwait_function *resolve_cnd_timedwait(void)
 
 void condition_resolve(void)
 {
-    (void)resolve_init();
     (void)resolve_wait();
     (void)resolve_timedwait();
     (void)resolve_clockwait();
     (void)resolve_cnd_wait();
     (void)resolve_cnd_timedwait();
-}
-
-__attribute__((visibility("default"))) int
-pthread_cond_init(pthread_cond_t *restrict condition, const pthread_condattr_t *restrict attributes)
-{
-    init_function *function = __atomic_load_n(&next_init, __ATOMIC_RELAXED);
-    if (function == NULL)
-        function = resolve_init();
-    return function(condition, attributes);
 }
 
 __attribute__((visibility("default"))) int pthread_cond_wait(pthread_cond_t *restrict condition,

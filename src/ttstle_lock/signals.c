@@ -24,6 +24,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 enum function {
+    INIT,
     SIGNAL,
     BROADCAST,
     DESTROY,
@@ -36,13 +37,18 @@ enum function {
     FUNCTION_COUNT
 };
 
-/* libc has two families of condition variables; since 2003 programs mean this one. */
+/*
+ * libc has two families of condition variables; since 2003 programs mean this one. A function of
+ * this library stands for that of either family: so programs that mean the older one get this one
+ * for all of them, pthread_cond_init too. The type has the same size.
+ */
 static const char condition_version[] = "GLIBC_2.3.2";
 
 static const struct {
     const char *name;
     const char *version;
 } names[FUNCTION_COUNT] = {
+    [INIT] = {"pthread_cond_init", condition_version},
     [SIGNAL] = {"pthread_cond_signal", condition_version},
     [BROADCAST] = {"pthread_cond_broadcast", condition_version},
     [DESTROY] = {"pthread_cond_destroy", condition_version},
@@ -142,6 +148,15 @@ static inline int tell(enum function function, pthread_cond_t *condition)
     if (may_defer() && !condition_is_shared(condition) && defer(condition, DEFERRED_BROADCAST))
         return 0;
     return call_with_condition(function, condition);
+}
+
+EXPORT int pthread_cond_init(pthread_cond_t *restrict condition,
+                             const pthread_condattr_t *restrict attributes)
+{
+    typedef int init_function(pthread_cond_t *, const pthread_condattr_t *);
+    init_function *call = (init_function *)next(INIT);
+
+    return call != NULL ? call(condition, attributes) : ENOSYS;
 }
 
 EXPORT int pthread_cond_signal(pthread_cond_t *condition)
