@@ -60,9 +60,8 @@ static void flush(struct report *report)
         ssize_t n = write_quietly(report->fd, report->text + done, report->length - done);
         if (n > 0) {
             done += (size_t)n;
-        } else if (errno !=
-                   EINTR) { /* a full disk or a closed stderr must not disturb the program */
-            report->error = errno;
+        } else if (errno != EINTR) {
+            report->error = errno; /* a full disk or a closed stderr must not disturb the program */
             break;
         }
     }
