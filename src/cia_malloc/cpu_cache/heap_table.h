@@ -24,7 +24,7 @@ enum {
 };
 
 /*
- * NULL until first used; then constant, for ever (but see fork.h): a sub-heap is
+ * NULL until first used; then constant, for ever (but see heap_table_put_in_order): a sub-heap is
  * never destroyed. Published by compare-and-swap (release), read with acquire.
  */
 extern _Atomic(struct subheap *) heap_table[ALL_HEAPS];
@@ -113,13 +113,13 @@ static inline struct magazine *magazine_under_lock(struct subheap *heap, unsigne
 /* Blocks of the class that wait in magazines of any CPU; roughly, where those are at work. */
 uint64_t heap_cached_blocks(unsigned size_class);
 
-/* In the child of a fork: the table is in order for this process, or is about to be. */
+/* Notes that the table is this process's: a thread that waits in vain does not put it in order. */
 void heap_table_adopt(void);
 
 /*
- * The same: takes what is locked out of the table, for those who hold it are not here; its blocks
- * stay valid, what is freed to it is not used again. alone: this thread is the only one, holds
- * nothing, and takes back the work that the others had in hand.
+ * In the child of a fork: takes what is locked out of the table, for those who hold it are not
+ * here; its blocks stay valid, what is freed to it is not used again. alone: this thread is the
+ * only one, holds nothing, and takes back the work that the others had in hand.
  */
 void heap_table_put_in_order(bool alone);
 

@@ -120,7 +120,7 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
         };
         class_heap_list(heap, span);
     }
-    chunk_note_idle(chunk);
+    chunk_note_idle_run(chunk);
     if (!clean)
         populate_rest(chunk, page, pages);
     for (uint32_t i = 0; i < layout->run_spans; i++)
@@ -164,7 +164,7 @@ bool class_heap_reconcile(struct class_heap *heap, struct span *span)
 
     if ((span->listed & SPAN_LISTED) == 0)
         class_heap_list(heap, span);
-    chunk_note_idle(span->chunk);
+    chunk_note_idle_run(span->chunk);
     /* One idle run stays, so that a program at the edge does not carve and release in turn; but not
        a long one: all classes together would keep 14 MiB. */
     return span->free == class_layout_all_bits(layout) &&

@@ -94,7 +94,7 @@ void class_heap_retire_current(struct class_heap *heap)
     if (span == NULL)
         return;
     if (span->free == class_layout_all_bits(&class_layouts[heap->size_class]))
-        chunk_note_idle(span->chunk);
+        chunk_note_idle_run(span->chunk);
     /* Only here, not in every malloc: nothing looks at the lists while there is a current span. */
     bool listed = (span->listed & SPAN_LISTED) != 0;
     if (span->free == 0 && listed)

@@ -248,7 +248,7 @@ static void gather(struct subheap *heap)
     for (unsigned i = 0; i < SIZE_CLASS_COUNT; i++)
         class_heap_retire_current(&heap->classes[i]);
     while ((chunk = chunk_that_may_have_idle_run(&heap->pages)) != NULL) {
-        chunk_forget_idle(chunk);
+        chunk_forget_idle_run(chunk);
         release_idle_runs(heap, chunk);
     }
 }

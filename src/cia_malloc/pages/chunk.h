@@ -86,9 +86,9 @@ struct chunk {
     bool stays_huge;               /* constant: an empty half is a huge page again */
     uint16_t mapped_pages;         /* constant: its pages, from base on; the others count as used */
     struct pending_pages *pending; /* constant: of the sub-heap */
-    struct circle_link **idle;     /* constant: the sub-heap's circle of those that follow here */
-    /* One of its runs may be idle, see class_heap_retire_current; next is NULL: none is. */
-    struct circle_link idle_link;
+    struct circle_link **with_idle_runs; /* constant: the head of the sub-heap's circle of chunks
+                                            that may have one, see class_heap_retire_current */
+    struct circle_link idle_run_link;    /* in it; next is NULL: no run is idle */
 
     /* Work without the lock. While worker is not NULL the rest belongs to that thread. */
     void *worker;            /* the thread pointer of who does it */
@@ -186,17 +186,17 @@ void chunk_do_work(struct chunk *chunk);
 uint32_t chunk_finish_work(struct chunk *chunk);
 
 /* Says that one of its runs may be idle, or that none is. */
-static inline void chunk_note_idle(struct chunk *chunk)
+static inline void chunk_note_idle_run(struct chunk *chunk)
 {
-    if (chunk->idle_link.next == NULL)
-        circle_append(chunk->idle, &chunk->idle_link);
+    if (chunk->idle_run_link.next == NULL)
+        circle_append(chunk->with_idle_runs, &chunk->idle_run_link);
 }
 
-static inline void chunk_forget_idle(struct chunk *chunk)
+static inline void chunk_forget_idle_run(struct chunk *chunk)
 {
-    if (chunk->idle_link.next != NULL)
-        circle_remove(chunk->idle, &chunk->idle_link);
-    chunk->idle_link.next = NULL;
+    if (chunk->idle_run_link.next != NULL)
+        circle_remove(chunk->with_idle_runs, &chunk->idle_run_link);
+    chunk->idle_run_link.next = NULL;
 }
 
 /* A span and its remote words have the same index in their chunk. */

@@ -148,7 +148,7 @@ static bool take_from_new_chunk(struct page_heap *heap, const struct page_reques
         return found;
     chunk->owner = heap->owner;
     chunk->pending = &heap->work.populate;
-    chunk->idle = &heap->idle;
+    chunk->with_idle_runs = &heap->with_idle_runs;
     chunk->stays_huge = mode == HUGE_ALWAYS;
     if (found) {
         page_work_add(heap, chunk);

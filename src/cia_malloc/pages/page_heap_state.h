@@ -39,7 +39,7 @@ struct page_heap {
     const struct page_heap_lock *lock; /* constant */
     uint8_t node;                      /* constant: of their pages; or MEMORY_NODE_UNKNOWN */
     struct circle_link *circle[CHUNK_CIRCLES];
-    struct circle_link *idle; /* idle_link of chunks that may have an idle run */
+    struct circle_link *with_idle_runs; /* idle_run_link of chunks that may have an idle run */
     uint32_t chunk_count;
     uint32_t mapped_pages; /* of the chunks */
     uint32_t used_pages;   /* in all chunks */
@@ -85,9 +85,10 @@ static inline struct chunk *chunk_circle_before(const struct page_heap *heap,
 /* One that may have an idle run, or NULL. */
 static inline struct chunk *chunk_that_may_have_idle_run(const struct page_heap *heap)
 {
-    char *link = (char *)heap->idle;
+    char *link = (char *)heap->with_idle_runs;
 
-    return link != NULL ? (struct chunk *)(void *)(link - offsetof(struct chunk, idle_link)) : NULL;
+    return link != NULL ? (struct chunk *)(void *)(link - offsetof(struct chunk, idle_run_link))
+                        : NULL;
 }
 
 #endif
