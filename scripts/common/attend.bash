@@ -25,24 +25,41 @@ attend()
     return "$result"
 }
 
+# children_of PROCESS...: the ids of their children. By grep, for a small system has no ps.
+children_of()
+{
+    local IFS='|'
+
+    { grep -slE "^PPid:[[:space:]]+($*)\$" /proc/[0-9]*/status || true; } | cut -d/ -f3
+}
+
+# any_runs PROCESS...: whether one of them has not ended.
+any_runs()
+{
+    local process
+
+    for process; do
+        ! grep -qsE '^State:[[:space:]]+[^Z]' "/proc/$process/status" || return 0
+    done
+    return 1
+}
+
 # stop_attended: ends what runs under attend, if anything does, with all that it started: by TERM, and what has not ended
 # 5 s later by KILL.
 stop_attended()
 {
-    local all=$attended level=$attended i
+    local all=("$attended") level=("$attended") i
 
     [[ -n $attended ]] || return 0
-    while level=$(ps -o pid= --ppid "$level" 2>/dev/null | tr -d ' ' | paste -sd,) || true; [[ -n $level ]]; do
-        all+=,$level
+    while mapfile -t level < <(children_of "${level[@]}") && [[ ${#level[@]} -gt 0 ]]; do
+        all+=("${level[@]}")
     done
-    # shellcheck disable=SC2086 # words
-    kill -TERM ${all//,/ } 2>/dev/null || true
+    kill -TERM "${all[@]}" 2>/dev/null || true
     for ((i = 0; i < 50; i++)); do
-        ps -o stat= -p "$all" 2>/dev/null | grep -qv '^Z' || return 0
+        any_runs "${all[@]}" || return 0
         sleep 0.1
     done
-    # shellcheck disable=SC2086
-    kill -KILL ${all//,/ } 2>/dev/null || true
+    kill -KILL "${all[@]}" 2>/dev/null || true
     # Or the shell tells of it.
     wait "$attended" 2>/dev/null || true
 }

@@ -460,6 +460,16 @@ a_signal_leaves_the_finished_rows_and_says_how_to_go_on()
     expect "what is left behind" "" "$(find . -name 'mplace-compare.*')"
 }
 
+a_signal_ends_them_where_there_is_no_ps_too()
+{
+    mkdir bin
+    printf '#!/bin/sh\nexit 127\n' >bin/ps
+    chmod +x bin/ps
+    signalled TERM env PATH="$PWD/bin:$PATH" "$mplace" compare --malloc glibc,cia --rounds 1 -- \
+        sh -c 'sleep 50 & touch begun; sleep 50'
+    expect "exit status" 143 "$status"
+}
+
 a_signal_ends_the_run_and_all_that_it_started_at_once()
 {
     signalled TERM "$mplace" compare --malloc glibc,cia --rounds 1 --csv rows.csv -- sh -c 'sleep 50 & touch begun; sleep 50'
