@@ -91,11 +91,13 @@ static void occupy(struct heap *heap, uint32_t first, uint64_t what, uint64_t ta
 
 int heap_start(struct heap *heap, uint8_t *view, uint64_t pages)
 {
-    *heap = (struct heap){.view = view, .pages_offset = format_pages_offset(pages), .pages = pages};
+    *heap = (struct heap){.view = view,
+                          .pages_offset = format_pages_offset(pages),
+                          .pages = pages,
+                          .lock = PTHREAD_MUTEX_INITIALIZER};
     heap->page = calloc(pages, sizeof *heap->page);
     if (heap->page == NULL)
         return ENOMEM;
-    pthread_mutex_init(&heap->lock, NULL);
     for (unsigned class = 0; class < CLASSES; class ++) {
         heap->of_class[class].room = NO_PAGE;
         /* Classes begin in different sets. */
@@ -122,7 +124,6 @@ int heap_start(struct heap *heap, uint8_t *view, uint64_t pages)
 
 void heap_end(struct heap *heap)
 {
-    pthread_mutex_destroy(&heap->lock);
     free(heap->page);
     heap->page = NULL;
 }

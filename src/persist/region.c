@@ -132,8 +132,10 @@ int region_start(struct persist_region *region, uint8_t *view)
         return error_say(error, error == EBADMSG ? "the region's table of pages is damaged"
                                                  : "no memory for a copy of the table of pages");
     region->view = view;
-    pthread_mutex_init(&region->commit_lock, NULL);
-    pthread_mutex_init(&region->tx_lock, NULL);
+    /* No call ends these and the heap's: in the child of a fork, threads that it does not have may
+       hold them. */
+    region->commit_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    region->tx_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     return 0;
 }
 
@@ -149,8 +151,6 @@ void region_end(struct persist_region *region)
             free(tx);
         }
         heap_end(&region->heap);
-        pthread_mutex_destroy(&region->commit_lock);
-        pthread_mutex_destroy(&region->tx_lock);
         region->view = NULL;
     }
     free(region->log.dirty);
