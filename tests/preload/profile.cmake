@@ -1,4 +1,10 @@
-# CIA_PROFILE: one entry a claim of profile_test.py.
+# CIA_PROFILE: one entry a claim of profile_test.py. library: empty where the program has it linked in.
+function(mplace_profile_test name library program claim)
+    add_test(NAME preload.profile.${name} COMMAND python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/profile_test.py
+                                                  ${CMAKE_SOURCE_DIR} "${library}" $<TARGET_FILE:${program}> ${claim})
+    set_tests_properties(preload.profile.${name} PROPERTIES LABELS preload TIMEOUT 60 SKIP_RETURN_CODE 77)
+endfunction()
+
 add_executable(profile_sites profile_sites.c)
 target_compile_options(profile_sites PRIVATE -fno-builtin)
 # So that offsets in the file are not its addresses.
@@ -19,10 +25,7 @@ foreach(claim with_every_allocation_sampled_the_sums_are_exact sampled_sums_are_
               a_place_without_a_symbol_is_the_file_and_what_addr2line_takes pprof_names_the_sites
               mplace_profile_names_sites_stacks_and_crowded_sets
               a_profile_of_which_nothing_is_left_says_what_to_ask_for)
-    set(name preload.profile.${claim})
-    add_test(NAME ${name} COMMAND python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/profile_test.py ${CMAKE_SOURCE_DIR}
-                                  $<TARGET_FILE:cia_malloc> $<TARGET_FILE:profile_sites> ${claim})
-    set_tests_properties(${name} PROPERTIES LABELS preload TIMEOUT 60 SKIP_RETURN_CODE 77)
+    mplace_profile_test(${claim} $<TARGET_FILE:cia_malloc> profile_sites ${claim})
 endforeach()
 
 add_executable(profile_stacks profile_stacks.c)
@@ -30,10 +33,7 @@ target_compile_options(profile_stacks PRIVATE -fno-builtin)
 target_link_options(profile_stacks PRIVATE -Wl,--no-as-needed -lgcc_s)
 set_target_properties(profile_stacks PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 foreach(claim a_walk_below_libgccs_own_lock_does_not_wait_for_it a_walk_ends_where_the_stack_cannot_be_read)
-    set(name preload.profile.${claim})
-    add_test(NAME ${name} COMMAND python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/profile_test.py ${CMAKE_SOURCE_DIR}
-                                  $<TARGET_FILE:cia_malloc> $<TARGET_FILE:profile_stacks> ${claim})
-    set_tests_properties(${name} PROPERTIES LABELS preload TIMEOUT 60 SKIP_RETURN_CODE 77)
+    mplace_profile_test(${claim} $<TARGET_FILE:cia_malloc> profile_stacks ${claim})
 endforeach()
 
 # The same of a program that the library is linked into, whose frames are as much "here" as the library's.
@@ -44,8 +44,6 @@ if(TARGET cia_malloc_archive)
     target_link_options(profile_linked PRIVATE -Wl,-u,malloc)
     target_link_libraries(profile_linked PRIVATE $<TARGET_FILE_DIR:cia_malloc>/libcia_malloc.a ${CMAKE_DL_LIBS})
     set_target_properties(profile_linked PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    set(name preload.profile.a_program_that_the_library_is_linked_into_is_named_too)
-    add_test(NAME ${name} COMMAND python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/profile_test.py ${CMAKE_SOURCE_DIR} ""
-                                  $<TARGET_FILE:profile_linked> with_every_allocation_sampled_the_sums_are_exact)
-    set_tests_properties(${name} PROPERTIES LABELS preload TIMEOUT 60 SKIP_RETURN_CODE 77)
+    mplace_profile_test(a_program_that_the_library_is_linked_into_is_named_too "" profile_linked
+                        with_every_allocation_sampled_the_sums_are_exact)
 endif()
