@@ -75,11 +75,12 @@ static struct subheap *heap_make(uint32_t number, uint8_t node)
 
     initialise_once();
     heap = subheap_create(number, node);
-    if (heap != NULL && number < CPU_HEAPS)
+    if (heap != NULL && number < CPU_HEAPS) {
         heap->magazines = magazines_provide(number, node);
-    if (heap != NULL && number < CPU_HEAPS && heap->magazines == NULL) {
-        page_source_unmap_metadata(heap, sizeof *heap);
-        heap = NULL;
+        if (heap->magazines == NULL) {
+            page_source_unmap_metadata(heap, sizeof *heap);
+            heap = NULL;
+        }
     }
     if (heap == NULL)
         return atomic_load_explicit(&heap_table[number], memory_order_acquire);
