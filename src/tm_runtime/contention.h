@@ -10,7 +10,7 @@
 #include "tm_runtime/thread.h"
 
 enum contention_manager {
-    CONTENTION_NONE,      /* tries again when the lock in the way is free, or soon */
+    CONTENTION_NONE,      /* tries again when the lock in the way is free, or soon; may never end */
     CONTENTION_BACKOFF,   /* waits for a random time that doubles; after 500 aborts as the last */
     CONTENTION_HOURGLASS, /* after 128 aborts in a row nobody else begins until it commits */
     CONTENTION_SERIALISE, /* after 100 it runs in serial mode */

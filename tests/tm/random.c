@@ -59,7 +59,7 @@ struct arena {
 static struct arena arenas[ARENAS];
 static unsigned char *slots[SLOTS];
 static struct transaction (*plans)[TRANSACTIONS];
-static unsigned threads;
+static unsigned threads, threads_most = THREADS_MOST;
 static pthread_barrier_t everybody;
 static uint64_t seed;
 static int failed;
@@ -501,7 +501,7 @@ static void one_seed(void)
     uint64_t state = seed;
     pthread_t ids[THREADS_MOST];
 
-    threads = 2 + below(&state, THREADS_MOST - 1);
+    threads = 2 + below(&state, threads_most - 1);
     plans = calloc(threads, sizeof *plans);
     memset(arenas, 0, sizeof arenas);
     for (unsigned t = 0; t < threads; t++) {
@@ -529,10 +529,12 @@ int main(int argc, char **argv)
 {
     uint64_t first, count;
 
-    if (argc != 3) {
-        fprintf(stderr, "usage: tm_random FIRST_SEED SEEDS\n");
+    if (argc != 3 && argc != 4) {
+        fprintf(stderr, "usage: tm_random FIRST_SEED SEEDS [THREADS]\n");
         return 2;
     }
+    if (argc == 4)
+        threads_most = atoi(argv[3]) < 2 ? 2 : (unsigned)atoi(argv[3]);
     first = strtoul(argv[1], NULL, 10);
     count = strtoul(argv[2], NULL, 10);
     for (seed = first; seed < first + count && !failed; seed++)
