@@ -41,7 +41,8 @@ enum { GEOMETRIES = sizeof geometries / sizeof *geometries, BLOCKS = 3000 };
 static uint32_t sets, l2_sets;
 static void *blocks[2 * BLOCKS];
 
-/* One CPU, so that the blocks of one test come from one sub-heap. */
+/* One CPU, so that the blocks of one test come from one sub-heap; and no decay, so that which idle
+   runs the sub-heap still has does not depend on how long the test takes. */
 static void use_geometry(int index)
 {
     cpu_set_t one;
@@ -49,6 +50,7 @@ static void use_geometry(int index)
     CPU_ZERO(&one);
     CPU_SET((size_t)sched_getcpu(), &one);
     sched_setaffinity(0, sizeof one, &one);
+    setenv("CIA_DECAY_MS", "-1", 1);
     setenv("MPLACE_L1D", geometries[index].l1d, 1);
     setenv("MPLACE_L2", geometries[index].l2, 1);
     sets = geometries[index].sets;
