@@ -362,8 +362,8 @@ END
     fake_program redis-cli <<'END'
 #!/usr/bin/env bash
 [[ -e server.pid ]] || exit 1
-[[ $* != *shutdown* ]] || touch stop
 [[ $* == *ping* ]] || echo "$3 $LD_PRELOAD" >>"$CALLS"
+[[ $* != *shutdown* ]] || touch stop
 END
     fake_program redis-benchmark <<'END'
 #!/usr/bin/env bash
