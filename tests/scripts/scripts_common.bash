@@ -79,11 +79,11 @@ os.execvp(sys.argv[1], sys.argv[1:])' "$@" >"$scratch/out" 2>"$scratch/err" </de
     fi
     status=0
     wait "$id" || status=$?
-    for ((i = 0; i < 30; i++)); do
+    for ((i = 0; i < 200; i++)); do
         [[ -n $(ps -o stat= --sid "$id" | grep -v Z) ]] || break
         sleep 0.1
     done
-    if ((i == 30)); then
+    if ((i == 200)); then
         ps -o pid,args --sid "$id" >>"$scratch/err"
         pkill -KILL --session "$id"
         fail "what it started goes on after SIG$signal"

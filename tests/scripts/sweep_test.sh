@@ -790,7 +790,7 @@ case "$*" in
     until [ -e "$MEETING" ]; do
         sleep 0.1
         tries=$((tries + 1))
-        if [ $tries -ge 100 ]; then echo 'no other run came within 10 s' >&2; exit 1; fi
+        if [ $tries -ge 600 ]; then echo 'no other run came within 60 s' >&2; exit 1; fi
     done
     sleep 0.5
     ;;

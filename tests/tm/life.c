@@ -118,14 +118,14 @@ static void the_child_of_a_fork_beside_the_first_transaction_may_have_transactio
     pthread_t thread;
     pid_t child;
 
-    alarm(10);
+    alarm(60);
     slow_key = 1;
     pthread_create(&thread, NULL, step_once, NULL);
     while (!__atomic_load_n(&others_begin, __ATOMIC_ACQUIRE))
         sched_yield();
     child = fork();
     if (child == 0) {
-        alarm(2);
+        alarm(20);
         step_both();
         _exit(first == second ? 0 : 1);
     }
