@@ -81,6 +81,8 @@ static void end(ThreadId number, Bool waits_now)
 
 void sections_entered(ThreadId thread, struct program_call *call)
 {
+    if (lock_call_is_of_c_library(call))
+        return;
     switch (call->kind) {
     case LOCK_CALL_LOCK:
         call->origin = VG_(record_ExeContext)(thread, 0);
@@ -97,8 +99,9 @@ void sections_entered(ThreadId thread, struct program_call *call)
 
 void sections_returned(ThreadId thread, const struct program_call *call, UWord result)
 {
-    /* 0 in all of them says that the lock is held. */
-    if (call->kind == LOCK_CALL_LOCK && (UInt)result == 0 && progress[thread].depth++ == 0)
+    /* 0 in all of them says that the lock is held. Without an origin it is the C library's. */
+    if (call->kind == LOCK_CALL_LOCK && call->origin != NULL && (UInt)result == 0 &&
+        progress[thread].depth++ == 0)
         begin(thread, origins_of(call->origin));
 }
 

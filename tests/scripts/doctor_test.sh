@@ -151,6 +151,16 @@ sections_of_rwlocks_and_spin_locks_overflow_as_those_of_mutexes_do()
     done
 }
 
+# The dynamic linker locks when the program ends.
+a_lock_that_the_c_library_takes_for_itself_is_no_section()
+{
+    doctor -- "$program" locked 500
+    expect "sections" "walk_locked" "$(json '" ".join(s["at"].split()[0] for s in own["sections"])')"
+    doctor -- "$program" list 100
+    holds "own['sections'] == []"
+    grep -qx ' *No pthread lock was taken\.' "$scratch/err" || fail "the page has sections"
+}
+
 a_section_ends_where_it_waits_for_a_condition()
 {
     doctor -- "$program" wait 500

@@ -5,6 +5,7 @@
  */
 #include "rtmgrind/counts/describe.h"
 
+#include "program_calls/lock_calls.h"
 #include "text/utf_8.h"
 
 #include "system_call_names.h" /* made of Valgrind's headers by CMakeLists.txt */
@@ -108,7 +109,6 @@ static const HChar *last_part(const HChar *path)
     return slash == NULL ? path : slash + 1;
 }
 
-static const HChar *const c_library[] = {"libc.so", "libc-", "libpthread", "ld-linux", NULL};
 static const HChar *const other_libraries[] = {"libstdc++.so", "libgcc_s.so", "libttstle_lock.so",
                                                NULL};
 
@@ -128,7 +128,7 @@ static Bool is_in_one_of(DiEpoch epoch, Addr instruction, const HChar *const *na
 static void read_caller(UInt number, DiEpoch epoch, Addr instruction, void *argument)
 {
     if (number == 1)
-        *(Bool *)argument = is_in_one_of(epoch, instruction, c_library);
+        *(Bool *)argument = lock_call_is_in_c_library(epoch, instruction);
 }
 
 Bool describe_is_called_by_c_library(ExeContext *calls)
@@ -142,7 +142,7 @@ Bool describe_is_called_by_c_library(ExeContext *calls)
 /* Libraries whose functions a reader takes for one step: what matters is who called them. */
 static Bool is_of_system(DiEpoch epoch, Addr instruction)
 {
-    return is_in_one_of(epoch, instruction, c_library) ||
+    return lock_call_is_in_c_library(epoch, instruction) ||
            is_in_one_of(epoch, instruction, other_libraries);
 }
 
