@@ -90,4 +90,14 @@ warnings_are_errors_with_the_presets_and_not_without()
     done
 }
 
+clang_builds_the_libraries()
+{
+    { command -v clang && command -v clang++; } >/dev/null || skip "no clang"
+    configure clang -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug \
+        -DBUILD_TESTING=OFF
+    run cmake --build clang --parallel 2 --target cia_malloc rand_malloc bank_malloc tm_runtime tts_lock ttstle_lock \
+        mplace_persist
+    expect "exit status of the build" 0 "$status"
+}
+
 run_claim

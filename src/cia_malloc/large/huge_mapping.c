@@ -168,7 +168,9 @@ void huge_unmap_refused(void)
 
 void huge_give_back(struct huge *record)
 {
-    PROBE3(memory_given_back, record->base, record->extent, 1);
-    push(page_source_unmap(record->base, record->extent) ? &unused_records : &refused, record);
+    size_t extent = record->extent; /* clang's probes take no atomic argument */
+
+    PROBE3(memory_given_back, record->base, extent, 1);
+    push(page_source_unmap(record->base, extent) ? &unused_records : &refused, record);
     huge_unmap_refused();
 }
