@@ -100,4 +100,13 @@ clang_builds_the_libraries()
     expect "exit status of the build" 0 "$status"
 }
 
+# As distributions build their packages.
+link_time_optimisation_builds_a_program_with_transactions()
+{
+    configure lto '-DCMAKE_C_FLAGS=-O2 -flto' -DBUILD_TESTING=OFF
+    grep -q 'HAVE_GNU_TM:INTERNAL=1' lto/CMakeCache.txt || skip "no -fgnu-tm"
+    run cmake --build lto --parallel 2 --target cache_server-ip-lib
+    expect "exit status of the build" 0 "$status"
+}
+
 run_claim
