@@ -748,6 +748,30 @@ END
     expect "exit status with a device" 0 "$status"
 }
 
+two_calls_never_write_one_result()
+{
+    local call=("$mplace" compare --malloc 'glibc,cia' --rounds 1 --csv rows.csv)
+
+    run "${call[@]}" -- true
+    cp rows.csv kept
+    # Somebody holds the file as a running call does.
+    exec 8>>rows.csv.plan
+    flock 8
+    run "${call[@]}" --resume --rounds 2 -- true
+    expect_refusal "another comparison is writing rows.csv"
+    expect "the rows" "$(cat kept)" "$(cat rows.csv)"
+    # As a call that has no row yet leaves it.
+    echo "$columns" >rows.csv
+    run "${call[@]}" -- true
+    expect_refusal "another comparison is writing rows.csv"
+    exec 8>&-
+    # What a run leaves behind holds nothing.
+    run "${call[@]}" -- sh -c 'sleep 20 & echo $! >>left'
+    run "${call[@]}" --resume --rounds 2 -- sh -c 'sleep 20 & echo $! >>left'
+    xargs kill <left
+    expect "exit status" 0 "$status"
+}
+
 an_existing_result_is_never_overwritten()
 {
     echo mine >result.csv
