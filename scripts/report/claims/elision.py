@@ -4,7 +4,7 @@ judged there.
 """
 
 from claims import aborts, named_sizes, rates, words
-from claims.markdown import NEEDS_TSX, NOT_MEASURED, Claim, Finding, verdict
+from claims.markdown import NEEDS_TSX, NOT_MEASURED, Claim, Finding, verdict, verdict_of_runs
 from claims.points import median
 
 # A transaction that commits costs a little more than the lock's atomic operations: at least this
@@ -52,7 +52,11 @@ def futile_rate(setting):
         f"ttstle is below tts at {len(lower)} of {len(sizes)} sizes at which glibc is degraded;"
         f" the least is {ratio[least]:.2f} of it, at {least} B."
     )
-    return Finding(setting, verdict(lower == sizes), seen, words.table(head, rows), used)
+    clearly = all(
+        rates.is_below(setting, "glibc", "ttstle", size, setting.rate("glibc", "tts", size)) for size in sizes
+    )
+    decided = verdict_of_runs(lower == sizes, clearly)
+    return Finding(setting, decided, seen, words.table(head, rows), used)
 
 
 def judge_bands(setting):

@@ -38,7 +38,7 @@ not.
 the same lock; one
   allocator is *below* another where it has less than 0.95 of its rate. Rates are medians, \
 and the fastest run must say so too, because
-  other load makes runs slower, never faster. Where a median says so and \
+  other load makes runs slower, never faster; of two locks likewise. Where a median says so and \
 a run does not, the runs disagree.
   *In general* means at 90 % of the sizes.
 * *Nothing is elided* where 90 % of the transactions abort for capacity; capacity aborts *do not \

@@ -23,6 +23,11 @@ def verdict(holds):
     return HOLDS if holds else DIFFERS
 
 
+def verdict_of_runs(holds, clearly):
+    """The same where the medians say whether it holds, and the runs whether they tell it."""
+    return RUNS_DISAGREE if holds and not clearly else verdict(holds)
+
+
 @dataclass
 class Finding:
     """What the rows of one setting say of a claim; no setting where no row speaks of it."""

@@ -8,7 +8,7 @@ from claims.markdown import (
     NOT_MEASURED,
     Claim,
     Finding,
-    verdict,
+    verdict_of_runs,
 )
 from claims.placement import nothing_to_compare
 from claims.points import median
@@ -35,15 +35,20 @@ def concurrency_rate(setting):
         if not setting.has(malloc, "tts", "ttstle"):
             continue
         used += [(malloc, "tts"), (malloc, "ttstle")]
-        ratio = list(rates.ratios(setting, malloc, "ttstle", "tts").values())
+        ratio = rates.ratios(setting, malloc, "ttstle", "tts")
         if not ratio:
             continue
-        ahead = sum(value > 1 for value in ratio)
+        ahead = sum(value > 1 for value in ratio.values())
         if malloc == "cia":
-            decided = verdict(ahead >= rates.IN_GENERAL * len(ratio))
+            least = rates.IN_GENERAL * len(ratio)
+            clearly = sum(
+                rates.is_below(setting, malloc, "tts", size, setting.rate(malloc, "ttstle", size))
+                for size in ratio
+            )
+            decided = verdict_of_runs(ahead >= least, clearly >= least)
         seen.append(
             f"{malloc} is ahead under ttstle at {ahead} of {len(ratio)} sizes,"
-            f" by a factor of {median(ratio):.2f} in the median."
+            f" by a factor of {median(ratio.values()):.2f} in the median."
         )
     if seen and decided == NOT_MEASURED:
         seen.append("cia has no size with both locks.")
@@ -140,7 +145,8 @@ def judge_worse(setting):
         return
     least = min(shares, key=shares.get)
     seen = f"Under ttstle glibc has {shares[least]:.2f} of the best rate under tts at {least} B."
-    yield Finding(setting, verdict(shares[least] < 1), seen, series=used)
+    clearly = rates.is_below(setting, "glibc", "ttstle", least, rates.best_of(setting, "tts", least).rate)
+    yield Finding(setting, verdict_of_runs(shares[least] < 1, clearly), seen, series=used)
 
 
 CONCURRENCY = Claim(

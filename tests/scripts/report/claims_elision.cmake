@@ -2,6 +2,7 @@
 mplace_report_tests(claims_elision
     ttstle_below_tts_where_glibc_is_degraded_holds
     one_size_at_which_ttstle_is_not_below_differs
+    a_run_under_ttstle_as_fast_as_tts_decides_nothing
     ratios_of_more_than_ten_are_told_too
     without_a_degraded_size_futile_work_is_not_measured
     the_table_has_both_rates

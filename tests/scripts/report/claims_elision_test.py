@@ -2,6 +2,7 @@
 """The claims about transactions in the ring."""
 
 import unittest
+from dataclasses import replace
 
 from claims import elision
 from claims_examples import aborting, judged, row, seen, verdicts
@@ -34,6 +35,11 @@ class Tests(unittest.TestCase):
 
     def test_one_size_at_which_ttstle_is_not_below_differs(self):
         self.assertEqual(["differs"], verdicts(elision.FUTILE, *degraded(30, 40)))
+
+    def test_a_run_under_ttstle_as_fast_as_tts_decides_nothing(self):
+        lines = degraded(30, 30)
+        lines.append(replace(lines[-1], rate="45", seed="11"))
+        self.assertEqual(["not decided: runs disagree"], verdicts(elision.FUTILE, *lines))
 
     def test_ratios_of_more_than_ten_are_told_too(self):
         self.assertIn("the least is 12.50 of it, at 500 B.", seen(elision.FUTILE, *degraded(500)))

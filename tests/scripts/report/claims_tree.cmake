@@ -2,6 +2,7 @@
 mplace_report_tests(claims_tree
     cia_ahead_under_ttstle_holds_whatever_glibc_is
     cia_not_ahead_differs
+    a_run_under_tts_as_fast_as_ttstle_decides_nothing
     glibc_ahead_tells_nothing_of_cia
     locks_without_a_common_size_are_no_finding
     the_ring_tells_nothing_of_the_tree
@@ -14,5 +15,6 @@ mplace_report_tests(claims_tree
     no_capacity_abort_in_the_tree_differs
     rates_under_tts_are_told_without_a_verdict
     glibc_below_the_best_tts_near_2048_bytes_holds
+    a_run_of_glibc_as_fast_as_the_best_tts_decides_nothing
     as_fast_as_the_best_tts_differs
     sizes_far_from_2048_bytes_are_not_taken)

@@ -40,6 +40,11 @@ class Tests(unittest.TestCase):
         lines = [tree(rate=100), native("cia", 64, 100)]
         self.assertEqual(["differs"], verdicts(CONCURRENCY, *lines))
 
+    def test_a_run_under_tts_as_fast_as_ttstle_decides_nothing(self):
+        lines = [tree(rate=rate, seed=rate) for rate in (80, 90, 110)]
+        lines += [tree("cia", "ttstle", rate=rate, htm="native", seed=rate) for rate in (90, 100, 110)]
+        self.assertEqual(["not decided: runs disagree"], verdicts(CONCURRENCY, *lines))
+
     def test_glibc_ahead_tells_nothing_of_cia(self):
         lines = [tree("glibc", rate=100), native("glibc", 64, 200)]
         self.assertEqual(["not measured"], verdicts(CONCURRENCY, *lines))
@@ -122,6 +127,13 @@ class Tests(unittest.TestCase):
             seen(WORSE, *lines),
         )
         self.assertEqual(["differs"], verdicts(WORSE, *lines[2:]))
+
+    def test_a_run_of_glibc_as_fast_as_the_best_tts_decides_nothing(self):
+        lines = [tree("rand", size=2048, rate=rate, seed=rate) for rate in (90, 100, 110)]
+        lines += [
+            tree("glibc", "ttstle", 2048, rate, htm="native", seed=rate) for rate in (80, 90, 110)
+        ]
+        self.assertEqual(["not decided: runs disagree"], verdicts(WORSE, *lines))
 
     def test_as_fast_as_the_best_tts_differs(self):
         lines = [native("glibc", 2048, 100), tree("rand", size=2048, rate=100)]
