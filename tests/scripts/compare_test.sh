@@ -501,7 +501,7 @@ a_call_that_was_stopped_before_its_first_run_does_not_block_the_next()
 
 a_half_row_is_measured_again()
 {
-    local call=("$mplace" compare --malloc 'glibc,cia' --rounds 2 --csv rows.csv)
+    local call=("$mplace" compare --malloc 'glibc,cia' --rounds 2 --csv rows.csv) left
 
     run "${call[@]}" -- true
     truncate -s -9 rows.csv
@@ -509,6 +509,17 @@ a_half_row_is_measured_again()
     expect "exit status" 0 "$status"
     grep -q 'the last line of rows.csv was incomplete and is measured again' err || fail "it is not said"
     expect "whole rows" 4 "$(tail -n +2 rows.csv | awk -F, 'NF == 11 && $11 > 0' | wc -l)"
+    # What a machine leaves that stopped: bytes of 0, or a header without its end.
+    { head -n 3 rows.csv && printf '\0\0'; } >zeros.csv
+    printf %s "$columns" >header.csv
+    for left in zeros.csv header.csv; do
+        cp "$left" rows.csv
+        run "${call[@]}" --resume -- true
+        expect "exit status" 0 "$status"
+        expect "the header" "$columns" "$(head -n 1 rows.csv)"
+        expect "whole rows" 4 "$(tail -n +2 rows.csv | awk -F, 'NF == 11 && $11 > 0' | wc -l)"
+        expect "lines" 5 "$(wc -l <rows.csv)"
+    done
 }
 
 samples_of_a_run_without_a_row_are_taken_again()
