@@ -28,7 +28,7 @@ list_subcommands()
     local file
     for file in "$mplace_parts"/mplace-*; do
         if [[ -x $file && ! -d $file ]]; then
-            sed -n 's/^# mplace \([a-z]*\): \(.*\)/  \1\t\2/p;10q' "$file"
+            sed -n 's/^# mplace \([^ :]*\): \(.*\)/  \1\t\2/p;10q' "$file"
         fi
     done | expand -t 12
 }
@@ -146,9 +146,11 @@ unknown_option()
 {
     local known
 
-    mapfile -t known < <(usage | sed -n 's/^ \{2,\}\(--[a-z][a-z0-9-]*\).*/\1/p')
+    mapfile -t known < <(usage | sed -n 's/^ \{2,\}\(--[^] =,.[|]*\).*/\1/p')
     die "unknown option '$1' ($mplace_program --help)$(did_you_mean "${1%%=*}" "${known[@]}")"
 }
+
+# Names are checked by patterns of the shell, not by regular expressions: in a Turkish locale [a-z] of these has no i.
 
 # What --version prints.
 print_version()
@@ -187,7 +189,7 @@ check_tm_name()
 # check_own_name NAME: one that the user gives to an allocator.
 check_own_name()
 {
-    [[ $1 =~ ^[A-Za-z0-9_+.-]+$ ]] || die "'$1' is no name for an allocator"
+    [[ -n $1 && $1 != *[!A-Za-z0-9_+.-]* ]] || die "'$1' is no name for an allocator"
 }
 
 # read_allocator ITEM: sets allocator_name, and allocator_file to the path of the library of NAME=FILE.so, which

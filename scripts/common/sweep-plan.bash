@@ -438,7 +438,7 @@ take_row()
         append "$set_rows" "$out.sets" "$set_rows_length" "$row" || return 1
         set_rows_length=$((set_rows_length + ${#row} + 1))
     else
-        wanted="^$bench,${plan_malloc[number]//+/\\+},${plan_lock[number]},[a-z]+,${plan_size[number]},[0-9]+,[0-9]+,${plan_seed[number]},"
+        wanted="^$bench,${plan_malloc[number]//+/\\+},${plan_lock[number]},[^,]+,${plan_size[number]},[0-9]+,[0-9]+,${plan_seed[number]},"
         [[ $row =~ $wanted ]] || { wrong_row[number]=$row; return 0; }
         append "$rows" "$out" "$rows_length" "$row" || return 1
         rows_length=$((rows_length + ${#row} + 1))
@@ -529,7 +529,7 @@ describe_machine()
     printf 'sweep_command='
     for word in "${command_line[@]}"; do
         # Quoted only where a shell would need it: people read this line.
-        if [[ $word =~ ^[A-Za-z0-9_./,:=+-]+$ ]]; then printf '%s ' "$word"; else printf '%s ' "${word@Q}"; fi
+        if [[ -n $word && $word != *[!A-Za-z0-9_./,:=+-]* ]]; then printf '%s ' "$word"; else printf '%s ' "${word@Q}"; fi
     done
     printf '\n'
     printf 'sweep_settings=%s\n' "${settings[*]}"

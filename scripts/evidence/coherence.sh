@@ -267,7 +267,7 @@ trace_speed()
 # Whether the row of a workload and a configuration is there.
 has_row()
 {
-    grep -q "^$1,[a-z-]*,$2," "$rows"
+    grep -q "^$1,[^,]*,$2," "$rows"
 }
 
 # The mallocs and frees of a trace of malloc_bench while it is measured: those of its threads between the first and

@@ -135,7 +135,7 @@ trace()
 # Whether the row of a workload and a configuration is there.
 has_row()
 {
-    grep -q "^$1,[a-z0-9-]*,$2," "$rows"
+    grep -q "^$1,[^,]*,$2," "$rows"
 }
 
 # simulate TRACE WORKLOAD FAMILY CONFIGURATION KEY=VALUE...: adds a row.

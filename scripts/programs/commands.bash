@@ -18,7 +18,7 @@ read_commands()
         read -r name words <<<"$line"
         [[ -n $name && $name != '#'* ]] || continue
         place="--commands: line $number of $1"
-        [[ $name =~ ^[A-Za-z0-9_.+-]+$ ]] || die "$place: '$name' is no name: letters, digits and _ . + -"
+        [[ $name != *[!A-Za-z0-9_.+-]* ]] || die "$place: '$name' is no name: letters, digits and _ . + -"
         [[ -z ${listed_commands[$name]-} ]] || die "$place: '$name' is there twice"
         [[ -n $words ]] || die "$place: '$name' has no command"
         bash -n <<<"words=($words)" 2>/dev/null || die "$place: '$name' is not in the shell's words: $words"

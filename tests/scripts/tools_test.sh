@@ -306,6 +306,26 @@ completion_works_in_fish()
             complete -C 'mplace compare --workload larson,sh' | cut -f1 | paste -sd' '" | paste -sd';')"
 }
 
+subcommands_names_and_settings_with_an_i_are_known_in_a_turkish_locale()
+{
+    local turkish=(env LOCPATH="$scratch/locale" LC_ALL=tr_TR.UTF-8) names name
+
+    [[ -f /usr/share/i18n/locales/tr_TR ]] || skip "no tr_TR to make a locale of"
+    mkdir locale
+    run localedef -i tr_TR -f UTF-8 "$scratch/locale/tr_TR.UTF-8"
+    expect "an i that is none of a-z" none "$("${turkish[@]}" grep -q '[a-z]' <<<i || echo none)"
+    names=$("$mplace" help | awk '/^  [a-z]/ {print $1}')
+    expect "subcommands of help" "$names" "$("${turkish[@]}" "$mplace" help | awk '/^  [a-z]/ {print $1}')"
+    for name in $names; do
+        run "${turkish[@]}" "$mplace" "$name" --version
+        expect "exit status of $name" 0 "$status"
+    done
+    run "${turkish[@]}" "$mplace" compare --malloc glibc,tighten=cia:CIA_HARDEN=1 --rounds 1 -- true
+    expect "exit status of compare" 0 "$status"
+    run "${turkish[@]}" "$mplace" complete sim
+    expect "what is offered" simulate "$(cut -f 1 out)"
+}
+
 it_works_through_a_link_and_from_any_folder()
 {
     mkdir "$scratch/some bin"
