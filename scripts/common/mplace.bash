@@ -40,6 +40,8 @@ scratch_folder()
 
     folder=$(mktemp -d "${TMPDIR:-/tmp}/${mplace_program// /-}.XXXXXX" 2>&1) ||
         die "TMPDIR: no folder can be made in ${TMPDIR:-/tmp}: ${folder##*: }"
+    # Programs that go elsewhere write there, too.
+    [[ $folder == /* ]] || folder=$PWD/$folder
     printf '%s' "$folder"
 }
 

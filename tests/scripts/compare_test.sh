@@ -237,6 +237,12 @@ programs_are_measured_under_each_allocator_in_every_round()
     expect "what is left behind" "" "$(find . -name 'mplace-compare.*')"
 }
 
+programs_are_measured_where_the_temporary_folders_name_is_relative()
+{
+    TMPDIR=. run "$mplace" compare --malloc glibc,cia --programs bash --rounds 1 --shorten 400
+    expect "exit status" 0 "$status"
+}
+
 commands_of_a_list_are_measured_with_their_means()
 {
     cat >list <<'END'
