@@ -6,10 +6,12 @@
  * that those who find no room together do not add a chunk each.
  */
 #include "base/memory_nodes.h"
+#include "cia_malloc/cpu_cache/fork.h"
 
 #include "cia_fixture.h"
 #include "run_suite.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -214,6 +216,82 @@ START_TEST(the_child_of_a_fork_without_handlers_finds_what_others_held_free)
 }
 END_TEST
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/* Called when the library asks the kernel for a chunk; NULL: nothing. */
+static void (*asks_for_chunk)(void);
+
+void *mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset)
+{
+    void (*call)(void) = bytes == CHUNK_BYTES ? asks_for_chunk : NULL;
+
+    if (call != NULL) {
+        asks_for_chunk = NULL;
+        call();
+    }
+    return (void *)syscall(SYS_mmap, address, bytes, protection, flags, file, offset);
+}
+
+static struct subheap *wanted_by_other;
+static atomic_bool forks, has_tried;
+
+/* Holds the sub-heap from some moment of a fork on, if it can be had. */
+static void *take_while_forked(void *argument)
+{
+    while (!atomic_load(&forks))
+        usleep(100);
+    bool taken = subheap_try_lock(wanted_by_other);
+    atomic_store(&has_tried, true);
+    while (!atomic_load(&over))
+        usleep(1000);
+    if (taken)
+        subheap_unlock(wanted_by_other);
+    return argument;
+}
+
+/* Runs behind the allocator's handler, because it was registered before that. */
+static void let_other_try(void)
+{
+    atomic_store(&forks, true);
+    while (!atomic_load(&has_tried))
+        usleep(100);
+}
+
+static pid_t forked = -1;
+
+/* As a signal handler of this thread. */
+static void fork_here(void)
+{
+    forked = fork();
+    if (forked == 0) {
+        signal(SIGALRM, SIG_DFL);
+        alarm(15);
+    }
+    atomic_store(&over, true);
+}
+
+START_TEST(the_child_of_a_thread_that_forks_while_it_asks_for_a_chunk_has_its_sub_heap_again)
+{
+    pthread_t other;
+    int status;
+
+    stay_on_cpu(sched_getcpu());
+    make_first_call();
+    ck_assert_int_eq(pthread_atfork(let_other_try, NULL, NULL), 0);
+    fork_register_handlers();
+    ck_assert_int_eq(pthread_create(&other, NULL, take_while_forked, NULL), 0);
+    wanted_by_other = heap_here();
+    asks_for_chunk = fork_here;
+    for (int i = 0; i < 100 && forked < 0; i++)
+        ck_assert_ptr_nonnull(cia_allocate(500000));
+    if (forked == 0)
+        _exit(cia_allocate(BYTES) != NULL ? 0 : 1);
+    ck_assert_int_eq(waitpid(forked, &status, 0), forked);
+    ck_assert_int_eq(status, 0);
+    pthread_join(other, NULL);
+}
+END_TEST
+#endif
+
 int main(void)
 {
     Suite *suite = suite_create("cia waiting");
@@ -226,6 +304,10 @@ int main(void)
     tcase_add_test(tests, threads_that_find_no_room_at_the_same_time_add_one_chunk);
     tcase_add_test(tests, waiting_for_a_sub_heap_is_no_point_of_cancellation);
     tcase_add_test(tests, the_child_of_a_fork_without_handlers_finds_what_others_held_free);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    tcase_add_test(
+        tests, the_child_of_a_thread_that_forks_while_it_asks_for_a_chunk_has_its_sub_heap_again);
+#endif
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

@@ -70,6 +70,7 @@ void subheap_unlock_and_work(struct subheap *heap)
 static void give_up(struct subheap *heap)
 {
     heap->relocking++;
+    heap->relocker = __builtin_thread_pointer();
     subheap_unlock(heap);
 }
 
@@ -78,6 +79,8 @@ static void take_again(struct subheap *heap)
     while (!subheap_lock_soon(heap))
         ;
     heap->relocking -= heap->relocking > 0; /* a child of fork forgets those of other threads */
+    if (heap->relocker == __builtin_thread_pointer())
+        heap->relocker = NULL;
 }
 
 static const struct page_heap_lock lock_of_pages = {.give_up = give_up, .take = take_again};

@@ -42,8 +42,10 @@ struct subheap {
     uint32_t number; /* constant: its place in the heap table */
     uint32_t uses;   /* of magazines under the lock */
     /* Threads that gave up the lock to ask the kernel for a chunk, and will take it again: fork
-       must not hold it from them, see fork.c. Under the lock. */
+       must not hold it from them, see fork.c. relocker: the last one that gave it up, by its thread
+       pointer, until it has it again. Under the lock. */
     uint32_t relocking;
+    void *relocker;
     bool held_for_fork; /* see fork.c */
     struct page_heap pages;
     uint32_t large_live; /* large blocks handed out */
