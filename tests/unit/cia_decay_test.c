@@ -318,6 +318,30 @@ START_TEST(a_sub_heap_that_nobody_comes_by_gives_its_idle_runs_back)
 }
 END_TEST
 
+START_TEST(a_sub_heap_gives_back_the_runs_that_its_own_cpu_freed_last)
+{
+    enum { COUNT = 20 };
+    static const size_t lengths[] = {60, 300, 1000, 4000};
+    void *blocks[sizeof lengths / sizeof *lengths][COUNT];
+
+    stay_on_cpu(sched_getcpu());
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        for (int j = 0; j < COUNT; j++)
+            blocks[i][j] = cia_allocate(lengths[i]); /* one run each, which their class keeps */
+    }
+    struct subheap *heap = page_map_chunk(blocks[0][0])->owner;
+    let_time_pass();
+    ck_assert_uint_gt(heap->pages.used_pages, 0);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        for (int j = 0; j < COUNT; j++)
+            cia_free(blocks[i][j]);
+    }
+    let_time_pass();
+    ck_assert_uint_eq(heap->pages.used_pages, 0);
+    ck_assert_uint_eq(heap->pages.dirty_pages, 0);
+}
+END_TEST
+
 static struct page_run take_pages(struct subheap *heap, uint32_t pages)
 {
     const struct page_request request = {.pages = pages, .modulus = 1};
@@ -547,6 +571,7 @@ int main(void)
     tcase_add_test(tests, a_call_gives_no_more_than_4_MiB_back);
     tcase_add_test(tests, a_sub_heap_that_nobody_comes_by_gives_its_pages_back);
     tcase_add_test(tests, a_sub_heap_that_nobody_comes_by_gives_its_idle_runs_back);
+    tcase_add_test(tests, a_sub_heap_gives_back_the_runs_that_its_own_cpu_freed_last);
     tcase_add_test(tests, a_trim_finds_idle_runs_whatever_it_purges);
     tcase_add_test(tests, a_trim_leaves_no_idle_run_whatever_came_before);
     tcase_add_test(tests, a_sub_heap_that_somebody_holds_is_passed_by);

@@ -131,15 +131,15 @@ static void flush_exclusive(struct magazines *magazines, unsigned size_class,
 /*
  * The magazines of one sub-heap's CPU, emptied whether they are used or not: a run of which one
  * block waits in a magazine does not go back. A class at a time under the lock, to which most of
- * the blocks belong. now: of decay_clock.
+ * the blocks belong. now: of decay_clock. False: they cannot be had now.
  */
-static void flush_cpu(struct subheap *heap, uint64_t now)
+static bool flush_cpu(struct subheap *heap, uint64_t now)
 {
     struct magazines *magazines = heap->magazines;
     bool by_sequences = magazines_use_sequences();
 
     if (by_sequences && !magazines_revoke())
-        return;
+        return false;
     /* A CPU whose magazines are being published is not among the revoked. */
     for (unsigned i = 0; i < SIZE_CLASS_COUNT && (!by_sequences || magazines->revoked); i++) {
         if (!subheap_try_lock(heap))
@@ -151,9 +151,10 @@ static void flush_cpu(struct subheap *heap, uint64_t now)
     atomic_store_explicit(&magazines->flushed_at, now, memory_order_relaxed);
     if (by_sequences)
         magazines_restore();
+    return true;
 }
 
-void flush_if_due(struct subheap *heap, uint64_t now)
+bool flush_if_due(struct subheap *heap, uint64_t now)
 {
     enum { LEAST_MS = 100, PARTS = 4 };
     uint64_t period = (uint64_t)decay_milliseconds() / PARTS;
@@ -163,7 +164,8 @@ void flush_if_due(struct subheap *heap, uint64_t now)
         atomic_store_explicit(&heap->magazines->flushed_at, now, memory_order_relaxed);
     /* Another thread may have flushed them since this one looked at the clock. */
     else if (now >= flushed_at + (period < LEAST_MS ? LEAST_MS : period))
-        flush_cpu(heap, now);
+        return flush_cpu(heap, now);
+    return false;
 }
 
 void flush_all(void)

@@ -25,8 +25,8 @@ void flush_blocks(struct subheap *locked, unsigned size_class, char *const *bloc
 bool flush_loaded(const struct magazine_access *access, struct subheap *locked);
 
 /* Flushes the magazines of the sub-heap's CPU four times in a decay time, but not more often than
-   every 100 ms. For a caller without its lock; now: of decay_clock. */
-void flush_if_due(struct subheap *heap, uint64_t now);
+   every 100 ms. For a caller without its lock; now: of decay_clock. True if it did. */
+bool flush_if_due(struct subheap *heap, uint64_t now);
 
 /* Flushes the magazines of all CPUs that can be had. */
 void flush_all(void);

@@ -50,13 +50,14 @@ enum { PURGE_PAGES_MOST = (64 << 20) / PAGE_BYTES }; /* at a look: ten milliseco
 static void maintain(struct subheap *heap, uint64_t now, int32_t decay_time)
 {
     struct page_heap *pages = &heap->pages;
+    bool flushed = heap->magazines != NULL && flush_if_due(heap, now);
 
-    if (heap->magazines != NULL)
-        flush_if_due(heap, now);
     if (!subheap_try_lock(heap))
         return;
-    if (subheap_has_inbox(heap))
-        pages->trimmed_at = 0; /* a run that is kept for the next malloc may be idle by that */
+    /* A run that is kept for the next malloc may be idle by that, or by blocks that came back to
+       their spans since the last flush. */
+    if (flushed || subheap_has_inbox(heap))
+        pages->trimmed_at = 0;
     subheap_drain(heap);
     if (pages->changed_at + (uint64_t)decay_time <= now && pages->trimmed_at != pages->changed_at) {
         subheap_trim(heap);

@@ -13,8 +13,8 @@
  * Called now and then off the fast paths, with no sub-heap locked. When it is time, looks at the
  * next sub-heap, unless somebody holds it: flushes the magazines of its CPU if they are due, takes
  * in what other threads freed to it, purges what is due there, and, once no run has come or gone in
- * it for the decay time, trims it. Also gives back mappings that were not wanted for that long.
- * True if it was time; never in the child of a vfork.
+ * it for the decay time, trims it: again whenever blocks may have come back to it. Also gives back
+ * mappings that were not wanted for that long. True if it was time; never in the child of a vfork.
  *
  * Costs a clock and a load when it is not time, which is nearly always: a sub-heap is looked at
  * DECAY_STEPS times in a decay time. Who comes late looks at as many as are due by then. Purges 64
