@@ -129,6 +129,24 @@ END_TEST
 
 #endif
 
+START_TEST(what_is_cut_off_blocks_that_grew_a_moment_ago_stays_within_a_bound)
+{
+    enum { BLOCKS = 600, FIRST = 600 * KIB, LONG = 1500 * KIB, SHORT = 1200 * KIB };
+    static char *blocks[BLOCKS];
+
+    make_first_call();
+    size_t mapped = page_source_mapped_bytes;
+    for (int i = 0; i < BLOCKS; i++) {
+        ck_assert_ptr_nonnull(blocks[i] = cia_allocate(FIRST));
+        ck_assert_ptr_nonnull(blocks[i] = cia_reallocate(blocks[i], LONG));
+        ck_assert_ptr_nonnull(blocks[i] = cia_reallocate(blocks[i], SHORT));
+    }
+    ck_assert_uint_le(page_source_mapped_bytes - mapped, huge_totals.bytes + 70 * MIB);
+    for (int i = 0; i < BLOCKS; i++)
+        cia_free(blocks[i]);
+}
+END_TEST
+
 START_TEST(arrays_that_grow_side_by_side_in_small_steps_move_seldom)
 {
     enum { ARRAYS = 64, STEP = 4 * KIB, GREATEST = 512 * KIB, FROM = 64 * KIB };
@@ -165,6 +183,7 @@ int main(void)
         tests, blocks_that_the_kernel_has_as_several_areas_are_resized_in_bounded_address_space);
     tcase_add_test(tests, a_block_that_shrinks_and_grows_all_the_time_seldom_asks_the_kernel);
 #endif
+    tcase_add_test(tests, what_is_cut_off_blocks_that_grew_a_moment_ago_stays_within_a_bound);
     tcase_add_test(tests, arrays_that_grow_side_by_side_in_small_steps_move_seldom);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

@@ -187,10 +187,35 @@ void *huge_allocate(size_t bytes, size_t alignment, uint32_t colour, uint8_t nod
     return block != NULL ? block : map_new(bytes, place, node);
 }
 
+/* What was cut off live blocks and is still populated: no more than this. Nobody looks after it,
+   and a trim does not find it. */
+enum { TAILS_MOST = 64 << 20 };
+static atomic_size_t tails; /* relaxed: a bound */
+
+/* Whether so much may stay behind the block. */
+static bool keep_tail(struct huge *huge, size_t bytes)
+{
+    if (atomic_fetch_add_explicit(&tails, bytes, memory_order_relaxed) + bytes > TAILS_MOST) {
+        atomic_fetch_sub_explicit(&tails, bytes, memory_order_relaxed);
+        return false;
+    }
+    huge->tail = bytes;
+    return true;
+}
+
+/* The block is resized or goes, and its tail with it. */
+static void forget_tail(struct huge *huge)
+{
+    if (huge->tail != 0)
+        atomic_fetch_sub_explicit(&tails, huge->tail, memory_order_relaxed);
+    huge->tail = 0;
+}
+
 void huge_free(struct huge *huge)
 {
     uint64_t now = decay_clock();
 
+    forget_tail(huge);
     huge_finish(huge);
     huge_give_back_old(now);
     if (!huge_keep(huge, now))
@@ -207,15 +232,16 @@ struct huge *huge_at(const void *address)
 }
 
 /* Shorter, where it is. What is cut off stays mapped and populated if the block was resized a
-   moment ago, for it may grow again, and is not half as long as the block; else it goes back. */
+   moment ago, for it may grow again, is not half as long as the block, and there is not too much of
+   that; else it goes back. */
 static void *shrink(struct huge *huge, size_t total)
 {
     uint64_t now = decay_clock();
-    size_t extent = huge->extent;
+    size_t extent = huge->extent, rest = extent - total;
 
-    if (extent - total > total / 2 || !decay_is_recent(huge->since)) {
-        PROBE3(memory_given_back, huge->base + total, extent - total, 1);
-        if (page_source_unmap(huge->base + total, extent - total))
+    if (rest > total / 2 || !decay_is_recent(huge->since) || !keep_tail(huge, rest)) {
+        PROBE3(memory_given_back, huge->base + total, rest, 1);
+        if (page_source_unmap(huge->base + total, rest))
             extent = total;
     }
     huge->since = now;
@@ -248,6 +274,7 @@ void *huge_resize(struct huge *huge, size_t new_bytes)
 
     if (harden_is_on())
         return resize_guarded(huge, total);
+    forget_tail(huge);
     if (total < huge->used_bytes)
         return shrink(huge, total);
     if (total <= huge->extent)
