@@ -239,6 +239,27 @@ START_TEST(a_kept_mapping_serves_several_blocks_and_is_one_again_after_them)
 }
 END_TEST
 
+START_TEST(what_an_aligned_block_leaves_of_a_kept_mapping_serves_others)
+{
+    enum { BLOCKS = 20, BYTES = 600000 };
+    static const size_t alignments[] = {MIB / 4, 2 * MIB, 32 * MIB};
+    void *blocks[BLOCKS];
+
+    stay_on_cpu(sched_getcpu());
+    for (size_t i = 0; i < sizeof alignments / sizeof *alignments; i++) {
+        for (int j = 0; j < BLOCKS; j++) {
+            cia_free(memset(cia_allocate(60 * MIB), 1, 60 * MIB));
+            blocks[j] = cia_allocate_aligned(alignments[i], BYTES);
+            ck_assert_uint_eq((uintptr_t)blocks[j] % alignments[i], 0);
+        }
+        /* Up to half a MiB before each may be too short for another block. */
+        ck_assert_uint_le(huge_totals.bytes, BLOCKS * (BYTES + MIB / 2));
+        for (int j = 0; j < BLOCKS; j++)
+            cia_free(blocks[j]);
+    }
+}
+END_TEST
+
 START_TEST(blocks_from_kept_mappings_take_the_colours_in_turn)
 {
     enum { LENGTHS = 3 };
@@ -541,6 +562,7 @@ int main(void)
     tcase_add_test(tests, a_block_from_a_mapping_of_which_the_program_closed_a_part_can_be_written);
     tcase_add_test(tests, blocks_that_come_and_go_map_nothing_new);
     tcase_add_test(tests, a_kept_mapping_serves_several_blocks_and_is_one_again_after_them);
+    tcase_add_test(tests, what_an_aligned_block_leaves_of_a_kept_mapping_serves_others);
     tcase_add_test(tests, blocks_from_kept_mappings_take_the_colours_in_turn);
     tcase_add_test(tests, calloc_reads_as_zero_whatever_was_in_the_mapping);
     tcase_add_test(tests, no_more_is_kept_than_the_bound);

@@ -101,29 +101,56 @@ static void *map_new(size_t bytes, struct place place, uint8_t node)
     return block;
 }
 
-/*
- * Cuts what a block does not need off a kept mapping: kept, in a record of its own and for as long
- * as it would have been, if it is long enough for another block. A shorter rest stays, for growing,
- * and is purged if it is more than an eighth of the block.
- */
+enum { REST_LEAST = LARGE_GREATEST_PAGES * PAGE_BYTES, SPARE_PART = 8 };
+
+/* Keeps a part of a mapping that was kept, in a record of its own and for as long as that would
+   have been, if it is long enough for another block. False: it is not. */
+static bool keep_part(const struct huge *record, char *from, size_t bytes)
+{
+    struct huge *part = bytes > REST_LEAST ? huge_record_take() : NULL;
+
+    if (part == NULL)
+        return false;
+    part->base = from;
+    part->extent = bytes;
+    part->since = record->since;
+    part->node = record->node;
+    huge_keep_on(part);
+    return true;
+}
+
+/* A part that stays with a block of so many bytes is purged if it is more than an eighth of it. */
+static void purge_spare(char *from, size_t bytes, size_t block_bytes)
+{
+    if (bytes <= block_bytes / SPARE_PART)
+        return;
+    PROBE3(memory_given_back, from, bytes, 0);
+    page_source_purge(from, bytes);
+}
+
+/* Cuts what a block does not need off the end of a kept mapping: kept if it can be, else it stays,
+   for growing. */
 static void cut(struct huge *record, size_t total)
 {
-    enum { REST_LEAST = LARGE_GREATEST_PAGES * PAGE_BYTES, SPARE_PART = 8 };
-    struct huge *rest = record->extent - total > REST_LEAST ? huge_record_take() : NULL;
+    size_t rest = record->extent - total;
 
-    if (rest != NULL) {
-        rest->base = record->base + total;
-        rest->extent = record->extent - total;
-        rest->since = record->since;
-        rest->node = record->node;
-        huge_keep_on(rest);
+    if (keep_part(record, record->base + total, rest))
         record->extent = total;
+    else
+        purge_spare(record->base + total, rest, total);
+}
+
+/* The same of its beginning, so many bytes, that an aligned block does not need. Returns how many
+   stay. */
+static size_t cut_beginning(struct huge *record, size_t skip, size_t block_bytes)
+{
+    if (keep_part(record, record->base, skip)) {
+        record->base = record->base + skip;
+        record->extent -= skip;
+        return 0;
     }
-    size_t spare = record->extent - total;
-    if (spare > total / SPARE_PART) {
-        PROBE3(memory_given_back, record->base + total, spare, 0);
-        page_source_purge(record->base + total, spare);
-    }
+    purge_spare(record->base, skip, block_bytes);
+    return skip;
 }
 
 /* A block in a mapping that was kept; NULL when there is none that serves. */
@@ -153,6 +180,7 @@ static void *reuse(size_t bytes, struct place place, uint8_t node)
         kept->base = base;
         kept->extent = least + place.turn_bytes;
     }
+    skip = cut_beginning(kept, skip, least);
     size_t room = kept->extent - least - skip;
     skip += (place.turn_bytes < room ? place.turn_bytes : room) & ~(place.alignment - 1);
     cut(kept, least + skip);
