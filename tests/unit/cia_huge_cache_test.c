@@ -239,6 +239,26 @@ START_TEST(a_kept_mapping_serves_several_blocks_and_is_one_again_after_them)
 }
 END_TEST
 
+START_TEST(the_bytes_of_blocks_are_the_pages_that_they_are_on)
+{
+    enum { BLOCKS = 64, BYTES = 600000 };
+    void *blocks[BLOCKS];
+
+    for (int round = 0; round < 2; round++) { /* in fresh mappings and in kept ones */
+        for (int i = 0; i < BLOCKS; i++)
+            blocks[i] = cia_allocate(BYTES);
+        ck_assert_uint_ge(huge_totals.bytes, BLOCKS * BYTES);
+        ck_assert_uint_le(huge_totals.bytes, BLOCKS * (BYTES + 2 * PAGE_BYTES));
+        for (int i = 0; i < BLOCKS; i++)
+            blocks[i] = cia_reallocate(blocks[i], BYTES + MIB);
+        ck_assert_uint_ge(huge_totals.bytes, BLOCKS * (BYTES + MIB));
+        for (int i = 0; i < BLOCKS; i++)
+            cia_free(blocks[i]);
+        ck_assert_uint_eq(huge_totals.bytes, 0);
+    }
+}
+END_TEST
+
 START_TEST(what_an_aligned_block_leaves_of_a_kept_mapping_serves_others)
 {
     enum { BLOCKS = 20, BYTES = 600000 };
@@ -246,14 +266,20 @@ START_TEST(what_an_aligned_block_leaves_of_a_kept_mapping_serves_others)
     void *blocks[BLOCKS];
 
     stay_on_cpu(sched_getcpu());
+    make_first_call();
     for (size_t i = 0; i < sizeof alignments / sizeof *alignments; i++) {
+        size_t mapped = mapped_bytes() - huge_cache_bytes();
+
         for (int j = 0; j < BLOCKS; j++) {
             cia_free(memset(cia_allocate(60 * MIB), 1, 60 * MIB));
             blocks[j] = cia_allocate_aligned(alignments[i], BYTES);
             ck_assert_uint_eq((uintptr_t)blocks[j] % alignments[i], 0);
         }
-        /* Up to half a MiB before each may be too short for another block. */
-        ck_assert_uint_le(huge_totals.bytes, BLOCKS * (BYTES + MIB / 2));
+        /* Up to half a MiB before each may be too short for another block; and leaves of the page
+           map. */
+        ck_assert_uint_le(mapped_bytes() - huge_cache_bytes() - mapped,
+                          BLOCKS * (BYTES + MIB / 2) + 8 * MIB);
+        ck_assert_uint_le(huge_totals.bytes, BLOCKS * (BYTES + 2 * PAGE_BYTES));
         for (int j = 0; j < BLOCKS; j++)
             cia_free(blocks[j]);
     }
@@ -562,6 +588,7 @@ int main(void)
     tcase_add_test(tests, a_block_from_a_mapping_of_which_the_program_closed_a_part_can_be_written);
     tcase_add_test(tests, blocks_that_come_and_go_map_nothing_new);
     tcase_add_test(tests, a_kept_mapping_serves_several_blocks_and_is_one_again_after_them);
+    tcase_add_test(tests, the_bytes_of_blocks_are_the_pages_that_they_are_on);
     tcase_add_test(tests, what_an_aligned_block_leaves_of_a_kept_mapping_serves_others);
     tcase_add_test(tests, blocks_from_kept_mappings_take_the_colours_in_turn);
     tcase_add_test(tests, calloc_reads_as_zero_whatever_was_in_the_mapping);

@@ -104,6 +104,14 @@ static void add_and_record(atomic_size_t *sum, atomic_size_t *most, size_t more)
         ;
 }
 
+/* Of the pages up to the block's end, those that it is on. */
+static size_t block_bytes(const struct huge *record)
+{
+    size_t offset = (size_t)(record->block - record->base);
+
+    return record->used_bytes - (offset & ~(size_t)(PAGE_BYTES - 1));
+}
+
 void *huge_begin(struct huge *record, size_t offset, size_t total)
 {
     record->block = record->base + offset;
@@ -113,7 +121,7 @@ void *huge_begin(struct huge *record, size_t offset, size_t total)
         return NULL;
     }
     page_map_set_huge(record->block, record);
-    add_and_record(&huge_totals.bytes, &huge_totals.bytes_most, total);
+    add_and_record(&huge_totals.bytes, &huge_totals.bytes_most, block_bytes(record));
     add_and_record(&huge_totals.blocks, &huge_totals.blocks_most, 1);
     atomic_fetch_add_explicit(&huge_totals.made, 1, memory_order_relaxed);
     return record->block;
@@ -122,7 +130,7 @@ void *huge_begin(struct huge *record, size_t offset, size_t total)
 void huge_finish(struct huge *record)
 {
     page_map_set_huge(record->block, NULL);
-    atomic_fetch_sub_explicit(&huge_totals.bytes, record->used_bytes, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&huge_totals.bytes, block_bytes(record), memory_order_relaxed);
     atomic_fetch_sub_explicit(&huge_totals.blocks, 1, memory_order_relaxed);
 }
 

@@ -67,7 +67,7 @@ void huge_unmap_refused(void);
 
 /* Sums over all mappings that are a block. Each is atomic, but they are not raised together. */
 struct huge_totals {
-    atomic_size_t bytes, blocks;           /* of the live ones */
+    atomic_size_t bytes, blocks;           /* of the live ones, and the pages that they are on */
     atomic_size_t bytes_most, blocks_most; /* the most that each of those ever was */
     _Atomic uint64_t made;                 /* all that ever were */
 };
