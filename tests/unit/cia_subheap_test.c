@@ -635,6 +635,22 @@ START_TEST(fork_leaves_no_sub_heap_locked)
 }
 END_TEST
 
+START_TEST(the_child_of_a_fork_has_no_thread_that_sleeps_for_a_sub_heap)
+{
+    stay_on_one_cpu();
+    cia_free(cia_allocate(1));
+    fork_register_handlers();
+    atomic_store(&heap_here()->sleepers, 3);
+    pid_t child = fork();
+    if (child == 0)
+        _exit((int)atomic_load(&heap_here()->sleepers));
+    atomic_store(&heap_here()->sleepers, 0);
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 /* Misuse: each of these ends in SIGABRT. */
 START_TEST(a_double_free_aborts)
 {
@@ -726,6 +742,7 @@ int main(void)
     tcase_add_test(tests, a_signal_handler_may_allocate_at_any_point_of_an_allocation);
     tcase_add_test(tests, a_child_of_fork_allocates_although_a_holder_never_lets_go);
     tcase_add_test(tests, fork_leaves_no_sub_heap_locked);
+    tcase_add_test(tests, the_child_of_a_fork_has_no_thread_that_sleeps_for_a_sub_heap);
     suite_add_tcase(suite, tests);
     tcase_add_test_raise_signal(misuse, a_double_free_aborts, SIGABRT);
     tcase_add_test_raise_signal(misuse, a_remote_double_free_aborts, SIGABRT);

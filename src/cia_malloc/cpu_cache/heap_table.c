@@ -191,6 +191,8 @@ void heap_table_put_in_order(bool alone)
         if (atomic_load_explicit(&heap->lock, memory_order_relaxed) == 0) {
             if (alone) {
                 heap->relocking = 0;
+                /* Else each unlock would ask the kernel to wake them. */
+                atomic_store_explicit(&heap->sleepers, 0, memory_order_relaxed);
                 page_work_after_fork(&heap->pages);
             }
             continue;

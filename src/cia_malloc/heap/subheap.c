@@ -31,6 +31,18 @@ void subheap_drain_soon(struct subheap *heap)
     subheap_unlock(heap);
 }
 
+/* The child of a fork forgets all sleepers, its own thread too, if a signal handler forked above
+   it: the count stays at 0 then. */
+static void leave_sleepers(struct subheap *heap)
+{
+    uint32_t count = atomic_load_explicit(&heap->sleepers, memory_order_relaxed);
+
+    while (count > 0 &&
+           !atomic_compare_exchange_weak_explicit(&heap->sleepers, &count, count - 1,
+                                                  memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
 bool subheap_lock_soon(struct subheap *heap)
 {
     static const struct timespec pause = {.tv_nsec = SUBHEAP_SLEEP_NS};
@@ -45,7 +57,7 @@ bool subheap_lock_soon(struct subheap *heap)
     /* Returns at once if the holder has changed meanwhile. */
     if (holder != 0)
         (void)futex_call((int *)(void *)&heap->lock, FUTEX_WAIT_PRIVATE, (int)holder, &pause, 0);
-    atomic_fetch_sub_explicit(&heap->sleepers, 1, memory_order_relaxed);
+    leave_sleepers(heap);
     return subheap_try_lock(heap);
 }
 
