@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: MIT
  *
  * What a thread does that finds sub-heaps taken: how many spare ones there are, that it waits, and
- * that waiting is no point of cancellation and ends in the child of a fork without handlers. And
- * that those who find no room together do not add a chunk each.
+ * that many who wait look again no oftener than few, that waiting is no point of cancellation and
+ * ends in the child of a fork without handlers. And that those who find no room together do not add
+ * a chunk each.
  */
 #include "base/memory_nodes.h"
 #include "cia_malloc/cpu_cache/fork.h"
@@ -14,8 +15,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 pid_t _Fork(void);
@@ -87,6 +90,44 @@ START_TEST(a_thread_waits_where_there_are_as_many_spare_sub_heaps_as_cpus)
     pthread_join(thread, NULL);
     ck_assert_uint_eq(spare_count(), 1);
     subheap_unlock(heap_here());
+}
+END_TEST
+
+static uint64_t milliseconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static uint64_t sleeps(void)
+{
+    struct rusage usage;
+
+    ck_assert_int_eq(getrusage(RUSAGE_SELF, &usage), 0);
+    return (uint64_t)usage.ru_nvcsw;
+}
+
+START_TEST(many_threads_that_wait_look_again_no_oftener_than_few)
+{
+    enum { THREADS = 128, TIME = 400, LOOKS_OF_ALL = 16 };
+    pthread_t threads[THREADS];
+    int cpu = sched_getcpu();
+    struct subheap *spare = hold_all(cpu);
+
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, allocate_one, &cpu), 0);
+    while (atomic_load(&heap_here()->sleepers) < THREADS / 2)
+        usleep(1000);
+    uint64_t start = milliseconds(), before = sleeps();
+    usleep(TIME * 1000);
+    uint64_t after = sleeps(), time = milliseconds() - start;
+    subheap_unlock(spare);
+    subheap_unlock(heap_here());
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert_uint_le(after - before, THREADS + LOOKS_OF_ALL * time);
 }
 END_TEST
 
@@ -299,6 +340,7 @@ int main(void)
 
     tcase_set_timeout(tests, 20);
     tcase_add_test(tests, a_thread_waits_where_there_are_as_many_spare_sub_heaps_as_cpus);
+    tcase_add_test(tests, many_threads_that_wait_look_again_no_oftener_than_few);
     tcase_add_test(tests,
                    threads_that_make_the_same_spare_sub_heap_unmap_nothing_that_is_not_theirs);
     tcase_add_test(tests, threads_that_find_no_room_at_the_same_time_add_one_chunk);

@@ -256,7 +256,7 @@ struct subheap *heap_acquire_slow(void)
             return heap;
         if (holder || wanted == NULL)
             sched_yield(); /* all others are taken, by threads that go on */
-        else if (subheap_lock_soon(wanted))
+        else if (subheap_lock_in_turn(wanted))
             return wanted;
         check_forked();
     }

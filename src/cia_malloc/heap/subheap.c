@@ -43,22 +43,40 @@ static void leave_sleepers(struct subheap *heap)
         ;
 }
 
-bool subheap_lock_soon(struct subheap *heap)
+/*
+ * in_turn: of however many threads sleep, at most LOOKS_PER_PAUSE or so look again in the time of
+ * one pause. If all of them did, thousands would take the processors from who holds the lock.
+ */
+static bool lock_or_sleep(struct subheap *heap, bool in_turn)
 {
-    static const struct timespec pause = {.tv_nsec = SUBHEAP_SLEEP_NS};
+    enum { LOOKS_PER_PAUSE = 8, PAUSES_MAX = 500 };
+    struct timespec pause = {.tv_nsec = SUBHEAP_SLEEP_NS};
 
     for (int spins = 0; spins < SUBHEAP_SPINS; spins++) {
         if (subheap_try_lock(heap))
             return true;
         spin_pause();
     }
-    atomic_fetch_add_explicit(&heap->sleepers, 1, memory_order_relaxed);
+    uint32_t others = atomic_fetch_add_explicit(&heap->sleepers, 1, memory_order_relaxed);
+    if (in_turn && others >= LOOKS_PER_PAUSE)
+        pause.tv_nsec *=
+            others < LOOKS_PER_PAUSE * PAUSES_MAX ? others / LOOKS_PER_PAUSE : PAUSES_MAX;
     uint32_t holder = atomic_load_explicit(&heap->lock, memory_order_relaxed);
     /* Returns at once if the holder has changed meanwhile. */
     if (holder != 0)
         (void)futex_call((int *)(void *)&heap->lock, FUTEX_WAIT_PRIVATE, (int)holder, &pause, 0);
     leave_sleepers(heap);
     return subheap_try_lock(heap);
+}
+
+bool subheap_lock_soon(struct subheap *heap)
+{
+    return lock_or_sleep(heap, false);
+}
+
+bool subheap_lock_in_turn(struct subheap *heap)
+{
+    return lock_or_sleep(heap, true);
 }
 
 void subheap_unlock_and_work(struct subheap *heap)
@@ -88,7 +106,7 @@ static void give_up(struct subheap *heap)
 
 static void take_again(struct subheap *heap)
 {
-    while (!subheap_lock_soon(heap))
+    while (!subheap_lock_in_turn(heap))
         ;
     heap->relocking -= heap->relocking > 0; /* a child of fork forgets those of other threads */
     if (heap->relocker == __builtin_thread_pointer())

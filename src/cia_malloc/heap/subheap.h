@@ -97,11 +97,14 @@ static inline bool subheap_try_lock(struct subheap *heap)
 
 enum {
     SUBHEAP_SPINS = 200,        /* longer than a thread that runs holds the lock */
-    SUBHEAP_SLEEP_NS = 1000000, /* at most, before the sleeper looks again */
+    SUBHEAP_SLEEP_NS = 1000000, /* at most, before a sleeper among few looks again */
 };
 
 /* Takes the lock if it can be had by spinning, or by sleeping once. Not for the holder. */
 bool subheap_lock_soon(struct subheap *heap);
+
+/* The same for a thread that has nothing else to do: among many sleepers it sleeps longer. */
+bool subheap_lock_in_turn(struct subheap *heap);
 
 /* Gives up the lock while there is work that waits for it, and does that. */
 void subheap_unlock_and_work(struct subheap *heap);
