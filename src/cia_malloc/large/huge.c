@@ -101,7 +101,11 @@ static void *map_new(size_t bytes, struct place place, uint8_t node)
     return block;
 }
 
-enum { REST_LEAST = LARGE_GREATEST_PAGES * PAGE_BYTES, SPARE_PART = 8 };
+enum {
+    REST_LEAST = LARGE_GREATEST_PAGES * PAGE_BYTES,
+    SPARE_PART = 8, /* of a block, which may lie behind it */
+    TAIL_PART = 4,  /* the same of what was cut off it, with that */
+};
 
 /* Keeps a part of a mapping that was kept, in a record of its own and for as long as that would
    have been, if it is long enough for another block. False: it is not. */
@@ -215,35 +219,10 @@ void *huge_allocate(size_t bytes, size_t alignment, uint32_t colour, uint8_t nod
     return block != NULL ? block : map_new(bytes, place, node);
 }
 
-/* What was cut off live blocks and is still populated: no more than this. Nobody looks after it,
-   and a trim does not find it. */
-enum { TAILS_MOST = 64 << 20 };
-static atomic_size_t tails; /* relaxed: a bound */
-
-/* Whether so much may stay behind the block. */
-static bool keep_tail(struct huge *huge, size_t bytes)
-{
-    if (atomic_fetch_add_explicit(&tails, bytes, memory_order_relaxed) + bytes > TAILS_MOST) {
-        atomic_fetch_sub_explicit(&tails, bytes, memory_order_relaxed);
-        return false;
-    }
-    huge->tail = bytes;
-    return true;
-}
-
-/* The block is resized or goes, and its tail with it. */
-static void forget_tail(struct huge *huge)
-{
-    if (huge->tail != 0)
-        atomic_fetch_sub_explicit(&tails, huge->tail, memory_order_relaxed);
-    huge->tail = 0;
-}
-
 void huge_free(struct huge *huge)
 {
     uint64_t now = decay_clock();
 
-    forget_tail(huge);
     huge_finish(huge);
     huge_give_back_old(now);
     if (!huge_keep(huge, now))
@@ -259,15 +238,14 @@ struct huge *huge_at(const void *address)
     return huge;
 }
 
-/* Shorter, where it is. What is cut off stays mapped and populated if the block was resized a
-   moment ago, for it may grow again, is not half as long as the block, and there is not too much of
-   that; else it goes back. */
+/* Shorter, where it is. What is cut off stays mapped and populated if it is at most a quarter of
+   the block, which was resized a moment ago: it may grow again. Else it goes back. */
 static void *shrink(struct huge *huge, size_t total)
 {
     uint64_t now = decay_clock();
     size_t extent = huge->extent, rest = extent - total;
 
-    if (rest > total / 2 || !decay_is_recent(huge->since) || !keep_tail(huge, rest)) {
+    if (rest > total / TAIL_PART || !decay_is_recent(huge->since)) {
         PROBE3(memory_given_back, huge->base + total, rest, 1);
         if (page_source_unmap(huge->base + total, rest))
             extent = total;
@@ -296,19 +274,17 @@ static void *resize_guarded(struct huge *huge, size_t total)
 
 void *huge_resize(struct huge *huge, size_t new_bytes)
 {
-    enum { SLACK_PART = 8 };
     size_t offset = (size_t)(huge->block - huge->base);
     size_t total = round_up_to_pages(new_bytes + offset);
 
     if (harden_is_on())
         return resize_guarded(huge, total);
-    forget_tail(huge);
     if (total < huge->used_bytes)
         return shrink(huge, total);
     if (total <= huge->extent)
         return huge_resized(huge, total, huge->extent);
     /* Some addresses more: what grows once often grows in steps. */
-    size_t slack = round_up_to_pages(total / SLACK_PART);
+    size_t slack = round_up_to_pages(total / SPARE_PART);
     if (!huge_grow(huge, total, total + slack) && !huge_grow(huge, total, total))
         return NULL;
     huge->since = decay_clock();

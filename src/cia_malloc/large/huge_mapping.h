@@ -24,7 +24,6 @@ struct huge {
     _Atomic uint64_t turn;  /* greater than of those freed before, in the same tick too */
     size_t used_bytes;      /* of the extent, up to the end of the block's pages; the rest is for
                                growing, and for the next block */
-    size_t tail;            /* of that rest, cut off the block and still populated: see huge.c */
     char *block;            /* what malloc returned */
     /* With CIA_HARDEN=1, see hardened.c: how much the program asked for, plus 1; 0: it does not
        have the block. */
