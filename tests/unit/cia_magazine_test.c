@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "cia_malloc/cpu_cache/magazine_exclusive.h"
 
+#include "../tm/without_membarrier.h"
 #include "cia_fixture.h"
 #include "run_suite.h"
 
@@ -626,6 +627,19 @@ START_TEST(a_trim_empties_the_magazines)
 }
 END_TEST
 
+START_TEST(one_thread_takes_magazines_away_where_membarrier_kills)
+{
+    struct magazine *magazine = open_magazine();
+
+    allocate_many();
+    free_many();
+    if (!take_membarrier_away(true))
+        return;
+    cia_trim();
+    ck_assert_uint_eq(magazine_cached(magazine), 0);
+}
+END_TEST
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 START_TEST(when_memory_runs_out_one_cpu_gets_what_is_free_on_another)
 {
@@ -697,6 +711,7 @@ int main(void)
     tcase_add_test(tests, the_child_of_a_fork_uses_the_magazines_that_it_finds);
     tcase_add_test(tests, a_magazine_that_was_half_open_at_a_fork_is_opened_whole);
     tcase_add_test(tests, a_trim_empties_the_magazines);
+    tcase_add_test(tests, one_thread_takes_magazines_away_where_membarrier_kills);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     tcase_add_loop_test(tests, when_memory_runs_out_one_cpu_gets_what_is_free_on_another, 0, 3);
 #endif

@@ -10,6 +10,7 @@
 #include "cia_malloc/pages/page_source.h"
 
 #include <linux/membarrier.h>
+#include <sys/single_threaded.h>
 
 atomic_bool magazine_sequences;
 _Thread_local ptrdiff_t magazine_thread_area;
@@ -169,11 +170,17 @@ bool magazine_open(struct magazines *magazines, unsigned size_class)
     return true;
 }
 
+/* Threads that may use sequences, ended ones too; counted before their first one (seq_cst). So a
+   thread that is not seen here when magazines have been taken away finds them taken away. */
+static _Atomic uint32_t threads_counted;
+
 ptrdiff_t magazine_area_here(void)
 {
     if (magazine_thread_area == MAGAZINE_AREA_UNKNOWN &&
-        atomic_load_explicit(&magazine_sequences, memory_order_acquire))
+        atomic_load_explicit(&magazine_sequences, memory_order_acquire)) {
+        atomic_fetch_add(&threads_counted, 1);
         magazine_thread_area = rseq_cpu() >= 0 ? __rseq_offset : MAGAZINE_AREA_OFF;
+    }
     return magazine_thread_area;
 }
 
@@ -243,11 +250,20 @@ static long membarrier(int command)
     return system_call(SYS_membarrier, command, NULL, 0);
 }
 
-/* Interrupts every section that runs now. */
+/*
+ * Interrupts every section that runs now. That of this thread, below a signal handler, the signal
+ * has interrupted; so with one thread nothing is asked of the kernel: sandboxes, sshd's for one,
+ * kill a process that calls membarrier. libc's word and the count are both needed: libc does not
+ * know of the threads of another libc in the process (dlmopen), nor the count of a thread that had
+ * sequences of its own before its first block.
+ */
 static bool interrupt_sections(void)
 {
     static atomic_bool registered;
 
+    (void)magazine_area_here(); /* counts this thread, which perhaps has no block yet */
+    if (__libc_single_threaded && atomic_load(&threads_counted) <= 1)
+        return true;
     if (!atomic_load_explicit(&registered, memory_order_relaxed))
         atomic_store_explicit(&registered,
                               membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ) == 0,
