@@ -185,7 +185,8 @@ END_OF_C
 
 uninstall_leaves_what_was_there_and_nothing_else()
 {
-    local prefix=$scratch/prefix
+    # CMake takes a letter beyond ASCII for the end of a line where it is not told otherwise.
+    local prefix=$scratch/größe
 
     mkdir -p "$prefix/bin" "$prefix/share/man/man1" "$prefix/empty"
     echo mine >"$prefix/bin/mine"
