@@ -45,7 +45,7 @@ def capacity_table(setting):
         "allocator",
         "sizes",
         f"nothing elided: capacity aborts in {words.percent(ALWAYS)} of the transactions or more",
-        f"capacity aborts in {words.percent(NEVER)} or more",
+        f"in fewer, but in {words.percent(NEVER)} or more",
         "most",
     ]
     retired = has_retired_counts(setting)

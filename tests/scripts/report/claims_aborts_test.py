@@ -26,6 +26,7 @@ class Tests(unittest.TestCase):
         lines = [aborting(size=size, capacity=1000) for size in (65, 66)]
         lines += [aborting(size=64, capacity=20), aborting(size=67)]
         table = aborts.capacity_table(setting(*lines, aborting("cia"), row(htm="emulated")))
+        self.assertIn(" 90 % of the transactions or more | in fewer, but in 1 % or more |", table)
         self.assertEqual(
             [
                 "| glibc | 4 | 2: 65 to 66 | 1: 64 | 100 % at 65 B |",
