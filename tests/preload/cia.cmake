@@ -13,11 +13,11 @@ endforeach()
 add_test(NAME preload.cia_exports_the_malloc_family_and_nothing_else
          COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cia_exports_test.sh $<TARGET_FILE:cia_malloc>)
 set_tests_properties(preload.cia_exports_the_malloc_family_and_nothing_else
-                     PROPERTIES LABELS preload TIMEOUT 10)
+                     PROPERTIES LABELS preload TIMEOUT 60)
 add_test(NAME preload.cia_settings_are_honoured_or_named_in_one_line
          COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cia_settings_test.sh $<TARGET_FILE:cia_malloc>)
 set_tests_properties(preload.cia_settings_are_honoured_or_named_in_one_line
-                     PROPERTIES LABELS preload TIMEOUT 20)
+                     PROPERTIES LABELS preload TIMEOUT 60)
 
 # The library's own vfork.
 add_executable(cia_vfork cia_vfork.c)
