@@ -12,7 +12,7 @@
 
 /* Besides those that allocate. */
 enum lock_call {
-    LOCK_CALL_LOCK = ALLOCATION_KINDS, /* it holds the lock if it returns 0, an int */
+    LOCK_CALL_LOCK = ALLOCATION_KINDS, /* the lock is held if it returns 0 or EOWNERDEAD, an int */
     LOCK_CALL_UNLOCK,                  /* or what looks like one: pthread_spin_init */
     LOCK_CALL_WAIT,                    /* for a condition: a transaction ends there */
 };

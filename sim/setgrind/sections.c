@@ -10,6 +10,9 @@
 
 #include "pub_tool_xarray.h"
 
+/* What locks a robust mutex whose owner has ended; Valgrind has no name for it. */
+enum { EOWNER_DEAD = 130 };
+
 /* A thread's way through its sections. */
 struct progress {
     UInt depth;   /* locks held */
@@ -99,8 +102,10 @@ void sections_entered(ThreadId thread, struct program_call *call)
 
 void sections_returned(ThreadId thread, const struct program_call *call, UWord result)
 {
-    /* 0 in all of them says that the lock is held. Without an origin it is the C library's. */
-    if (call->kind == LOCK_CALL_LOCK && call->origin != NULL && (UInt)result == 0 &&
+    Bool held = (UInt)result == 0 || (UInt)result == EOWNER_DEAD;
+
+    /* Without an origin it is the C library's. */
+    if (call->kind == LOCK_CALL_LOCK && call->origin != NULL && held &&
         progress[thread].depth++ == 0)
         begin(thread, origins_of(call->origin));
 }

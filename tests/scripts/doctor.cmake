@@ -26,6 +26,7 @@ set(doctor_claims
     every_thread_has_a_cache_of_its_own
     the_comparison_shows_what_cia_would_change
     a_critical_section_that_overflows_is_named_with_what_fills_it
+    the_lock_of_a_thread_that_ended_does_not_end_the_section_around_it
     a_lock_that_the_c_library_takes_for_itself_is_no_section
     a_section_ends_where_it_waits_for_a_condition
     sections_of_rwlocks_and_spin_locks_overflow_as_those_of_mutexes_do

@@ -6,6 +6,7 @@
  *
  *   usage: doctor_program KIND [SIZE]
  */
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -73,6 +74,32 @@ static void walk_locked(size_t size)
         walk(list);
         pthread_mutex_unlock(&mutex);
     }
+}
+
+static void *lock_and_end(void *robust)
+{
+    pthread_mutex_lock(robust);
+    return NULL;
+}
+
+/* Around the lock that a thread has left behind goes on the section that it is in. */
+static void walk_around_a_dead_owners_lock(size_t size)
+{
+    struct node *list = plant(size);
+    pthread_mutexattr_t attributes;
+    pthread_mutex_t robust;
+    pthread_t thread;
+
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&robust, &attributes);
+    pthread_create(&thread, NULL, lock_and_end, &robust);
+    pthread_join(thread, NULL);
+    pthread_mutex_lock(&mutex);
+    if (pthread_mutex_lock(&robust) == EOWNERDEAD)
+        pthread_mutex_unlock(&robust);
+    walk(list);
+    pthread_mutex_unlock(&mutex);
 }
 
 static void walk_with_each_lock(size_t size)
@@ -235,6 +262,8 @@ int main(int argc, char **argv)
         walk_locked(size);
     else if (strcmp(kind, "each-lock") == 0)
         walk_with_each_lock(size);
+    else if (strcmp(kind, "dead-owner") == 0)
+        walk_around_a_dead_owners_lock(size);
     else if (strcmp(kind, "column") == 0)
         walk_column();
     else if (strcmp(kind, "much") == 0)

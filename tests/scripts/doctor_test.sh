@@ -151,6 +151,12 @@ sections_of_rwlocks_and_spin_locks_overflow_as_those_of_mutexes_do()
     done
 }
 
+the_lock_of_a_thread_that_ended_does_not_end_the_section_around_it()
+{
+    doctor -- "$program" dead-owner 500
+    holds "[s['overflowed'] for s in own['sections'] if s['at'].startswith('walk_around')] == [1]"
+}
+
 # The dynamic linker locks when the program ends.
 a_lock_that_the_c_library_takes_for_itself_is_no_section()
 {
