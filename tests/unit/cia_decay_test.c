@@ -381,7 +381,7 @@ START_TEST(a_trim_finds_idle_runs_whatever_it_purges)
     ck_assert_ptr_eq(first->link.next, &due.chunk->link);
     ck_assert_ptr_eq(due.chunk->link.next, &last->link);
     clock_milliseconds += 2 * TIME;
-    subheap_trim(heap);
+    subheap_trim(heap, false);
     ck_assert_uint_eq(heap->pages.used_pages, 900 + 944 + 930);
     subheap_unlock(heap);
     ck_assert_uint_eq(heap->pages.dirty_pages, 0);
@@ -453,7 +453,7 @@ START_TEST(a_trim_leaves_no_idle_run_whatever_came_before)
             subheap_free_local(heap, &at.chunk->spans[at.span], at.bit);
             blocks[i] = NULL;
         }
-        subheap_trim(heap);
+        subheap_trim(heap, false);
         ck_assert_uint_eq(idle_runs(heap), 0);
     }
     subheap_unlock(heap);

@@ -11,6 +11,7 @@
 #include "run_suite.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -124,6 +125,94 @@ START_TEST(blocks_on_pages_used_before_have_their_pages_and_calloc_is_zero)
 }
 END_TEST
 
+/* The block is all of one byte. */
+static bool is_all(const char *block, size_t bytes, char byte)
+{
+    return bytes == 0 || (block[0] == byte && memcmp(block, block + 1, bytes - 1) == 0);
+}
+
+START_TEST(a_trim_takes_pages_among_live_blocks_and_what_comes_there_next_is_zero)
+{
+    enum { BLOCKS = 3000, ROUNDS = 12 };
+    static char *blocks[BLOCKS];
+    uint64_t seed = 100 + (uint64_t)_i;
+
+    printf("seed %" PRIu64 "\n", seed);
+    one_cpu_and_small_pages();
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t bytes = ((size_t)1 << (4 + random_below(&seed, 12))) + random_below(&seed, 500);
+        uint32_t count = (uint32_t)((4 << 20) / bytes), live = 0;
+
+        count = count < BLOCKS ? count : BLOCKS;
+        for (uint32_t i = 0; i < count; i++)
+            memset(blocks[i] = cia_allocate(bytes), 0xff, bytes);
+        for (int turn = 0; turn < 4; turn++) {
+            for (uint32_t i = 0; i < count; i++) {
+                if (random_below(&seed, 24) == 0)
+                    live = random_below(&seed, 4) == 0;
+                if (live == 0 && blocks[i] != NULL) {
+                    cia_free(blocks[i]);
+                    blocks[i] = NULL;
+                }
+            }
+            if (random_below(&seed, 4) != 0)
+                cia_trim();
+            for (uint32_t i = 0; i < count; i++) {
+                ck_assert_msg(blocks[i] == NULL || is_all(blocks[i], bytes, (char)0xff),
+                              "round %d: a live block of %zu bytes", round, bytes);
+                if (blocks[i] != NULL || random_below(&seed, 3) == 0)
+                    continue;
+                uint32_t pages, populated;
+
+                blocks[i] = cia_allocate_zeroed(bytes);
+                populated = populated_pages(blocks[i], bytes, &pages);
+                ck_assert_msg(is_all(blocks[i], bytes, 0), "round %d: a new block of %zu bytes",
+                              round, bytes);
+                ck_assert(bytes > WHOLE_BYTES || populated == pages);
+                memset(blocks[i], 0xff, bytes);
+            }
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            cia_free(blocks[i]);
+            blocks[i] = NULL;
+        }
+    }
+}
+END_TEST
+
+START_TEST(few_live_blocks_among_many_keep_few_pages_through_a_trim)
+{
+    static const struct {
+        size_t bytes;
+        uint32_t one_of;
+    } shapes[] = {{60000, 8}, {4096, 32}, {500, 400}};
+    size_t bytes = shapes[_i].bytes;
+    uint32_t count = (uint32_t)((16 << 20) / bytes), resident = 0, kept = 0, pages;
+    char **blocks = malloc(count * sizeof *blocks);
+
+    one_cpu_and_small_pages();
+    for (uint32_t i = 0; i < count; i++)
+        memset(blocks[i] = cia_allocate(bytes), 1, bytes);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i % shapes[_i].one_of != 0)
+            cia_free(blocks[i]);
+    }
+    ck_assert(cia_trim());
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t populated = populated_pages(blocks[i], bytes, &pages);
+
+        if (i % shapes[_i].one_of == 0)
+            kept += pages;
+        resident += populated;
+    }
+    /* Blocks beside a live one share its first page or its last, and are counted with that. */
+    ck_assert_uint_le(resident, kept * (2 + PAGE_BYTES / bytes));
+    for (uint32_t i = 0; i < count; i += shapes[_i].one_of)
+        cia_free(blocks[i]);
+    free(blocks);
+}
+END_TEST
+
 /* All pages of the chunk that the block is in. */
 static uint32_t populated_in_chunk(const void *block)
 {
@@ -189,6 +278,9 @@ int main(void)
     tcase_add_test(tests, aligned_blocks_have_their_pages);
     tcase_add_loop_test(tests, blocks_on_pages_used_before_have_their_pages_and_calloc_is_zero, 0,
                         4);
+    tcase_add_loop_test(
+        tests, a_trim_takes_pages_among_live_blocks_and_what_comes_there_next_is_zero, 0, 8);
+    tcase_add_loop_test(tests, few_live_blocks_among_many_keep_few_pages_through_a_trim, 0, 3);
     tcase_add_loop_test(tests, the_first_blocks_of_a_class_get_their_own_pages_and_no_more, 6, 17);
     tcase_add_loop_test(tests, a_growing_class_is_64_kib_ahead_at_most, 6, 17);
     suite_add_tcase(suite, tests);

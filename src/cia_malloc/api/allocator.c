@@ -106,6 +106,30 @@ static void *allocate_whatever_is_free(size_t alignment, size_t bytes, bool *zer
     return block;
 }
 
+/* inside_runs: see subheap_trim. */
+static bool trim(bool inside_runs)
+{
+    uint32_t index = 0, passed_over = 0;
+    bool trimmed = huge_give_back_all() > 0;
+    struct subheap *heap;
+
+    if (harden_is_on())
+        hardened_release_all();
+    flush_all(); /* before any sub-heap is trimmed: cached blocks belong to any of them */
+    while ((heap = heap_lock_next(&index, ALL_HEAPS, &passed_over)) != NULL) {
+        bool more = subheap_trim(heap, inside_runs);
+
+        trimmed |= more;
+        subheap_unlock(heap);
+        /* What was in work already went in part: once more. */
+        if (more && subheap_lock_soon(heap)) {
+            (void)subheap_trim(heap, false);
+            subheap_unlock(heap);
+        }
+    }
+    return trimmed;
+}
+
 /*
  * After a failure. What other CPUs have free comes before what must be gathered for it: a trim
  * empties the magazines of all CPUs, so that the next call of each would end up here too, and as
@@ -122,7 +146,7 @@ static __attribute__((noinline)) void *allocate_at_the_limit(size_t alignment, s
     /* What nobody uses is gathered if all of it would do. Then it is tried again whether pages went
        back or not: what one CPU's magazines held may be just what another CPU wants. */
     if (bytes < atomic_load_explicit(&page_source_mapped_bytes, memory_order_relaxed))
-        cia_trim();
+        (void)trim(false);
     else if (!in_chunk)
         return NULL; /* the kernel was asked for a mapping just now */
     page_heap_ask_again();
@@ -464,23 +488,5 @@ void *cia_reallocate(void *block, size_t bytes)
 
 bool cia_trim(void)
 {
-    uint32_t index = 0, passed_over = 0;
-    bool trimmed = huge_give_back_all() > 0;
-    struct subheap *heap;
-
-    if (harden_is_on())
-        hardened_release_all();
-    flush_all(); /* before any sub-heap is trimmed: cached blocks belong to any of them */
-    while ((heap = heap_lock_next(&index, ALL_HEAPS, &passed_over)) != NULL) {
-        bool more = subheap_trim(heap);
-
-        trimmed |= more;
-        subheap_unlock(heap);
-        /* What was in work already went in part: once more. */
-        if (more && subheap_lock_soon(heap)) {
-            (void)subheap_trim(heap);
-            subheap_unlock(heap);
-        }
-    }
-    return trimmed;
+    return trim(true);
 }

@@ -60,7 +60,7 @@ static void maintain(struct subheap *heap, uint64_t now, int32_t decay_time)
         pages->trimmed_at = 0;
     subheap_drain(heap);
     if (pages->changed_at + (uint64_t)decay_time <= now && pages->trimmed_at != pages->changed_at) {
-        subheap_trim(heap);
+        (void)subheap_trim(heap, false);
         pages->trimmed_at = pages->changed_at;
     } else {
         purge_due(pages, now, PURGE_PAGES_MOST);

@@ -5,6 +5,8 @@
  */
 #include "cia_malloc/heap/populate.h"
 
+#include <string.h>
+
 enum {
     BATCH_PAGES = (64 << 10) / PAGE_BYTES,
     /* One part of so many of what is live in the class may be ahead of it. While a class grows
@@ -106,4 +108,66 @@ void populate_rest(struct chunk *chunk, uint32_t page, uint32_t pages)
             chunk_populate(chunk, range.first, range.pages, 0);
         }
     }
+}
+
+/* Zeroes what the free block has on pages that stay, if it is on any that went; and says so. stays:
+   by page of the run. */
+static bool zero_rest(struct span *span, uint32_t number, const bool *stays)
+{
+    const struct class_layout *layout = &class_layouts[span->size_class];
+    struct range range = pages_of(span, number, 1);
+    size_t bytes = size_class_bytes(span->size_class);
+    char *block = span->base + number * bytes;
+    uint32_t went = 0;
+
+    for (uint32_t page = range.first; page < range.first + range.pages; page++)
+        went += !stays[page - span->run_page];
+    if (went == 0)
+        return false;
+    for (uint32_t page = range.first; page < range.first + range.pages; page++) {
+        char *from = span->chunk->base + (size_t)page * PAGE_BYTES, *end = from + PAGE_BYTES;
+
+        if (!stays[page - span->run_page])
+            continue;
+        from = from < block ? block : from;
+        end = end > block + bytes ? block + bytes : end;
+        memset(from, 0, (size_t)(end - from));
+    }
+    span->untouched |= (uint64_t)1 << span_bit_of_block(layout, span->phase, number);
+    return true;
+}
+
+uint32_t populate_give_back(struct chunk *chunk, uint32_t page, uint32_t *untouched)
+{
+    const struct class_layout *layout = &class_layouts[chunk->spans[page].size_class];
+    uint32_t pages = chunk->spans[page].run_pages, went = 0;
+    bool stays[CHUNK_PAGES];
+
+    if (chunk->marks != NULL)
+        return 0;
+    memset(stays, false, pages);
+    for (uint32_t i = 0; i < layout->run_spans; i++) {
+        const struct span *span = &chunk->spans[class_layout_span(layout, page, i)];
+        uint64_t live = numbers_of(span, class_layout_all_bits(layout) & ~span->free);
+
+        for (; live != 0; live &= live - 1) {
+            struct range range = pages_of(span, (uint32_t)__builtin_ctzll(live), 1);
+
+            memset(&stays[range.first - page], true, range.pages);
+        }
+    }
+    for (uint32_t from = 0, end; from < pages; from = end + 1) {
+        for (end = from; end < pages && !stays[end]; end++)
+            ;
+        if (end > from && !chunk_purge_in_run(chunk, page + from, end - from, &went))
+            memset(&stays[from], true, end - from);
+    }
+    for (uint32_t i = 0; went > 0 && i < layout->run_spans; i++) {
+        struct span *span = &chunk->spans[class_layout_span(layout, page, i)];
+        uint64_t used = numbers_of(span, span->free & ~span->untouched);
+
+        for (; used != 0; used &= used - 1)
+            *untouched += zero_rest(span, (uint32_t)__builtin_ctzll(used), stays);
+    }
+    return went;
 }

@@ -5,7 +5,7 @@
  * such a block first within a transaction would abort it by a page fault, and meet the same fault
  * at its next attempt. All of it under the lock of the sub-heap that owns the chunk.
  *
- *     invariant    pages of a block that is or was handed out are touched, as struct chunk says
+ *     invariant    pages of a block that is handed out are touched, as struct chunk says
  *     invariant    a block's bit in span.untouched  =>  it reads as zero
  *
  * Blocks of up to 16 KiB are populated whole; of longer ones the first page and the last, and the
@@ -38,5 +38,13 @@ void populate_blocks(const struct span *span, uint64_t bits, uint64_t live_bytes
  * right, and blocks that lie on pages of both kinds get those that they lack.
  */
 void populate_rest(struct chunk *chunk, uint32_t page, uint32_t pages);
+
+/*
+ * Of a run with live blocks: purges the pages that none of them is on, and makes the free blocks
+ * that were on these read as zero, which their spans' untouched words say then. For malloc_trim: it
+ * asks the kernel under the lock, once for each stretch of pages. Adds to the class's count of
+ * untouched blocks. Returns how many pages went; none with CIA_HARDEN=1.
+ */
+uint32_t populate_give_back(struct chunk *chunk, uint32_t page, uint32_t *untouched);
 
 #endif

@@ -286,15 +286,43 @@ static void gather(struct subheap *heap)
     }
 }
 
-bool subheap_trim(struct subheap *heap)
+/* Of all runs of size classes, see populate_give_back. Returns how many pages went. */
+static uint32_t give_back_inside_runs(struct subheap *heap)
+{
+    uint32_t went = 0;
+
+    for (enum chunk_circle circle = 0; circle < CHUNK_CIRCLES; circle++) {
+        struct chunk *chunk = chunk_circle_last(&heap->pages, circle), *before;
+
+        for (; chunk != NULL; chunk = before) {
+            uint32_t dirty = chunk->dirty_pages;
+
+            before = chunk_circle_before(&heap->pages, circle, chunk);
+            for (uint32_t page = 0; page < chunk->mapped_pages;) {
+                unsigned size_class = chunk->pages[page].size_class;
+
+                if (size_class < SIZE_CLASS_COUNT)
+                    went += populate_give_back(chunk, page, &heap->classes[size_class].untouched);
+                page += size_class <= CLASS_LARGE ? chunk->spans[page].run_pages : 1;
+            }
+            heap->pages.dirty_pages += chunk->dirty_pages - dirty;
+            chunk_circle_update(&heap->pages, chunk);
+        }
+    }
+    return went;
+}
+
+bool subheap_trim(struct subheap *heap, bool inside_runs)
 {
     uint32_t chunks_before = heap->pages.chunk_count;
-    uint32_t purged;
+    uint32_t purged = 0;
 
     gather(heap);
+    if (inside_runs)
+        purged += give_back_inside_runs(heap);
     /* A sub-heap of a CPU has one chunk at least, unless it was never used; a spare one need not.
      */
-    purged = purge_all(&heap->pages, heap->magazines == NULL);
+    purged += purge_all(&heap->pages, heap->magazines == NULL);
     return purged > 0 || heap->pages.chunk_count < chunks_before;
 }
 

@@ -203,9 +203,10 @@ void subheap_drain_soon(struct subheap *heap);
 
 /*
  * Chooses everything to be given back that is not in use: idle runs, dirty pages, empty chunks; it
- * goes when the lock is given up. True if there was any.
+ * goes when the lock is given up. inside_runs: at once, too, the pages among live blocks that no
+ * live block is on. True if there was any.
  */
-bool subheap_trim(struct subheap *heap);
+bool subheap_trim(struct subheap *heap, bool inside_runs);
 
 /*
  * Where a class finds no memory: makes idle runs of other classes pages for any. False, and nothing

@@ -276,6 +276,42 @@ uint32_t chunk_begin_purge(struct chunk *chunk, uint32_t most)
     return chosen;
 }
 
+/* The kernel would join again what is split, and fill in what was given back. */
+static void split_now(struct chunk *chunk, uint32_t half)
+{
+    size_t bytes = (size_t)HALF_PAGES * PAGE_BYTES;
+
+    chunk->huge_halves &= (uint8_t) ~(1u << half);
+    page_source_advise(chunk->base + half * bytes, bytes, MADV_NOHUGEPAGE);
+    set_range(chunk->filled, half * HALF_PAGES, HALF_PAGES, true);
+    chunk->dirty_pages = count_dirty(chunk, 0, CHUNK_PAGES);
+}
+
+bool chunk_purge_in_run(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t *purged)
+{
+    char *address = chunk->base + (size_t)first * PAGE_BYTES;
+    size_t bytes = (size_t)pages * PAGE_BYTES;
+
+    if (chunk->huge_halves != 0 && chunk->stays_huge)
+        return false;
+    for (uint32_t half = first / HALF_PAGES; half <= (first + pages - 1) / HALF_PAGES; half++) {
+        if ((chunk->huge_halves & 1u << half) != 0)
+            split_now(chunk, half);
+    }
+    uint32_t populated = 0;
+    for (uint32_t page = first; page < first + pages; page++)
+        populated += (chunk->touched[page / 64] | chunk->filled[page / 64]) >> page % 64 & 1;
+    if (populated == 0)
+        return true;
+    if (!page_source_purge(address, bytes))
+        return false;
+    PROBE3(memory_given_back, address, bytes, 0);
+    set_range(chunk->touched, first, pages, false);
+    set_range(chunk->filled, first, pages, false);
+    *purged += populated;
+    return true;
+}
+
 void chunk_do_work(struct chunk *chunk)
 {
     size_t half_bytes = (size_t)HALF_PAGES * PAGE_BYTES;

@@ -179,6 +179,13 @@ void chunk_populate(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_
  */
 uint32_t chunk_begin_purge(struct chunk *chunk, uint32_t most);
 
+/*
+ * Purges pages of a run, under the lock; a huge page that they are a part of is split, and what is
+ * free of it is dirty then. Adds to *purged how many went. False: they stay, for the kernel refused
+ * them, or the chunk stays huge.
+ */
+bool chunk_purge_in_run(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t *purged);
+
 void chunk_do_work(struct chunk *chunk);
 
 /* Of a chunk in work. Returns how many pages are dirty again because the kernel refused them: it
