@@ -5,6 +5,8 @@
  */
 #include "lock_calls.h"
 
+#include "objects.h"
+
 static const HChar *const locks[] = {"pthread_mutex_lock",
                                      "pthread_mutex_trylock",
                                      "pthread_mutex_timedlock",
@@ -31,8 +33,6 @@ static const HChar *const waits[] = {"pthread_cond_wait",      "pthread_cond_tim
                                      "pthread_cond_clockwait", "cnd_wait",
                                      "cnd_timedwait",          NULL};
 
-static const HChar *const c_library[] = {"libc.so", "libc-", "libpthread", "ld-linux", NULL};
-
 /* libc's own names begin with underscores and may end with a version. */
 static Bool is_one_of(const HChar *name, const HChar *const *list)
 {
@@ -55,25 +55,10 @@ Int lock_call_kind_of(const HChar *name)
     return is_one_of(name, waits) ? (Int)LOCK_CALL_WAIT : (Int)PROGRAM_CALL_NONE;
 }
 
-Bool lock_call_is_in_c_library(DiEpoch epoch, Addr instruction)
-{
-    const HChar *object, *slash;
-
-    if (!VG_(get_objname)(epoch, instruction, &object))
-        return False;
-    slash = VG_(strrchr)(object, '/');
-    object = slash == NULL ? object : slash + 1;
-    for (const HChar *const *name = c_library; *name != NULL; name++) {
-        if (VG_(strncmp)(object, *name, VG_(strlen)(*name)) == 0)
-            return True;
-    }
-    return False;
-}
-
 /* The call's last byte: what it returns to may be the next function's first. */
 Bool lock_call_is_of_c_library(const struct program_call *call)
 {
     Addr back = ((const Addr *)call->stack_at_return)[-1];
 
-    return lock_call_is_in_c_library(VG_(current_DiEpoch)(), back - 1);
+    return object_is_c_library(VG_(current_DiEpoch)(), back - 1);
 }

@@ -20,11 +20,8 @@ enum lock_call {
 /* PROGRAM_CALL_NONE: none of them. */
 Int lock_call_kind_of(const HChar *name);
 
-/* Whether the instruction is the C library's, or the dynamic linker's, whose locks are their own
- * affair: no lock library elides them, and no program changes them. */
-Bool lock_call_is_in_c_library(DiEpoch epoch, Addr instruction);
-
-/* Whether such an instruction made the call, which is at the first instruction of the function. */
+/* Whether the C library made the call, which is at the first instruction of the function. Its locks
+ * are its own affair: no lock library elides them, and no program changes them. */
 Bool lock_call_is_of_c_library(const struct program_call *call);
 
 #endif

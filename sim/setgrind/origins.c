@@ -5,6 +5,7 @@
  */
 #include "origins.h"
 
+#include "program_calls/objects.h"
 #include "pub_tool_wordfm.h"
 #include "pub_tool_xarray.h"
 
@@ -51,13 +52,6 @@ static Bool is_system_path(const HChar *path)
     return begins_with(path, "/usr/include/") || begins_with(path, "/usr/lib/gcc/");
 }
 
-static const HChar *last_part(const HChar *path)
-{
-    const HChar *slash = VG_(strrchr)(path, '/');
-
-    return slash == NULL ? path : slash + 1;
-}
-
 /* "function (file:line)" of a text that may have the whole path, with --fullpath-after=. */
 static void copy_without_folder(HChar *text, SizeT size, const HChar *here)
 {
@@ -67,7 +61,7 @@ static void copy_without_folder(HChar *text, SizeT size, const HChar *here)
     if (length >= size)
         length = 0;
     VG_(memcpy)(text, here, length);
-    VG_(snprintf)(text + length, (Int)(size - length), "%s", last_part(here + length));
+    VG_(snprintf)(text + length, (Int)(size - length), "%s", object_file_name(here + length));
 }
 
 /* Whether the frame has a level that a reader would look for, and the text of the innermost one.
@@ -197,9 +191,9 @@ static void describe(const struct origin *origin, UInt number, HChar *text, Size
     }
     frame -= (Addr)VG_(DebugInfo_get_text_bias)(info);
     if (VG_(get_fnname)(origin->epoch, origin->frame[number], &function))
-        VG_(snprintf)(text, (Int)size, "%s (%s+0x%lx)", function, last_part(object), frame);
+        VG_(snprintf)(text, (Int)size, "%s (%s+0x%lx)", function, object_file_name(object), frame);
     else
-        VG_(snprintf)(text, (Int)size, "%s+0x%lx", last_part(object), frame);
+        VG_(snprintf)(text, (Int)size, "%s+0x%lx", object_file_name(object), frame);
 }
 
 void origins_describe(const struct origin *origin, HChar *name, HChar *callers, SizeT size)

@@ -5,7 +5,7 @@
  */
 #include "rtmgrind/counts/describe.h"
 
-#include "program_calls/lock_calls.h"
+#include "program_calls/objects.h"
 #include "text/utf_8.h"
 
 #include "system_call_names.h" /* made of Valgrind's headers by CMakeLists.txt */
@@ -102,33 +102,13 @@ const HChar *describe_system_call(UInt number)
     return NULL;
 }
 
-static const HChar *last_part(const HChar *path)
-{
-    const HChar *slash = VG_(strrchr)(path, '/');
-
-    return slash == NULL ? path : slash + 1;
-}
-
 static const HChar *const other_libraries[] = {"libstdc++.so", "libgcc_s.so", "libttstle_lock.so",
                                                NULL};
-
-static Bool is_in_one_of(DiEpoch epoch, Addr instruction, const HChar *const *names)
-{
-    const HChar *object;
-
-    if (!VG_(get_objname)(epoch, instruction, &object))
-        return False;
-    for (; *names != NULL; names++) {
-        if (VG_(strncmp)(last_part(object), *names, VG_(strlen)(*names)) == 0)
-            return True;
-    }
-    return False;
-}
 
 static void read_caller(UInt number, DiEpoch epoch, Addr instruction, void *argument)
 {
     if (number == 1)
-        *(Bool *)argument = lock_call_is_in_c_library(epoch, instruction);
+        *(Bool *)argument = object_is_c_library(epoch, instruction);
 }
 
 Bool describe_is_called_by_c_library(ExeContext *calls)
@@ -142,8 +122,8 @@ Bool describe_is_called_by_c_library(ExeContext *calls)
 /* Libraries whose functions a reader takes for one step: what matters is who called them. */
 static Bool is_of_system(DiEpoch epoch, Addr instruction)
 {
-    return lock_call_is_in_c_library(epoch, instruction) ||
-           is_in_one_of(epoch, instruction, other_libraries);
+    return object_is_c_library(epoch, instruction) ||
+           object_is_one_of(epoch, instruction, other_libraries);
 }
 
 /* "function (file:line)" of one level of inlining, or as addr2line wants it: "function
@@ -163,8 +143,8 @@ static const HChar *describe_frame(DiEpoch epoch, Addr instruction, const InlIPC
     Addr offset = instruction - (Addr)VG_(DebugInfo_get_text_bias)(info);
     if (VG_(get_fnname)(epoch, instruction, &function))
         VG_(snprintf)
-    (text, sizeof text, "%s (%s+0x%lx)", function, last_part(object), offset);
-    else VG_(snprintf)(text, sizeof text, "%s+0x%lx", last_part(object), offset);
+    (text, sizeof text, "%s (%s+0x%lx)", function, object_file_name(object), offset);
+    else VG_(snprintf)(text, sizeof text, "%s+0x%lx", object_file_name(object), offset);
     return text;
 }
 
@@ -208,7 +188,7 @@ Bool describe_static_data(Addr data, const HChar **object, Addr *offset)
         if (VG_(strcmp)(VG_(DebugInfo_get_filename)(info), *object) != 0)
             continue;
         *offset = data - (Addr)VG_(DebugInfo_get_text_bias)(info);
-        *object = last_part(*object);
+        *object = object_file_name(*object);
         return True;
     }
     return False;
