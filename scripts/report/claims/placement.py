@@ -11,6 +11,7 @@ from claims.markdown import (
     Claim,
     Finding,
     verdict,
+    verdict_of_runs,
 )
 from claims.points import median
 
@@ -141,7 +142,7 @@ def clean_rate(setting, lock):
     seen = f"{words.bench(setting)} under {lock}. {found.text()}"
     if found.sizes:
         seen += f" Degraded at {words.shortened(found.sizes)} B."
-    decided = RUNS_DISAGREE if found.doubtful and not found.sizes else verdict(not found.sizes)
+    decided = verdict_of_runs(not found.sizes, not found.doubtful)
     return Finding(setting, decided, seen, series=used)
 
 
