@@ -35,7 +35,7 @@ build_packages='gcc libc6-dev make cmake python3 pkg-config systemtap-sdt-dev li
 test_packages='check g++ shellcheck spin perl procps zsh fish git jq xz-utils sqlite3
     python3 libpython3.11-testsuite|libpython3.12-testsuite|libpython3.13-testsuite
     redis-server redis-tools memcached libmemcached-tools stress-ng libcap2-bin musl-tools
-    openssh-client openssh-server rsync dpkg-dev file debootstrap mandoc python3-yaml'
+    openssh-client openssh-server rsync dpkg-dev file debootstrap mandoc python3-yaml locales'
 # The programs of --test run at the sizes of real use, and these beside them.
 apps_packages="$test_packages
     php-cli ruby nodejs default-jdk-headless clang lld ninja-build openssl ripgrep
