@@ -254,16 +254,20 @@ void subheap_free_large(struct subheap *heap, struct span *span)
     page_heap_return(&heap->pages, span->chunk, span->run_page, span->run_pages);
 }
 
+/* Pages of the run that begins there; 1 where none does. */
+static uint32_t pages_of_run(const struct chunk *chunk, uint32_t page)
+{
+    return chunk->pages[page].size_class <= CLASS_LARGE ? chunk->spans[page].run_pages : 1;
+}
+
 static void release_idle_runs(struct subheap *heap, struct chunk *chunk)
 {
     uint32_t page = 0;
 
     while (page < chunk->mapped_pages) {
         unsigned size_class = chunk->pages[page].size_class;
-        uint32_t pages = 1;
+        uint32_t pages = pages_of_run(chunk, page);
 
-        if (size_class <= CLASS_LARGE)
-            pages = chunk->spans[page].run_pages;
         if (size_class < SIZE_CLASS_COUNT &&
             class_heap_run_is_idle(&heap->classes[size_class], chunk, page)) {
             remove_run(heap, &heap->classes[size_class], chunk, page);
@@ -298,12 +302,11 @@ static uint32_t give_back_inside_runs(struct subheap *heap)
             uint32_t dirty = chunk->dirty_pages;
 
             before = chunk_circle_before(&heap->pages, circle, chunk);
-            for (uint32_t page = 0; page < chunk->mapped_pages;) {
+            for (uint32_t page = 0; page < chunk->mapped_pages; page += pages_of_run(chunk, page)) {
                 unsigned size_class = chunk->pages[page].size_class;
 
                 if (size_class < SIZE_CLASS_COUNT)
                     went += populate_give_back(chunk, page, &heap->classes[size_class].untouched);
-                page += size_class <= CLASS_LARGE ? chunk->spans[page].run_pages : 1;
             }
             heap->pages.dirty_pages += chunk->dirty_pages - dirty;
             chunk_circle_update(&heap->pages, chunk);

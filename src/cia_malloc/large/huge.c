@@ -103,8 +103,8 @@ static void *map_new(size_t bytes, struct place place, uint8_t node)
 
 enum {
     REST_LEAST = LARGE_GREATEST_PAGES * PAGE_BYTES,
-    SPARE_PART = 8, /* of a block, which may lie behind it */
-    TAIL_PART = 4,  /* the same of what was cut off it, with that */
+    SPARE_PART = 8, /* an eighth of a block's length may lie beside it, for growing */
+    TAIL_PART = 4,  /* and a quarter behind one that got shorter a moment ago */
 };
 
 /* Keeps a part of a mapping that was kept, in a record of its own and for as long as that would
