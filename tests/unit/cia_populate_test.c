@@ -11,8 +11,8 @@
 #include "run_suite.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -84,6 +84,12 @@ START_TEST(aligned_blocks_have_their_pages)
 }
 END_TEST
 
+/* The block is all of one byte. */
+static bool is_all(const char *block, size_t bytes, char byte)
+{
+    return bytes == 0 || (block[0] == byte && memcmp(block, block + 1, bytes - 1) == 0);
+}
+
 /*
  * Runs of many lengths come and go, so that new ones are carved of pages of which some were used,
  * some populated, and some neither; at times everything is given back. What is written is all ones:
@@ -112,9 +118,8 @@ START_TEST(blocks_on_pages_used_before_have_their_pages_and_calloc_is_zero)
             populated = populated_pages(blocks[i], sizes[i], &pages);
             ck_assert_msg(populated == pages, "round %d: %u of %u pages of the block of %zu bytes",
                           round, populated, pages, sizes[i]);
-            ck_assert_msg(sizes[i] == 0 || (blocks[i][0] == 0 &&
-                                            memcmp(blocks[i], blocks[i] + 1, sizes[i] - 1) == 0),
-                          "round %d: a block of %zu bytes", round, sizes[i]);
+            ck_assert_msg(is_all(blocks[i], sizes[i], 0), "round %d: a block of %zu bytes", round,
+                          sizes[i]);
             memset(blocks[i], 0xff, sizes[i]);
         }
         for (uint32_t i = 0; i < count; i++)
@@ -124,12 +129,6 @@ START_TEST(blocks_on_pages_used_before_have_their_pages_and_calloc_is_zero)
     }
 }
 END_TEST
-
-/* The block is all of one byte. */
-static bool is_all(const char *block, size_t bytes, char byte)
-{
-    return bytes == 0 || (block[0] == byte && memcmp(block, block + 1, bytes - 1) == 0);
-}
 
 START_TEST(a_trim_takes_pages_among_live_blocks_and_what_comes_there_next_is_zero)
 {
