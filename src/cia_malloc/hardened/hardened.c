@@ -184,8 +184,8 @@ static char *take_block(struct subheap *heap, unsigned size_class, bool *untouch
     uint64_t bits = class_heap_eligible(class_heap);
     for (uint32_t skip = draw(heap, (uint32_t)__builtin_popcountll(bits)); skip > 0; skip--)
         bits &= bits - 1;
-    return class_heap_take_bit(class_heap, class_heap->current, (uint32_t)__builtin_ctzll(bits),
-                               untouched);
+    class_heap->first_bit = (uint8_t)__builtin_ctzll(bits);
+    return subheap_allocate(heap, size_class, untouched);
 }
 
 static char *huge_end(const struct huge *huge)

@@ -63,7 +63,7 @@ struct class_heap {
     uint32_t block_bytes; /* constant, beside what malloc reads with it */
     uint8_t block_mask;   /* constant: span_blocks - 1 */
     uint8_t span_shift;   /* constant: log2 span_blocks */
-    uint8_t first_bit;    /* constant: where the search in a span begins */
+    uint8_t first_bit;    /* where the search in a span begins; constant but with CIA_HARDEN=1 */
     uint8_t last_type;    /* of the last current span; the next one is wanted of the type behind */
     uint8_t types;        /* constant */
     uint8_t size_class;   /* constant */
@@ -94,26 +94,6 @@ void class_heap_set_quota(struct class_heap *heap, uint32_t quota);
 static inline uint64_t class_heap_live_bytes(const struct class_heap *heap)
 {
     return (uint64_t)heap->live * heap->block_bytes;
-}
-
-/* Takes a free block of the current span; *untouched says that it reads as zero. */
-static inline void *class_heap_take_bit(struct class_heap *heap, struct span *span, uint32_t bit,
-                                        bool *untouched)
-{
-    uint64_t mask = (uint64_t)1 << bit;
-
-    span->free &= ~mask;
-    *untouched = (span->untouched & mask) != 0;
-    if (__builtin_expect(*untouched, 0)) {
-        populate_blocks(span, mask, class_heap_live_bytes(heap));
-        span->untouched &= ~mask;
-        heap->untouched--;
-    }
-    uint32_t count = ++heap->count[(uint32_t)span->type << heap->span_shift | bit];
-    heap->under_quota[span->type] &= ~((uint64_t)(count >= heap->quota) << bit);
-    heap->live++;
-    heap->allocations++;
-    return span->base + (size_t)((bit - span->phase) & heap->block_mask) * heap->block_bytes;
 }
 
 /* The eligible blocks of the current span. */
