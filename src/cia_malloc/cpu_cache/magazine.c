@@ -259,16 +259,10 @@ static long membarrier(int command)
  */
 static bool interrupt_sections(void)
 {
-    static atomic_bool registered;
-
     (void)magazine_area_here(); /* counts this thread, which perhaps has no block yet */
-    if (__libc_single_threaded && atomic_load(&threads_counted) <= 1)
-        return true;
-    if (!atomic_load_explicit(&registered, memory_order_relaxed))
-        atomic_store_explicit(&registered,
-                              membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ) == 0,
-                              memory_order_relaxed);
-    return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ) == 0;
+    return (__libc_single_threaded && atomic_load(&threads_counted) <= 1) ||
+           (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ) == 0 &&
+            membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ) == 0);
 }
 
 bool magazines_revoke(void)

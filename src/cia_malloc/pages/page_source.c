@@ -132,7 +132,7 @@ bool page_source_huge_pages_are_given(void)
     if (known == UNKNOWN) {
         char text[64];
 
-        /* Without the file there is no telling. */
+        /* Without the file there is no telling. Read once: a sandbox may forbid it later. */
         read_file("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text);
         known = strstr(text, "[madvise]") != NULL || strstr(text, "[always]") != NULL ? YES : NO;
         atomic_store_explicit(&answer, known, memory_order_relaxed);
@@ -181,15 +181,11 @@ void page_source_populate(void *address, size_t bytes)
 {
     /* Linux 5.14; the headers may be older. */
     enum { POPULATE_WRITE = 23 };
-    static atomic_bool unknown; /* to this kernel */
 
     /* For a single page a fault is cheaper than the call (2.2 us and 2.7 here), for two they are
-       even, sixteen cost 1.6 each. */
-    if (bytes > PAGE_BYTES && !atomic_load_explicit(&unknown, memory_order_relaxed)) {
-        if (page_source_advise(address, bytes, POPULATE_WRITE) != EINVAL)
-            return;
-        atomic_store_explicit(&unknown, true, memory_order_relaxed);
-    }
+       even, sixteen cost 1.6 each. EINVAL: this kernel does not know it. */
+    if (bytes > PAGE_BYTES && page_source_advise(address, bytes, POPULATE_WRITE) != EINVAL)
+        return;
     /* A write that changes nothing, and loses nothing that another thread writes there meanwhile.
      */
     for (size_t at = 0; at < bytes; at += PAGE_BYTES)
