@@ -290,7 +290,7 @@ counted() {
 served() {
     local part=$1 tag=$2 which=$3 least=$4 word name line report reports count total=0
     case $part in
-    cia) name=cia_malloc word=allocations ;;
+    cia) name=cia_malloc word='blocks\.served' ;;
     rand) name=rand word='requests|calls' ;;
     bank) # counts what the pool was asked for: chunks, of which each has many blocks
         name='mplace bank' word=requests

@@ -26,19 +26,19 @@ under A=1
 
 under CIA_STATS=1
 [[ $(head -n 1 "$work/err") == *libcia_malloc* ]] || fail "CIA_STATS=1 wrote no report to stderr"
-grep -q '^ *allocations *[1-9]' "$work/err" || fail "CIA_STATS=1 counted no allocation"
+grep -q '^ *blocks\.served *[1-9]' "$work/err" || fail "CIA_STATS=1 counted no allocation"
 [[ $(tr '\n' ' ' <"$work/out") == "a b c " ]] || fail "CIA_STATS=1 wrote to standard output"
 
 under CIA_STATS="$work/stats.%p"
 [[ ! -s $work/err ]] || fail "CIA_STATS=FILE wrote to stderr: $(<"$work/err")"
-grep -q '^ *allocations *[1-9]' "$work"/stats.[0-9]* || fail "CIA_STATS=FILE wrote no report"
+grep -q '^ *blocks\.served *[1-9]' "$work"/stats.[0-9]* || fail "CIA_STATS=FILE wrote no report"
 
 under CIA_STATS="$work/no/such/folder"
 [[ $(wc -l <"$work/err") -eq 1 ]] || fail "an unwritable CIA_STATS must be one line"
 grep -q 'CIA_STATS=.*/no/such/folder' "$work/err" || fail "the line does not name the setting"
 
 under CIA_STATS=1 MPLACE_L1D=128x16
-grep -q '128 L1 colours' "$work/err" || fail "MPLACE_L1D=128x16 was not honoured"
+grep -q 'l1_colours  *128$' "$work/err" || fail "MPLACE_L1D=128x16 was not honoured"
 
 under MPLACE_L1D=63x8
 [[ $(wc -l <"$work/err") -eq 1 ]] || fail "a bad MPLACE_L1D must be one line"
@@ -67,7 +67,7 @@ for value in -2 86400001 - 1s 99999999999999999999; do
         fail "CIA_DECAY_MS=$value got: $(<"$work/err")"
 done
 under CIA_STATS=1
-grep -q '^ *AnonHugePages *[0-9]* bytes' "$work/err" || fail "CIA_STATS=1 names no huge pages"
+grep -q '^ *bytes\.anon_huge_page *[0-9]' "$work/err" || fail "CIA_STATS=1 names no huge pages"
 under CIA_LINES=compact CIA_STATS=1
 grep -q '^ *32 *[1-9]' "$work/err" || fail "CIA_LINES=compact served no block of 32 B: $(<"$work/err")"
 [[ $(tr '\n' ' ' <"$work/out") == "a b c " ]] || fail "CIA_LINES=compact changed the output"

@@ -205,7 +205,7 @@ a_root_without_proc_and_sys()
         run env -i PATH="$PATH" "${words[@]:2}" CIA_STATS=/reports/a TTSTLE_STATS=/reports/b "${root[@]}" "$scratch/root" \
             "$loader" --library-path /lib64 --preload "${preload//"$libraries"//lib64}" /worker
         expect_worked "${words[0]}" "${words[1]}"
-        [[ ${words[0]} != cia ]] || grep -q '^ *allocations *[1-9]' "$scratch/root/reports/a" ||
+        [[ ${words[0]} != cia ]] || grep -q '^ *blocks\.served *[1-9]' "$scratch/root/reports/a" ||
             fail "$what under $set: no statistics"
         [[ ${words[1]} != ttstle ]] || grep -q '^ *acquisitions *[1-9]' "$scratch/root/reports/b" ||
             fail "$what under $set: no statistics"

@@ -61,9 +61,9 @@ static unsigned sub_heaps(void)
     dup2(saved, STDERR_FILENO);
     ssize_t length = read(ends[0], text, sizeof text - 1);
     EXPECT(length > 0);
-    const char *line = strstr(text, "sub-heaps");
+    const char *line = strstr(text, "  subheaps ");
     if (line != NULL)
-        EXPECT(sscanf(line, "sub-heaps %u", &count) == 1);
+        EXPECT(sscanf(line, " subheaps %u", &count) == 1);
     return count;
 }
 

@@ -98,24 +98,10 @@ static unsigned class_after(size_t bytes)
 
 void cia_write_text(struct report *report, const struct cia_summary *summary)
 {
-    const struct cia_totals *totals = &summary->totals;
-
     report_format(report, "mplace: malloc of process %d under libcia_malloc\n", summary->process);
-    report_format(report, "  allocations     %lu\n", totals->allocations);
-    report_format(report, "  live blocks     %lu\n", totals->live_blocks);
-    report_format(report, "  live bytes      %lu\n", totals->live_bytes);
-    report_format(report, "  run bytes       %lu\n", totals->run_bytes);
-    report_format(report, "  dirty bytes     %lu\n", totals->dirty_bytes);
-    report_format(report, "  mapped bytes    %lu\n", totals->mapped_bytes);
-    report_format(report, "  huge blocks     %lu (%lu bytes)\n", totals->huge_blocks,
-                  totals->huge_bytes);
-    report_format(report, "  kept bytes      %lu\n", totals->kept_bytes);
-    report_format(report, "  AnonHugePages   %lu bytes\n", totals->anon_huge_page_bytes);
-    report_format(report, "  sub-heaps       %lu with %lu chunks of up to 4 MiB, %lu L1 colours\n",
-                  totals->subheaps, totals->chunks, totals->l1_colours);
-    if (totals->subheaps_not_counted > 0)
-        report_format(report, "  not counted     %lu sub-heaps in use\n",
-                      totals->subheaps_not_counted);
+    for (unsigned i = 0; i < CIA_FIGURES; i++)
+        report_format(report, "  %-21s %lu\n", cia_figures[i].name,
+                      cia_figure_value(&cia_figures[i], &summary->totals));
     report_format(report, "  %10s %14s %10s %10s\n", "block B", "blocks served", "live", "free");
     for (unsigned i = class_after(0); i < SIZE_CLASS_COUNT; i = class_after(size_class_bytes(i))) {
         const struct class_totals *class = &summary->classes[i];
