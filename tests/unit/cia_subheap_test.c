@@ -652,6 +652,67 @@ START_TEST(the_child_of_a_fork_has_no_thread_that_sleeps_for_a_sub_heap)
 END_TEST
 
 /* Misuse: each of these ends in SIGABRT. */
+/*
+ * Of each type, spans whose one free block is of a colour that has most of the live blocks lie
+ * before spans of which nearly all is free: as they do when a program frees those last.
+ */
+START_TEST(spans_without_an_eligible_block_hide_no_others)
+{
+    enum { CLASS_LINES = 293, OVERFULL = 8, SPARSE = 64, RUNS_MORE = 4, PAIRS = 1000 };
+    static struct {
+        char *block;
+        uint32_t number; /* of its span, among those of its type */
+        uint64_t bit;
+    } all[(OVERFULL + SPARSE) * COLOURS_GREATEST];
+    static const struct span *spans[TYPES_GREATEST][OVERFULL + SPARSE];
+    uint32_t spans_of[TYPES_GREATEST] = {0}, freed = 0;
+
+    stay_on_one_cpu();
+    cia_free(cia_allocate(CLASS_LINES * LINE_BYTES));
+    struct subheap *heap = heap_here();
+    struct class_heap *class_heap = &heap->classes[size_class_of(CLASS_LINES * LINE_BYTES)];
+    const struct class_layout *layout = &class_layouts[class_heap->size_class];
+    uint32_t count = class_heap_slots(class_heap) * (OVERFULL + SPARSE);
+    for (uint32_t i = 0; i < count; i++) {
+        all[i].block = cia_allocate(CLASS_LINES * LINE_BYTES);
+        struct block at = block_at(page_map_chunk(all[i].block), all[i].block);
+        const struct span *span = &at.chunk->spans[at.span];
+        uint32_t number = 0;
+
+        while (number < spans_of[span->type] && spans[span->type][number] != span)
+            number++;
+        ck_assert_uint_lt(number, OVERFULL + SPARSE);
+        if (number == spans_of[span->type])
+            spans[span->type][spans_of[span->type]++] = span;
+        all[i].number = number;
+        all[i].bit = at.bit;
+    }
+    for (uint32_t turn = 0; turn < 2; turn++) {
+        for (uint32_t i = 0; i < count; i++) {
+            bool sparse = all[i].number >= OVERFULL;
+
+            if (turn == 0 ? sparse && all[i].bit != 1 : !sparse && all[i].bit == 1) {
+                cia_free(all[i].block);
+                freed++;
+            }
+        }
+    }
+    while (class_heap_eligible(class_heap) != 0) {
+        cia_allocate(CLASS_LINES * LINE_BYTES);
+        freed--;
+    }
+    uint32_t most =
+        heap->pages.used_pages + RUNS_MORE * class_layout_run_pages(layout, layout->types - 1u);
+    for (uint32_t i = 0; i < PAIRS; i++) {
+        cia_free(cia_allocate(CLASS_LINES * LINE_BYTES));
+        ck_assert_uint_le(heap->pages.used_pages, most);
+    }
+    for (uint32_t i = 0; i < freed * 3 / 4; i++)
+        cia_allocate(CLASS_LINES * LINE_BYTES);
+    ck_assert_uint_le(heap->pages.used_pages, most);
+}
+END_TEST
+
 START_TEST(a_double_free_aborts)
 {
     stay_on_one_cpu();
@@ -743,6 +804,7 @@ int main(void)
     tcase_add_test(tests, a_child_of_fork_allocates_although_a_holder_never_lets_go);
     tcase_add_test(tests, fork_leaves_no_sub_heap_locked);
     tcase_add_test(tests, the_child_of_a_fork_has_no_thread_that_sleeps_for_a_sub_heap);
+    tcase_add_test(tests, spans_without_an_eligible_block_hide_no_others);
     suite_add_tcase(suite, tests);
     tcase_add_test_raise_signal(misuse, a_double_free_aborts, SIGABRT);
     tcase_add_test_raise_signal(misuse, a_remote_double_free_aborts, SIGABRT);

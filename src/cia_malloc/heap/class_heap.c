@@ -21,7 +21,7 @@ void class_heap_initialise(struct class_heap *heap, unsigned size_class)
     heap->span_shift = layout->span_shift;
     heap->types = layout->types;
     heap->first_bit = layout->first_slot & heap->block_mask;
-    heap->last_type = ((layout->first_slot >> layout->span_shift) - 1) & (heap->types - 1u);
+    heap->next_type = layout->first_slot >> layout->span_shift;
     class_heap_set_quota(heap, 1);
 }
 
@@ -102,7 +102,8 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
         mark_starts(&chunk->pages[page], layout, offset);
     if (size_class_is_compact(heap->size_class))
         mark_before(&chunk->pages[page], pages, layout, offset);
-    for (uint32_t i = 0; i < layout->run_spans; i++) {
+    /* From the last one on, so that the first one is found first. */
+    for (uint32_t i = layout->run_spans; i-- > 0;) {
         uint32_t number = class_layout_span(layout, page, i);
         struct span *span = &chunk->spans[number];
         uint32_t unit = offset + i * layout->span_units;
@@ -149,8 +150,6 @@ void class_heap_remove_run(struct class_heap *heap, struct chunk *chunk, uint32_
     for (uint32_t i = 0; i < layout->run_spans; i++) {
         struct span *span = &chunk->spans[class_layout_span(layout, page, i)];
 
-        if ((span->listed & SPAN_RECENT) != 0)
-            class_heap_forget(heap, span);
         class_heap_unlist(heap, span);
         heap->untouched -= (uint32_t)__builtin_popcountll(span->untouched);
     }
@@ -162,8 +161,6 @@ bool class_heap_reconcile(struct class_heap *heap, struct span *span)
     const struct class_layout *layout = &class_layouts[heap->size_class];
     uint32_t run_blocks = (uint32_t)layout->run_spans * layout->span_blocks;
 
-    if ((span->listed & SPAN_LISTED) == 0)
-        class_heap_list(heap, span);
     chunk_note_idle_run(span->chunk);
     /* One idle run stays, so that a program at the edge does not carve and release in turn; but not
        a long one: all classes together would keep 14 MiB. */

@@ -25,33 +25,17 @@
  * Which span. A program that frees at random leaves one or two free blocks in every span, so that a
  * new current span is soon needed: every second malloc of a large tree. The span of a block just
  * freed is the best one: its block is nearly always eligible, and its words are in the cache. So a
- * free notes its span in a ring, and malloc takes from there, newest first, before it looks through
- * a list. A span that is in a list stays there alone: malloc finds it by the list, and frees in
- * random order, which are most often of such spans, write to no ring.
+ * span that was used up goes to the front of its list, as those of a new run do, and malloc looks
+ * there first.
  *
- *     invariant    a span with free blocks is current, recent or listed, or more than one of them
+ *     invariant    a span with free blocks is listed
  *     invariant    a listed span has free blocks, or is current
- *     invariant    a span that is entirely free is current or listed
- *
- * Recent is only a hint: such a span may have been used up since. A span goes into a list when it
- * leaves the ring with free blocks, and out of it when it is used up: a block freed and taken again
- * soon changes no list, which would write to the words of two other spans.
  */
 #ifndef MPLACE_CIA_CLASS_HEAP_H
 #define MPLACE_CIA_CLASS_HEAP_H
 
 #include "cia_malloc/heap/populate.h"
 #include "cia_malloc/pages/chunk.h"
-
-/* Bits of span.listed. */
-enum {
-    SPAN_LISTED = 1, /* in the circle of partial ones */
-    SPAN_RECENT = 2, /* in the ring of recent ones, once */
-};
-
-/* A power of two. A span whose blocks are taken again within so many frees of others goes through
-   no list; more would be searched for longer. */
-enum { RECENT_SPANS = 16 };
 
 struct class_heap {
     struct span *current; /* blocks come from here; NULL at first */
@@ -64,14 +48,12 @@ struct class_heap {
     uint8_t block_mask;   /* constant: span_blocks - 1 */
     uint8_t span_shift;   /* constant: log2 span_blocks */
     uint8_t first_bit;    /* where the search in a span begins; constant but with CIA_HARDEN=1 */
-    uint8_t last_type;    /* of the last current span; the next one is wanted of the type behind */
+    uint8_t next_type;    /* wanted of the next current span: see find_eligible */
     uint8_t types;        /* constant */
     uint8_t size_class;   /* constant */
-    uint8_t recent_end;   /* the next place in recent, modulo RECENT_SPANS */
     uint32_t untouched;   /* bits set in the untouched words of all spans */
     _Alignas(LINE_BYTES) uint64_t under_quota[TYPES_GREATEST];
     struct circle_link *partial[TYPES_GREATEST]; /* spans with free blocks, by type */
-    struct span *recent[RECENT_SPANS];  /* a ring used as a stack; NULL from the oldest on */
     uint64_t run_pages[TYPES_GREATEST]; /* by type: where runs that begin with it lie, subheap.c */
     uint32_t count[SLOTS_GREATEST];     /* live blocks by slot: type << span_shift | bit */
 };
@@ -105,12 +87,6 @@ static inline uint64_t class_heap_eligible(const struct class_heap *heap)
 }
 
 /*
- * Makes the newest recent span with an eligible block current. False when there is none: then no
- * span is recent or current any more.
- */
-bool class_heap_find_recent(struct class_heap *heap);
-
-/*
  * Makes a span with an eligible block current, if the current one has none; failing that, one with
  * the block whose slot has the fewest live ones, which is eligible then. False when every
  * block is handed out, or, unless at_any_price, when a colour would get more than twice its share:
@@ -130,15 +106,10 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **end, uint32_t most
 /* The type that a new run should begin with: one with slots under quota. */
 uint32_t class_heap_wanted_type(struct class_heap *heap);
 
-/* Lists a span that is not listed, and takes one that is out of its list. */
+/* Lists a span that is not listed, before the others of its type, and takes one that is out of its
+   list. */
 void class_heap_list(struct class_heap *heap, struct span *span);
 void class_heap_unlist(struct class_heap *heap, struct span *span);
-
-/* Makes a span that is not recent the newest recent one. */
-void class_heap_remember(struct class_heap *heap, struct span *span);
-
-/* Makes a recent span one that is not. */
-void class_heap_forget(struct class_heap *heap, struct span *span);
 
 /*
  * Lets go of the current span, for class_heap_run_is_idle. Then
@@ -168,9 +139,8 @@ void class_heap_hand_out_inside(struct span *span, uint32_t bit, char *start, si
 void class_heap_put_inside(struct class_heap *heap, struct span *span, uint64_t bit);
 
 /*
- * Puts blocks of a span back, and makes it a recent one, unless it is current, recent or listed.
- * Returns true when it is entirely free and not current: the caller then calls
- * class_heap_reconcile.
+ * Puts blocks of a span back. Returns true when it is entirely free and not current: the caller
+ * then calls class_heap_reconcile.
  */
 static inline bool class_heap_put(struct class_heap *heap, struct span *span, uint64_t bits)
 {
@@ -195,14 +165,16 @@ static inline bool class_heap_put(struct class_heap *heap, struct span *span, ui
         class_heap_set_quota(heap, live / class_heap_slots(heap) + 1);
     if (span == heap->current)
         return false;
-    if (__builtin_expect(span->listed == 0, 0))
-        class_heap_remember(heap, span);
+    if (__builtin_expect(!span->listed, 0)) {
+        class_heap_list(heap, span);
+        heap->next_type = span->type;
+    }
     return span->free == ~(uint64_t)0 >> (63 - heap->block_mask);
 }
 
 /*
- * Lists a span that is entirely free. Returns true when its run has no live block, is not in use,
- * and the class has enough without it: remove it.
+ * Of a span that is entirely free: true when its run has no live block, is not in use, and the
+ * class has enough without it: remove it.
  */
 bool class_heap_reconcile(struct class_heap *heap, struct span *span);
 

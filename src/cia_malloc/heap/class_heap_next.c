@@ -50,40 +50,14 @@ void class_heap_set_quota(struct class_heap *heap, uint32_t quota)
 void class_heap_list(struct class_heap *heap, struct span *span)
 {
     circle_append(&heap->partial[span->type], &span->link);
-    span->listed |= SPAN_LISTED;
+    heap->partial[span->type] = &span->link;
+    span->listed = true;
 }
 
 void class_heap_unlist(struct class_heap *heap, struct span *span)
 {
     circle_remove(&heap->partial[span->type], &span->link);
-    span->listed &= (uint8_t)~SPAN_LISTED;
-}
-
-void class_heap_remember(struct class_heap *heap, struct span *span)
-{
-    struct span **place = &heap->recent[heap->recent_end++ % RECENT_SPANS];
-    struct span *oldest = *place;
-
-    *place = span;
-    span->listed |= SPAN_RECENT;
-    if (oldest != NULL) {
-        oldest->listed &= (uint8_t)~SPAN_RECENT;
-        if (oldest->listed == 0 && oldest->free != 0)
-            class_heap_list(heap, oldest);
-    }
-}
-
-/* The newest takes its place: no gap may stand between the newest and the oldest. */
-void class_heap_forget(struct class_heap *heap, struct span *span)
-{
-    struct span **newest = &heap->recent[--heap->recent_end % RECENT_SPANS];
-    uint32_t i = 0;
-
-    while (heap->recent[i] != span)
-        i++;
-    heap->recent[i] = *newest;
-    *newest = NULL;
-    span->listed &= (uint8_t)~SPAN_RECENT;
+    span->listed = false;
 }
 
 void class_heap_retire_current(struct class_heap *heap)
@@ -96,45 +70,24 @@ void class_heap_retire_current(struct class_heap *heap)
     if (span->free == class_layout_all_bits(&class_layouts[heap->size_class]))
         chunk_note_idle_run(span->chunk);
     /* Only here, not in every malloc: nothing looks at the lists while there is a current span. */
-    bool listed = (span->listed & SPAN_LISTED) != 0;
-    if (span->free == 0 && listed)
+    if (span->free == 0)
         class_heap_unlist(heap, span);
-    else if (span->free != 0 && !listed)
-        class_heap_list(heap, span);
 }
 
 static void make_current(struct class_heap *heap, struct span *span)
 {
     heap->current = span;
-    heap->last_type = span->type;
+    heap->next_type = (span->type + 1) & (heap->types - 1u);
 }
 
-bool class_heap_find_recent(struct class_heap *heap)
-{
-    class_heap_retire_current(heap);
-    for (;;) {
-        struct span **place = &heap->recent[(heap->recent_end - 1u) % RECENT_SPANS];
-        struct span *span = *place;
-
-        if (span == NULL)
-            return false;
-        *place = NULL;
-        heap->recent_end--;
-        span->listed &= (uint8_t)~SPAN_RECENT;
-        if ((span->free & heap->under_quota[span->type]) != 0) {
-            make_current(heap, span);
-            return true;
-        }
-        if (span->listed == 0 && span->free != 0)
-            class_heap_list(heap, span);
-    }
-}
-
-/* From the type behind the last one on: so never-used blocks come in the order of the cycle. */
+/* From the type where a block came back since the last time, else from the one behind the last one
+   on: so never-used blocks come in the order of the cycle. The next search begins behind the spans
+   that this one looked at, found or not: else a few in front without an eligible block would hide
+   all others, for ever. */
 static bool find_eligible(struct class_heap *heap)
 {
     for (uint32_t i = 0; i < heap->types; i++) {
-        uint32_t type = (heap->last_type + 1 + i) & (heap->types - 1u);
+        uint32_t type = (heap->next_type + i) & (heap->types - 1u);
         uint64_t under_quota = heap->under_quota[type];
         struct circle_link *link = heap->partial[type];
 
@@ -142,13 +95,14 @@ static bool find_eligible(struct class_heap *heap)
             struct span *span = (struct span *)link;
 
             if ((span->free & under_quota) != 0) {
-                /* The next search begins behind it, and behind those that had nothing eligible. */
                 heap->partial[type] = link->next;
                 make_current(heap, span);
                 return true;
             }
             link = circle_next(heap->partial[type], link);
         }
+        if (link != NULL)
+            heap->partial[type] = link;
     }
     return false;
 }
@@ -202,8 +156,10 @@ bool class_heap_find(struct class_heap *heap, bool at_any_price)
 {
     if (!some_slot_is_under_quota(heap))
         class_heap_set_quota(heap, heap->quota + 1);
-    return class_heap_eligible(heap) != 0 || class_heap_find_recent(heap) || find_eligible(heap) ||
-           find_least_filled(heap, at_any_price);
+    if (class_heap_eligible(heap) != 0)
+        return true;
+    class_heap_retire_current(heap);
+    return find_eligible(heap) || find_least_filled(heap, at_any_price);
 }
 
 uint32_t class_heap_take_many(struct class_heap *heap, char **end, uint32_t most,
@@ -261,7 +217,7 @@ uint32_t class_heap_wanted_type(struct class_heap *heap)
     if ((class_layouts[heap->size_class].run_spans & (heap->types - 1u)) == 0)
         return 0; /* whole cycles: each begins with type 0 */
     /* Behind the type that was last carved or used, so that no type gets ahead of the others. */
-    uint32_t wanted = (heap->last_type + 1u) & (heap->types - 1u);
+    uint32_t wanted = heap->next_type;
 
     for (uint32_t i = 0; i < heap->types && heap->under_quota[wanted] == 0; i++)
         wanted = (wanted + 1) & (heap->types - 1u);

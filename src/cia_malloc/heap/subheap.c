@@ -181,8 +181,6 @@ bool subheap_find(struct subheap *heap, unsigned size_class)
 {
     struct class_heap *class_heap = &heap->classes[size_class];
 
-    if (class_heap_find_recent(class_heap))
-        return true;
     subheap_drain(heap);
     if (class_heap_find(class_heap, false))
         return true;

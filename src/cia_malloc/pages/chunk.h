@@ -52,7 +52,7 @@ struct span {
     uint8_t size_class; /* or CLASS_LARGE */
     uint8_t type;
     uint8_t phase;
-    uint8_t listed;    /* SPAN_LISTED, SPAN_RECENT: where its class heap finds it */
+    bool listed;       /* in its class heap's circle of partial spans of its type */
     uint16_t run_page; /* first page of its run, counted in the chunk */
     uint16_t run_pages;
 };
