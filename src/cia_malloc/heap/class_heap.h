@@ -68,7 +68,7 @@ static_assert(offsetof(struct class_heap, under_quota) == LINE_BYTES, "the hot w
 static_assert(sizeof(struct class_heap) / LINE_BYTES % 2 == 1,
               "an odd number of lines: heaps of different classes begin in different sets");
 
-/* ---- class_heap_next.c: quota, and which span and block come next ---- */
+/* ---- next_block.c: quota, and which span and block come next ---- */
 
 /* Makes every slot's bit in under_quota agree with the quota: C steps. */
 void class_heap_set_quota(struct class_heap *heap, uint32_t quota);

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * Which block of a class comes next, and with it which L1 colour; see class_heap.h for the balance
- * that this keeps.
+ * that this keeps. Malloc takes what waits in a magazine first: cpu_cache/magazine.h says which
+ * colours those blocks have.
  */
 #include "cia_malloc/heap/cached_block.h"
 #include "cia_malloc/heap/class_heap.h"
