@@ -8,9 +8,10 @@
  *     holder of the lock      takes the whole inbox, then each span's bits: subheap_drain, in
  *                             malloc's slow path and in housekeeping
  *
- * The thread that fills the inbox drains it, for the owner may never come back to its CPU. Pushing
- * is lock-free; taking everything at once leaves no ABA problem. tests/model/remote_free.pml checks
- * this protocol.
+ * The thread that fills the inbox drains it, for the owner may never come back to its CPU: once it
+ * has given up a lock that it holds (full_inbox), and not while another thread has the owner's.
+ * Then the next one that frees to it does, for the inbox stays full. Pushing is lock-free; taking
+ * everything at once leaves no ABA problem. tests/model/remote_free.pml checks this protocol.
  */
 #include "cia_malloc/heap/subheap.h"
 
@@ -71,4 +72,12 @@ void subheap_drain(struct subheap *heap)
         subheap_free_local(heap, span, bits);
         remote = next;
     }
+}
+
+void subheap_drain_soon(struct subheap *heap)
+{
+    if (!subheap_try_lock(heap))
+        return;
+    subheap_drain(heap);
+    subheap_unlock(heap);
 }

@@ -23,14 +23,6 @@ void subheap_initialise(uint32_t l2_sets)
     l2_pages = pages < 1 ? 1 : pages > 64 ? 64 : pages;
 }
 
-void subheap_drain_soon(struct subheap *heap)
-{
-    if (!subheap_try_lock(heap))
-        return;
-    subheap_drain(heap);
-    subheap_unlock(heap);
-}
-
 /* The child of a fork forgets all sleepers, its own thread too, if a signal handler forked above
    it: the count stays at 0 then. */
 static void leave_sleepers(struct subheap *heap)
