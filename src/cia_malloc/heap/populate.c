@@ -5,6 +5,8 @@
  */
 #include "cia_malloc/heap/populate.h"
 
+#include "cia_malloc/pages/purge.h"
+
 #include <string.h>
 
 enum {
@@ -159,7 +161,7 @@ uint32_t populate_give_back(struct chunk *chunk, uint32_t page, uint32_t *untouc
     for (uint32_t from = 0, end; from < pages; from = end + 1) {
         for (end = from; end < pages && !stays[end]; end++)
             ;
-        if (end > from && !chunk_purge_in_run(chunk, page + from, end - from, &went))
+        if (end > from && !purge_in_run(chunk, page + from, end - from, &went))
             memset(&stays[from], true, end - from);
     }
     for (uint32_t i = 0; went > 0 && i < layout->run_spans; i++) {

@@ -19,49 +19,6 @@ static size_t metadata_bytes(void)
     return sizeof(struct chunk) + (harden_is_on() ? marks : 0);
 }
 
-/* The bits of word w that belong to pages [first, first + pages). */
-static uint64_t range_mask(uint32_t w, uint32_t first, uint32_t pages)
-{
-    uint32_t low = first > w * 64 ? first - w * 64 : 0;
-    uint32_t end = first + pages - w * 64;
-    uint64_t mask = ~(uint64_t)0 << low;
-
-    return end >= 64 ? mask : mask & ~(~(uint64_t)0 << end);
-}
-
-static uint32_t count_set(const uint64_t *bits, uint32_t first, uint32_t pages)
-{
-    uint32_t count = 0;
-
-    for (uint32_t w = first / 64; w <= (first + pages - 1) / 64; w++)
-        count += (uint32_t)__builtin_popcountll(bits[w] & range_mask(w, first, pages));
-    return count;
-}
-
-static void set_range(uint64_t *bits, uint32_t first, uint32_t pages, bool value)
-{
-    for (uint32_t w = first / 64; w <= (first + pages - 1) / 64; w++) {
-        if (value)
-            bits[w] |= range_mask(w, first, pages);
-        else
-            bits[w] &= ~range_mask(w, first, pages);
-    }
-}
-
-/* The first page from the given one on whose bit has the value, or CHUNK_PAGES. */
-static uint32_t next_page(const uint64_t *map, uint32_t from, bool value)
-{
-    for (uint32_t w = from / 64; w < CHUNK_WORDS; w++) {
-        uint64_t bits = value ? map[w] : ~map[w];
-
-        if (w == from / 64)
-            bits &= ~(uint64_t)0 << (from % 64);
-        if (bits != 0)
-            return w * 64 + (uint32_t)__builtin_ctzll(bits);
-    }
-    return CHUNK_PAGES;
-}
-
 /* With CIA_HARDEN=1: who writes on and on behind a block, or before it, ends where the chunk does,
    and not in the tables of the allocator. Both pages count as taken, and belong to no run. */
 static void protect_ends(struct chunk *chunk)
@@ -96,7 +53,7 @@ struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge)
     page_source_advise(base, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     chunk->huge_halves = huge ? (1 << CHUNK_HALVES) - 1 : 0;
     if (pages < CHUNK_PAGES)
-        set_range(chunk->used, pages, CHUNK_PAGES - pages, true);
+        page_bits_set(chunk->used, pages, CHUNK_PAGES - pages, true);
     if (harden_is_on()) {
         chunk->marks = (void *)(chunk + 1);
         protect_ends(chunk);
@@ -118,21 +75,6 @@ void chunk_destroy(struct chunk *chunk)
     page_source_unmap_metadata(chunk, metadata_bytes());
 }
 
-static uint64_t dirty_in_word(const struct chunk *chunk, uint32_t w)
-{
-    return (chunk->touched[w] | chunk->filled[w]) & ~chunk->used[w];
-}
-
-/* From the first page of a word on, whole words of pages. */
-static uint32_t count_dirty(const struct chunk *chunk, uint32_t first, uint32_t pages)
-{
-    uint32_t count = 0;
-
-    for (uint32_t w = first / 64; w < (first + pages) / 64; w++)
-        count += (uint32_t)__builtin_popcountll(dirty_in_word(chunk, w));
-    return count;
-}
-
 bool chunk_take_pages(struct chunk *chunk, const struct page_request *request, bool preferred,
                       struct page_run *run)
 {
@@ -144,22 +86,22 @@ bool chunk_take_pages(struct chunk *chunk, const struct page_request *request, b
     if (pages > chunk->longest_free)
         return false;
     while (first + pages <= CHUNK_PAGES) {
-        uint32_t obstacle = next_page(chunk->used, first, true);
+        uint32_t obstacle = page_bits_next(chunk->used, first, true);
         bool is_free = obstacle >= first + pages;
 
         if (is_free && (avoid >> ((base_number + first) % 64) & 1) == 0) {
-            bool clean = count_set(chunk->touched, first, pages) == 0;
+            bool clean = page_bits_count(chunk->touched, first, pages) == 0;
 
             *run = (struct page_run){.chunk = chunk, .page = first, .clean = clean};
-            set_range(chunk->used, first, pages, true);
+            page_bits_set(chunk->used, first, pages, true);
             if (!request->populated_later)
-                set_range(chunk->touched, first, pages, true);
+                page_bits_set(chunk->touched, first, pages, true);
             chunk->used_pages += pages;
-            chunk->dirty_pages = count_dirty(chunk, 0, CHUNK_PAGES);
+            chunk->dirty_pages = chunk_count_dirty(chunk, 0, CHUNK_PAGES);
             return true;
         }
         /* The next free page behind the obstacle, and from there the right residue. */
-        uint32_t next = is_free ? first + 1 : next_page(chunk->used, obstacle, false);
+        uint32_t next = is_free ? first + 1 : page_bits_next(chunk->used, obstacle, false);
         first += (next - first + modulus - 1) & ~(modulus - 1);
     }
     /* A longer run could only have been missed for its residue, or to avoid its first pages. */
@@ -176,7 +118,7 @@ void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages)
     for (uint32_t line = 0; chunk->marks != NULL && line < pages * LINES_PER_PAGE; line++)
         atomic_store_explicit(&chunk->marks[first * LINES_PER_PAGE + line], 0,
                               memory_order_relaxed);
-    set_range(chunk->used, first, pages, false);
+    page_bits_set(chunk->used, first, pages, false);
     chunk->used_pages -= pages;
     /*
      * The kernel fills all of a huge page in at the first touch. While a half is being filled with
@@ -185,21 +127,21 @@ void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages)
      */
     for (uint32_t half = first / HALF_PAGES; half <= (first + pages - 1) / HALF_PAGES; half++) {
         if ((chunk->huge_halves & 1u << half) != 0 &&
-            count_set(chunk->touched, half * HALF_PAGES, HALF_PAGES) > 0)
-            set_range(chunk->filled, half * HALF_PAGES, HALF_PAGES, true);
+            page_bits_count(chunk->touched, half * HALF_PAGES, HALF_PAGES) > 0)
+            page_bits_set(chunk->filled, half * HALF_PAGES, HALF_PAGES, true);
     }
-    chunk->dirty_pages = count_dirty(chunk, 0, CHUNK_PAGES);
+    chunk->dirty_pages = chunk_count_dirty(chunk, 0, CHUNK_PAGES);
     chunk->longest_free = CHUNK_PAGES; /* unknown: the run may be beside other free pages */
 }
 
 uint32_t chunk_touched_pages(const struct chunk *chunk, uint32_t first, uint32_t pages)
 {
-    return count_set(chunk->touched, first, pages);
+    return page_bits_count(chunk->touched, first, pages);
 }
 
 void chunk_touch(struct chunk *chunk, uint32_t first, uint32_t pages)
 {
-    set_range(chunk->touched, first, pages, true);
+    page_bits_set(chunk->touched, first, pages, true);
 }
 
 void chunk_populate(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t ahead)
@@ -207,15 +149,15 @@ void chunk_populate(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_
     struct pending_pages *pending = chunk->pending;
     uint32_t end = first + pages;
 
-    while ((first = next_page(chunk->touched, first, false)) < end) {
-        uint32_t stop = next_page(chunk->touched, first, true);
+    while ((first = page_bits_next(chunk->touched, first, false)) < end) {
+        uint32_t stop = page_bits_next(chunk->touched, first, true);
         char *address = chunk->base + (size_t)first * PAGE_BYTES;
 
         if (stop > end + ahead)
             stop = end + ahead;
         size_t bytes = (size_t)(stop - first) * PAGE_BYTES;
         uint32_t last = pending->count - 1;
-        set_range(chunk->touched, first, stop - first, true);
+        page_bits_set(chunk->touched, first, stop - first, true);
         if (pending->count > 0 &&
             pending->range[last].address + pending->range[last].bytes == address) {
             pending->range[last].bytes += bytes;
@@ -226,128 +168,4 @@ void chunk_populate(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_
             page_source_populate(address, bytes); /* a load has one or two ranges */
         }
     }
-}
-
-/* Chooses pages of a half to purge, from its end, since runs are taken from the beginning. */
-static uint32_t choose_in_half(struct chunk *chunk, uint32_t half, uint32_t most)
-{
-    uint32_t first = half * HALF_PAGES, end = first + HALF_PAGES, chosen = 0;
-
-    if ((chunk->huge_halves & 1u << half) != 0) {
-        bool empty = count_set(chunk->used, first, HALF_PAGES) == 0;
-
-        /* The kernel would join again what is split, and fill in what was given back. */
-        if (!empty || !chunk->stays_huge) {
-            chunk->huge_halves &= (uint8_t) ~(1u << half);
-            chunk->splitting |= (uint8_t)(1u << half);
-        }
-        if (empty) { /* in one piece, as it came */
-            set_range(chunk->purging, first, HALF_PAGES, true);
-            return count_dirty(chunk, first, HALF_PAGES);
-        }
-    }
-    for (uint32_t w = end / 64; w-- > first / 64 && chosen < most;) {
-        for (uint64_t dirty = dirty_in_word(chunk, w); dirty != 0 && chosen < most; chosen++) {
-            uint64_t bit = (uint64_t)1 << (63 - __builtin_clzll(dirty));
-
-            chunk->purging[w] |= bit;
-            dirty ^= bit;
-        }
-    }
-    return chosen;
-}
-
-uint32_t chunk_begin_purge(struct chunk *chunk, uint32_t most)
-{
-    uint32_t chosen = 0;
-
-    chunk->splitting = 0;
-    for (uint32_t half = CHUNK_HALVES; half-- > 0 && chosen < most;) {
-        if (count_dirty(chunk, half * HALF_PAGES, HALF_PAGES) > 0)
-            chosen += choose_in_half(chunk, half, most - chosen);
-    }
-    for (uint32_t w = 0; w < CHUNK_WORDS; w++) {
-        chunk->used[w] |= chunk->purging[w];
-        chunk->used_pages += (uint32_t)__builtin_popcountll(chunk->purging[w]);
-        chunk->purged[w] = 0;
-    }
-    chunk->dirty_pages -= chosen;
-    chunk->worker = __builtin_thread_pointer();
-    return chosen;
-}
-
-/* The kernel would join again what is split, and fill in what was given back. */
-static void split_now(struct chunk *chunk, uint32_t half)
-{
-    size_t bytes = (size_t)HALF_PAGES * PAGE_BYTES;
-
-    chunk->huge_halves &= (uint8_t) ~(1u << half);
-    page_source_advise(chunk->base + half * bytes, bytes, MADV_NOHUGEPAGE);
-    set_range(chunk->filled, half * HALF_PAGES, HALF_PAGES, true);
-    chunk->dirty_pages = count_dirty(chunk, 0, CHUNK_PAGES);
-}
-
-bool chunk_purge_in_run(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t *purged)
-{
-    char *address = chunk->base + (size_t)first * PAGE_BYTES;
-    size_t bytes = (size_t)pages * PAGE_BYTES;
-
-    if (chunk->huge_halves != 0 && chunk->stays_huge)
-        return false;
-    for (uint32_t half = first / HALF_PAGES; half <= (first + pages - 1) / HALF_PAGES; half++) {
-        if ((chunk->huge_halves & 1u << half) != 0)
-            split_now(chunk, half);
-    }
-    uint32_t populated = 0;
-    for (uint32_t page = first; page < first + pages; page++)
-        populated += (chunk->touched[page / 64] | chunk->filled[page / 64]) >> page % 64 & 1;
-    if (populated == 0)
-        return true;
-    if (!page_source_purge(address, bytes))
-        return false;
-    PROBE3(memory_given_back, address, bytes, 0);
-    set_range(chunk->touched, first, pages, false);
-    set_range(chunk->filled, first, pages, false);
-    *purged += populated;
-    return true;
-}
-
-void chunk_do_work(struct chunk *chunk)
-{
-    size_t half_bytes = (size_t)HALF_PAGES * PAGE_BYTES;
-    uint32_t first = 0;
-
-    for (uint32_t half = 0; half < CHUNK_HALVES; half++) {
-        if ((chunk->splitting & 1u << half) != 0)
-            page_source_advise(chunk->base + half * half_bytes, half_bytes, MADV_NOHUGEPAGE);
-    }
-    while ((first = next_page(chunk->purging, first, true)) < CHUNK_PAGES) {
-        uint32_t end = next_page(chunk->purging, first, false);
-        char *address = chunk->base + (size_t)first * PAGE_BYTES;
-        size_t bytes = (size_t)(end - first) * PAGE_BYTES;
-
-        if (page_source_purge(address, bytes)) {
-            PROBE3(memory_given_back, address, bytes, 0);
-            set_range(chunk->purged, first, end - first, true);
-        }
-        first = end;
-    }
-}
-
-uint32_t chunk_finish_work(struct chunk *chunk)
-{
-    uint32_t dirty = 0;
-
-    for (uint32_t w = 0; w < CHUNK_WORDS; w++) {
-        chunk->used[w] &= ~chunk->purging[w];
-        chunk->used_pages -= (uint32_t)__builtin_popcountll(chunk->purging[w]);
-        chunk->touched[w] &= ~chunk->purged[w];
-        chunk->filled[w] &= ~chunk->purged[w];
-        dirty += (uint32_t)__builtin_popcountll(chunk->purging[w] & dirty_in_word(chunk, w));
-        chunk->purging[w] = 0;
-    }
-    chunk->dirty_pages += dirty;
-    chunk->longest_free = CHUNK_PAGES; /* unknown */
-    chunk->worker = NULL;
-    return dirty;
 }

@@ -2,19 +2,18 @@
  * SPDX-License-Identifier: MIT
  *
  * A chunk: up to 4 MiB of pages that belong to one sub-heap, and, kept away from them, what is
- * known about each page. Hands out runs of pages, takes them back, and purges what lies free.
+ * known about each page. Hands out runs of pages and takes them back; purge.c purges what lies
+ * free.
  *
  * Everything here but the remote words is read and written under the lock of the sub-heap that owns
  * the chunk. What asks the kernel is done without it, by the thread that chose it under the lock,
- * once it has given the lock up (purge.h). Populating: chunk_populate notes ranges under the
- * lock. Purging: chunk_begin_purge chooses pages under the lock, and the chunk is in work: they
- * count as used; chunk_do_work does it without the lock; chunk_finish_work takes the result in,
- * under it.
+ * once it has given the lock up (purge.h).
  */
 #ifndef MPLACE_CIA_CHUNK_H
 #define MPLACE_CIA_CHUNK_H
 
 #include "cia_malloc/pages/circle.h"
+#include "cia_malloc/pages/page_bits.h"
 #include "cia_malloc/pages/page_map.h"
 
 #include <assert.h>
@@ -32,7 +31,6 @@ struct pending_pages {
 
 enum {
     CHUNK_SPANS = 4 * CHUNK_PAGES,
-    CHUNK_WORDS = CHUNK_PAGES / 64,
     CHUNK_HALVES = 2, /* as long as a huge page each */
     HALF_PAGES = CHUNK_PAGES / CHUNK_HALVES,
 };
@@ -173,25 +171,21 @@ void chunk_touch(struct chunk *chunk, uint32_t first, uint32_t pages);
  */
 void chunk_populate(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t ahead);
 
-/*
- * Begins to purge at most so many dirty pages, or all of a huge page without a page in use if that
- * is more; any other, and each that does not stay huge, is split. Returns how many, at least one.
- * The chunk must have a dirty page, and not be in work.
- */
-uint32_t chunk_begin_purge(struct chunk *chunk, uint32_t most);
+/* The dirty pages of a word of the bitmaps, by their bits. */
+static inline uint64_t chunk_dirty_in_word(const struct chunk *chunk, uint32_t w)
+{
+    return (chunk->touched[w] | chunk->filled[w]) & ~chunk->used[w];
+}
 
-/*
- * Purges pages of a run, under the lock; a huge page that they are a part of is split, and what is
- * free of it is dirty then. Adds to *purged how many went. False: they stay, for the kernel refused
- * them, or the chunk stays huge.
- */
-bool chunk_purge_in_run(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t *purged);
+/* How many pages are dirty, from the first one of a word on, whole words of pages. */
+static inline uint32_t chunk_count_dirty(const struct chunk *chunk, uint32_t first, uint32_t pages)
+{
+    uint32_t count = 0;
 
-void chunk_do_work(struct chunk *chunk);
-
-/* Of a chunk in work. Returns how many pages are dirty again because the kernel refused them: it
-   does where memory is locked. */
-uint32_t chunk_finish_work(struct chunk *chunk);
+    for (uint32_t w = first / 64; w < (first + pages) / 64; w++)
+        count += (uint32_t)__builtin_popcountll(chunk_dirty_in_word(chunk, w));
+    return count;
+}
 
 /* Says that one of its runs may be idle, or that none is. */
 static inline void chunk_note_idle_run(struct chunk *chunk)

@@ -5,6 +5,8 @@
  */
 #include "cia_malloc/pages/purge.h"
 
+#include "base/probes.h"
+
 enum {
     /* Free pages kept populated for the next run: 32 MiB, or an eighth of what is in use. With 8
        MiB a program that frees 25 MB at the end of each phase takes four times as long. */
@@ -20,9 +22,106 @@ void page_work_add(struct page_heap *heap, struct chunk *chunk)
     heap->chunks_in_work += chunk->worker != NULL;
 }
 
+/* Chooses pages of a half to purge, from its end, since runs are taken from the beginning. */
+static uint32_t choose_in_half(struct chunk *chunk, uint32_t half, uint32_t most)
+{
+    uint32_t first = half * HALF_PAGES, end = first + HALF_PAGES, chosen = 0;
+
+    if ((chunk->huge_halves & 1u << half) != 0) {
+        bool empty = page_bits_count(chunk->used, first, HALF_PAGES) == 0;
+
+        /* The kernel would join again what is split, and fill in what was given back. */
+        if (!empty || !chunk->stays_huge) {
+            chunk->huge_halves &= (uint8_t) ~(1u << half);
+            chunk->splitting |= (uint8_t)(1u << half);
+        }
+        if (empty) { /* in one piece, as it came */
+            page_bits_set(chunk->purging, first, HALF_PAGES, true);
+            return chunk_count_dirty(chunk, first, HALF_PAGES);
+        }
+    }
+    for (uint32_t w = end / 64; w-- > first / 64 && chosen < most;) {
+        for (uint64_t dirty = chunk_dirty_in_word(chunk, w); dirty != 0 && chosen < most;
+             chosen++) {
+            uint64_t bit = (uint64_t)1 << (63 - __builtin_clzll(dirty));
+
+            chunk->purging[w] |= bit;
+            dirty ^= bit;
+        }
+    }
+    return chosen;
+}
+
+/*
+ * Chooses at most so many dirty pages of a chunk, or all of a huge page without a page in use if
+ * that is more; any other, and each that does not stay huge, is split. Returns how many, at least
+ * one. The chunk must have a dirty page, and is in work from then on: those pages count as used.
+ */
+static uint32_t begin_purge(struct chunk *chunk, uint32_t most)
+{
+    uint32_t chosen = 0;
+
+    chunk->splitting = 0;
+    for (uint32_t half = CHUNK_HALVES; half-- > 0 && chosen < most;) {
+        if (chunk_count_dirty(chunk, half * HALF_PAGES, HALF_PAGES) > 0)
+            chosen += choose_in_half(chunk, half, most - chosen);
+    }
+    for (uint32_t w = 0; w < CHUNK_WORDS; w++) {
+        chunk->used[w] |= chunk->purging[w];
+        chunk->used_pages += (uint32_t)__builtin_popcountll(chunk->purging[w]);
+        chunk->purged[w] = 0;
+    }
+    chunk->dirty_pages -= chosen;
+    chunk->worker = __builtin_thread_pointer();
+    return chosen;
+}
+
+/* Without the lock, by the thread that chose them. */
+static void purge_chosen(struct chunk *chunk)
+{
+    size_t half_bytes = (size_t)HALF_PAGES * PAGE_BYTES;
+    uint32_t first = 0;
+
+    for (uint32_t half = 0; half < CHUNK_HALVES; half++) {
+        if ((chunk->splitting & 1u << half) != 0)
+            page_source_advise(chunk->base + half * half_bytes, half_bytes, MADV_NOHUGEPAGE);
+    }
+    while ((first = page_bits_next(chunk->purging, first, true)) < CHUNK_PAGES) {
+        uint32_t end = page_bits_next(chunk->purging, first, false);
+        char *address = chunk->base + (size_t)first * PAGE_BYTES;
+        size_t bytes = (size_t)(end - first) * PAGE_BYTES;
+
+        if (page_source_purge(address, bytes)) {
+            PROBE3(memory_given_back, address, bytes, 0);
+            page_bits_set(chunk->purged, first, end - first, true);
+        }
+        first = end;
+    }
+}
+
+/* Under the lock again. Returns how many pages are dirty again because the kernel refused them: it
+   does where memory is locked. */
+static uint32_t end_purge(struct chunk *chunk)
+{
+    uint32_t dirty = 0;
+
+    for (uint32_t w = 0; w < CHUNK_WORDS; w++) {
+        chunk->used[w] &= ~chunk->purging[w];
+        chunk->used_pages -= (uint32_t)__builtin_popcountll(chunk->purging[w]);
+        chunk->touched[w] &= ~chunk->purged[w];
+        chunk->filled[w] &= ~chunk->purged[w];
+        dirty += (uint32_t)__builtin_popcountll(chunk->purging[w] & chunk_dirty_in_word(chunk, w));
+        chunk->purging[w] = 0;
+    }
+    chunk->dirty_pages += dirty;
+    chunk->longest_free = CHUNK_PAGES; /* unknown */
+    chunk->worker = NULL;
+    return dirty;
+}
+
 static void finish(struct page_heap *heap, struct chunk *chunk)
 {
-    uint32_t refused = chunk_finish_work(chunk);
+    uint32_t refused = end_purge(chunk);
 
     heap->chunks_in_work--;
     heap->dirty_pages += refused;
@@ -66,7 +165,7 @@ static uint32_t remove_empty(struct page_heap *heap, uint32_t most, uint32_t sta
     return pages;
 }
 
-/* From its end: what came last is taken first. May choose more than most, see chunk_begin_purge. */
+/* From its end: what came last is taken first. May choose more than most, see begin_purge. */
 static uint32_t purge_circle(struct page_heap *heap, enum chunk_circle circle, uint32_t most)
 {
     struct chunk *chunk = chunk_circle_last(heap, circle), *before;
@@ -75,7 +174,7 @@ static uint32_t purge_circle(struct page_heap *heap, enum chunk_circle circle, u
     for (; chunk != NULL && purged < most; chunk = before) {
         before = chunk_circle_before(heap, circle, chunk);
         if (chunk->dirty_pages > 0 && chunk->worker == NULL) {
-            uint32_t chosen = chunk_begin_purge(chunk, most - purged);
+            uint32_t chosen = begin_purge(chunk, most - purged);
 
             purged += chosen;
             heap->dirty_pages -= chosen;
@@ -134,6 +233,42 @@ void purge_after_return(struct page_heap *heap)
         (void)purge(heap, PURGE_PAGES_AT_ONCE, 1);
 }
 
+/* The kernel would join again what is split, and fill in what was given back. */
+static void split_now(struct chunk *chunk, uint32_t half)
+{
+    size_t bytes = (size_t)HALF_PAGES * PAGE_BYTES;
+
+    chunk->huge_halves &= (uint8_t) ~(1u << half);
+    page_source_advise(chunk->base + half * bytes, bytes, MADV_NOHUGEPAGE);
+    page_bits_set(chunk->filled, half * HALF_PAGES, HALF_PAGES, true);
+    chunk->dirty_pages = chunk_count_dirty(chunk, 0, CHUNK_PAGES);
+}
+
+bool purge_in_run(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t *purged)
+{
+    char *address = chunk->base + (size_t)first * PAGE_BYTES;
+    size_t bytes = (size_t)pages * PAGE_BYTES;
+
+    if (chunk->huge_halves != 0 && chunk->stays_huge)
+        return false;
+    for (uint32_t half = first / HALF_PAGES; half <= (first + pages - 1) / HALF_PAGES; half++) {
+        if ((chunk->huge_halves & 1u << half) != 0)
+            split_now(chunk, half);
+    }
+    uint32_t populated = 0;
+    for (uint32_t page = first; page < first + pages; page++)
+        populated += (chunk->touched[page / 64] | chunk->filled[page / 64]) >> page % 64 & 1;
+    if (populated == 0)
+        return true;
+    if (!page_source_purge(address, bytes))
+        return false;
+    PROBE3(memory_given_back, address, bytes, 0);
+    page_bits_set(chunk->touched, first, pages, false);
+    page_bits_set(chunk->filled, first, pages, false);
+    *purged += populated;
+    return true;
+}
+
 void page_work_take(struct page_heap *heap, struct page_work *work)
 {
     *work = heap->work;
@@ -162,7 +297,7 @@ void page_work_do(struct page_heap *heap, struct page_work *work)
             chunk_destroy(chunk);
             continue;
         }
-        chunk_do_work(chunk);
+        purge_chosen(chunk);
         do
             chunk->work_next = head;
         while (!atomic_compare_exchange_weak_explicit(&heap->done, &head, chunk,

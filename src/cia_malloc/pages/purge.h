@@ -1,10 +1,11 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Work for the kernel that a page heap's lock does not wait for: chosen under the lock, done by the
- * thread that chose it when it has given up the lock, and taken in again under it. Here is also
- * chosen which unused pages go back, and when: those whose decay time is over (decay_policy.h),
- * those above the bound of what may stay, or all.
+ * Where unused pages go back to the kernel: which of them, and when (those whose decay time is
+ * over, see decay_policy.h, those above the bound of what may stay, or all), and the work itself.
+ * The page heap's lock does not wait for the kernel: pages are chosen under the lock, their chunk
+ * is in work, the thread that chose them purges them when it has given up the lock, and what came
+ * of it is taken in under the lock again. Pages are populated by the same way.
  */
 #ifndef MPLACE_CIA_PURGE_H
 #define MPLACE_CIA_PURGE_H
@@ -28,6 +29,13 @@ void purge_some(struct page_heap *heap);
 
 /* Under the lock, after runs were returned: keeps the dirty pages within the bound. */
 void purge_after_return(struct page_heap *heap);
+
+/*
+ * Under the lock: purges pages of a run at once; a huge page that they are a part of is split, and
+ * what is free of it is dirty then. Adds to *purged how many went. False: they stay, for the kernel
+ * refused them, or the chunk stays huge.
+ */
+bool purge_in_run(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t *purged);
 
 /* Under the lock: whether there is any work, for the thread that gives up the lock. */
 static inline bool page_work_is_there(const struct page_heap *heap)
