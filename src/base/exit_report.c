@@ -165,3 +165,19 @@ bool exit_report_open(const struct exit_report *plan, struct report *report)
     errno = saved_errno;
     return opened;
 }
+
+void exit_report_close(const struct exit_report *plan, struct report *report)
+{
+    bool is_file = report->owns_fd;
+    int saved_errno = errno;
+
+    report_close(report);
+    int error = report->error;
+    if (error != 0 && is_file) {
+        report_open(report, stderr_of(plan));
+        report_format(report, "mplace: %s=%s: the report could not be written in full (errno %d)\n",
+                      plan->setting, plan->value, error);
+        report_close(report);
+    }
+    errno = saved_errno;
+}

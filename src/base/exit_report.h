@@ -41,8 +41,11 @@ bool exit_report_is_json(const struct exit_report *plan);
  * it is a regular file of this user and has no second name, or a device; a symbolic link is not
  * followed, and a pipe not waited for. False when none is wanted, or, after one line on standard
  * error, when the file is none of these or cannot be opened. Standard error is what it was at the
- * start; if that is gone, the text is dropped. Close it with report_close.
+ * start; if that is gone, the text is dropped.
  */
 bool exit_report_open(const struct exit_report *plan, struct report *report);
+
+/* Closes it. One line on standard error if a file did not take all of it. */
+void exit_report_close(const struct exit_report *plan, struct report *report);
 
 #endif

@@ -84,7 +84,9 @@ void report_close(struct report *report)
     flush(report);
     if (report->owns_fd) {
         int saved_errno = errno;
-        (void)syscall(SYS_close, report->fd);
+        /* Some file systems tell of an error no sooner. */
+        if (syscall(SYS_close, report->fd) != 0 && report->error == 0)
+            report->error = errno;
         errno = saved_errno;
     }
     report->fd = -1;

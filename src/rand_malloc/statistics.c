@@ -61,7 +61,7 @@ void statistics_report(const struct jitter *jitter, const char *next_object)
         return;
     if (exit_report_is_json(&exit_report)) {
         write_json(&report, jitter, next_object);
-        report_close(&report);
+        exit_report_close(&exit_report, &report);
         return;
     }
     report_format(&report,
@@ -71,5 +71,5 @@ void statistics_report(const struct jitter *jitter, const char *next_object)
                   atomic_load_explicit(&jittered, memory_order_relaxed),
                   atomic_load_explicit(&bytes_added, memory_order_relaxed), jitter->probability,
                   jitter->max_extra, jitter->seed, next_object);
-    report_close(&report);
+    exit_report_close(&exit_report, &report);
 }

@@ -82,5 +82,5 @@ __attribute__((destructor)) static void finish(void)
     if (statistics_first() == NULL || !exit_report_open(&plan, &report))
         return;
     report_write(&report, &facts);
-    report_close(&report);
+    exit_report_close(&plan, &report);
 }

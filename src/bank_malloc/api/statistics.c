@@ -247,5 +247,5 @@ __attribute__((destructor)) static void report_at_exit(void)
     if (arena.base == NULL || !exit_report_open(&exit_report, &report))
         return;
     (exit_report_is_json(&exit_report) ? write_json : bank_report)(&report);
-    report_close(&report);
+    exit_report_close(&exit_report, &report);
 }

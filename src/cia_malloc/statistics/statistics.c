@@ -91,5 +91,5 @@ __attribute__((destructor)) static void report_at_exit(void)
     if (!exit_report_open(&exit_report, &report))
         return;
     (void)cia_report(&report, exit_report_is_json(&exit_report));
-    report_close(&report);
+    exit_report_close(&exit_report, &report);
 }

@@ -76,5 +76,5 @@ void statistics_report(const char *library, const char *htm, const char *policy,
         statistics_write_json(&report, &facts);
     else
         statistics_write_text(&report, &facts);
-    report_close(&report);
+    exit_report_close(&exit_report, &report);
 }
