@@ -68,34 +68,40 @@ bool cache_geometry_parse(const char *text, struct cache_level *level)
     return true;
 }
 
-/* Finds the data or unified cache of the given level in one leaf. */
-static bool read_leaf(unsigned leaf, unsigned wanted_level, struct cache_level *found)
+/* Caches by level, those below it; one without sets is not known. */
+enum { LEVELS = 3 };
+
+static bool are_known(const struct cache_level caches[LEVELS])
 {
-    for (unsigned subleaf = 0; subleaf < SUBLEAVES; subleaf++) {
+    return caches[1].sets != 0 && caches[2].sets != 0;
+}
+
+/* Fills in the data or unified caches of a leaf, once through: a hypervisor traps each CPUID. */
+static void read_leaf(unsigned leaf, struct cache_level caches[LEVELS])
+{
+    if (__get_cpuid_max(leaf & 0x80000000, NULL) < leaf)
+        return;
+    for (unsigned subleaf = 0; subleaf < SUBLEAVES && !are_known(caches); subleaf++) {
         unsigned eax, ebx, ecx, edx;
 
-        if (!__get_cpuid_count(leaf, subleaf, &eax, &ebx, &ecx, &edx))
-            return false;
-        unsigned type = eax & 0x1f;
+        __cpuid_count(leaf, subleaf, eax, ebx, ecx, edx);
+        unsigned type = eax & 0x1f, level = eax >> 5 & 7;
         if (type == TYPE_NONE)
-            return false;
-        if ((type != TYPE_DATA && type != TYPE_UNIFIED) || ((eax >> 5) & 7) != wanted_level)
-            continue;
-        struct cache_level level = {
+            return;
+        struct cache_level cache = {
             .sets = ecx + 1,
             .ways = ((ebx >> 22) & 0x3ff) + 1,
             .line = (ebx & 0xfff) + 1,
         };
-        if (!is_plausible(&level))
-            return false; /* fully associative, or not a power of two: no index to be aware of */
-        *found = level;
-        return true;
+        /* Others are fully associative, or not a power of two: no index to be aware of. */
+        if ((type == TYPE_DATA || type == TYPE_UNIFIED) && level < LEVELS &&
+            caches[level].sets == 0 && is_plausible(&cache))
+            caches[level] = cache;
     }
-    return false;
 }
 
-static enum cache_source read_level(const char *setting, unsigned number,
-                                    const struct cache_level *fallback, struct cache_level *level)
+static enum cache_source choose(const char *setting, const struct cache_level *of_processor,
+                                const struct cache_level *fallback, struct cache_level *level)
 {
     const char *text = setting_text(setting);
 
@@ -103,15 +109,18 @@ static enum cache_source read_level(const char *setting, unsigned number,
         return CACHE_FROM_SETTING;
     if (text != NULL)
         setting_complain(setting, text, allowed);
-    /* A processor has one of the two leaves; the other reads as zeroes or is out of range. */
-    if (read_leaf(LEAF_INTEL, number, level) || read_leaf(LEAF_AMD, number, level))
-        return CACHE_FROM_CPUID;
-    *level = *fallback;
-    return CACHE_FROM_DEFAULT;
+    *level = of_processor->sets != 0 ? *of_processor : *fallback;
+    return of_processor->sets != 0 ? CACHE_FROM_CPUID : CACHE_FROM_DEFAULT;
 }
 
 void cache_geometry_read(struct cache_geometry *geometry)
 {
-    geometry->l1d_source = read_level("MPLACE_L1D", 1, &default_l1d, &geometry->l1d);
-    geometry->l2_source = read_level("MPLACE_L2", 2, &default_l2, &geometry->l2);
+    struct cache_level caches[LEVELS] = {0};
+
+    /* A processor has one of the two leaves; the other reads as zeroes or is out of range. */
+    read_leaf(LEAF_INTEL, caches);
+    if (!are_known(caches))
+        read_leaf(LEAF_AMD, caches);
+    geometry->l1d_source = choose("MPLACE_L1D", &caches[1], &default_l1d, &geometry->l1d);
+    geometry->l2_source = choose("MPLACE_L2", &caches[2], &default_l2, &geometry->l2);
 }
