@@ -33,6 +33,14 @@ foreach(claim "allocate;the_child_of_a_vfork_allocates_beside_the_parents_thread
                          ENVIRONMENT LD_PRELOAD=$<TARGET_FILE:cia_malloc>)
 endforeach()
 
+add_executable(cia_sandbox cia_sandbox.c)
+target_compile_options(cia_sandbox PRIVATE -fno-builtin)
+set_target_properties(cia_sandbox PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+add_test(NAME preload.cia.a_program_that_may_open_no_file_any_more_has_memory COMMAND cia_sandbox)
+set_tests_properties(preload.cia.a_program_that_may_open_no_file_any_more_has_memory
+                     PROPERTIES LABELS preload TIMEOUT 60 SKIP_RETURN_CODE 77
+                     ENVIRONMENT LD_PRELOAD=$<TARGET_FILE:cia_malloc>)
+
 # Where blocks lie on a machine of more memory nodes; skipped, with the reason, on others.
 add_executable(cia_memory_nodes cia_memory_nodes.c)
 target_compile_options(cia_memory_nodes PRIVATE -fno-builtin)

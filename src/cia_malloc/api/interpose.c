@@ -170,6 +170,7 @@ __attribute__((constructor(101))) static void start(void)
 {
     mistyped_settings_report("libcia_malloc.so", SETTINGS_CIA | SETTINGS_ALL);
     fork_register_handlers();
+    (void)page_source_huge_pages_are_given(); /* a sandbox may end who opens a file later */
     cia_statistics_start();
     profile_start();
 }
