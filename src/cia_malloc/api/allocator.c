@@ -38,8 +38,7 @@ static void *take_aligned(struct subheap *heap, size_t alignment, size_t bytes)
     if (aligned != block) {
         struct block at = block_at(page_map_chunk(block), block);
 
-        class_heap_hand_out_inside(&at.chunk->spans[at.span], (uint32_t)__builtin_ctzll(at.bit),
-                                   block, alignment);
+        class_heap_hand_out_inside(&at.chunk->spans[at.span], at.bit, block, alignment);
     }
     return aligned;
 }
@@ -79,19 +78,15 @@ static void *allocate_here(size_t alignment, size_t bytes, bool *zeroed)
 static void *allocate_anywhere(size_t alignment, size_t bytes, bool *zeroed)
 {
     static _Atomic uint32_t found_in; /* relaxed: a hint */
-    uint32_t begin = atomic_load_explicit(&found_in, memory_order_relaxed);
-    uint32_t passed_over = 0;
+    uint32_t index = atomic_load_explicit(&found_in, memory_order_relaxed);
+    uint32_t end = index + ALL_HEAPS, passed_over = 0;
     void *block = NULL;
+    struct subheap *heap;
 
-    for (uint32_t turn = 0; turn < 2 && block == NULL; turn++) {
-        uint32_t index = turn == 0 ? begin : 0, end = turn == 0 ? ALL_HEAPS : begin;
-        struct subheap *heap;
-
-        while (block == NULL && (heap = heap_lock_next(&index, end, &passed_over)) != NULL) {
-            block = take_and_unlock(heap, alignment, bytes, zeroed);
-            if (block != NULL)
-                atomic_store_explicit(&found_in, heap->number, memory_order_relaxed);
-        }
+    while (block == NULL && (heap = heap_lock_next(&index, end, &passed_over)) != NULL) {
+        block = take_and_unlock(heap, alignment, bytes, zeroed);
+        if (block != NULL)
+            atomic_store_explicit(&found_in, heap->number, memory_order_relaxed);
     }
     return block;
 }
@@ -122,7 +117,7 @@ static bool trim(bool inside_runs)
         trimmed |= more;
         subheap_unlock(heap);
         /* What was in work already went in part: once more. */
-        if (more && subheap_lock_soon(heap)) {
+        if (more && subheap_lock_soon(heap, false)) {
             (void)subheap_trim(heap, false);
             subheap_unlock(heap);
         }
@@ -391,7 +386,7 @@ size_t cia_usable(const void *address)
     const struct huge *huge = huge_at(address);
 
     if (huge != NULL)
-        return huge_usable(huge);
+        return (size_t)(huge_end(huge) - huge->block);
     struct block block = block_at(block_chunk(address), address);
     block_check_start(&block, address);
     return block.bytes - (size_t)((const char *)address - block.start);

@@ -10,7 +10,6 @@
  */
 #include "cia_malloc/api/allocator.h"
 #include "cia_malloc/cpu_cache/fork.h"
-#include "cia_malloc/heap/size_class.h"
 #include "cia_malloc/large/large.h"
 #include "cia_malloc/profile/profile.h"
 #include "cia_malloc/statistics/statistics.h"
@@ -24,7 +23,6 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void *out_of_memory(void)
 {

@@ -75,25 +75,20 @@ static struct subheap *heap_make(uint32_t number, uint8_t node)
 
     initialise_once();
     heap = subheap_create(number, node);
-    if (heap != NULL && number < CPU_HEAPS) {
-        heap->magazines = magazines_provide(number, node);
-        if (heap->magazines == NULL) {
-            page_source_unmap_metadata(heap, sizeof *heap);
-            heap = NULL;
-        }
-    }
     if (heap == NULL)
         return atomic_load_explicit(&heap_table[number], memory_order_acquire);
-    if (!atomic_compare_exchange_strong_explicit(&heap_table[number], &expected, heap,
+    if (number < CPU_HEAPS)
+        heap->magazines = magazines_provide(number, node);
+    if ((number < CPU_HEAPS && heap->magazines == NULL) ||
+        !atomic_compare_exchange_strong_explicit(&heap_table[number], &expected, heap,
                                                  memory_order_acq_rel, memory_order_acquire)) {
         if (heap->magazines != NULL && !magazines_use_sequences())
             magazines_destroy(heap->magazines);
         page_source_unmap_metadata(heap, sizeof *heap);
-        return expected;
+        return atomic_load_explicit(&heap_table[number], memory_order_acquire);
     }
     atomic_fetch_add_explicit(number < CPU_HEAPS ? &cpu_heap_count : &spare_heap_count, 1,
                               memory_order_relaxed);
-    expected = NULL;
     if (number < CPU_HEAPS && magazines_use_sequences())
         (void)atomic_compare_exchange_strong_explicit(&heap_of_one_thread, &expected, heap,
                                                       memory_order_acq_rel, memory_order_acquire);
@@ -152,7 +147,6 @@ static struct subheap *acquire_spare(uint8_t node, bool must_not_wait, bool *no_
 {
     struct subheap *heap = NULL;
 
-    *no_memory = false;
     for (uint32_t i = CPU_HEAPS; heap == NULL && i < ALL_HEAPS; i++) {
         if (atomic_load_explicit(&heap_table[i], memory_order_relaxed) == NULL && !must_not_wait &&
             atomic_load_explicit(&spare_heap_count, memory_order_relaxed) >=
@@ -173,7 +167,6 @@ static struct subheap *acquire_any(uint8_t node, bool *exists)
 {
     struct subheap *heap = NULL;
 
-    *exists = false;
     for (uint32_t i = 0; heap == NULL && i < 2 * ALL_HEAPS; i++) {
         *exists |= atomic_load_explicit(&heap_table[i % ALL_HEAPS], memory_order_relaxed) != NULL;
         heap = try_number(i % ALL_HEAPS, i < ALL_HEAPS ? node : ANY_NODE);
@@ -234,7 +227,7 @@ struct subheap *heap_acquire_slow(void)
         struct subheap *here = atomic_load_explicit(&heap_table[cpu], memory_order_acquire);
         /* As the CPU's sub-heap was made for, so that they agree when the machine changes. */
         uint8_t node = here != NULL ? here->pages.node : memory_node_of_cpu(cpu);
-        bool exists, no_memory = false, holder = false;
+        bool exists = false, no_memory = false, holder = false;
 
         make_if_missing(cpu, node);
         struct subheap *wanted =
@@ -256,7 +249,7 @@ struct subheap *heap_acquire_slow(void)
             return heap;
         if (holder || wanted == NULL)
             sched_yield(); /* all others are taken, by threads that go on */
-        else if (subheap_lock_in_turn(wanted))
+        else if (subheap_lock_soon(wanted, true))
             return wanted;
         check_forked();
     }
@@ -309,14 +302,15 @@ struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_o
     enum { TRIES = 20 }; /* of a millisecond each */
 
     while (*index < end) {
-        struct subheap *heap = atomic_load_explicit(&heap_table[(*index)++], memory_order_acquire);
+        struct subheap *heap =
+            atomic_load_explicit(&heap_table[(*index)++ % ALL_HEAPS], memory_order_acquire);
 
         if (heap == NULL)
             continue;
         /* One that this thread holds below us will not be had by waiting. */
         bool is_ours = atomic_load_explicit(&heap->lock, memory_order_relaxed) == subheap_self();
         for (int tries = 0; !is_ours && tries < TRIES; tries++) {
-            if (subheap_lock_soon(heap))
+            if (subheap_lock_soon(heap, false))
                 return heap;
         }
         ++*passed_over;

@@ -22,22 +22,17 @@ static _Atomic uint32_t next_number;
 static struct subheap *next_in_turn(uint32_t *count)
 {
     uint32_t turn = atomic_load_explicit(&next_number, memory_order_relaxed);
-    struct subheap *first = NULL, *next = NULL;
+    struct subheap *next = NULL;
 
     *count = 0;
     for (uint32_t i = 0; i < ALL_HEAPS; i++) {
-        struct subheap *heap = atomic_load_explicit(&heap_table[i], memory_order_acquire);
+        struct subheap *heap =
+            atomic_load_explicit(&heap_table[(turn + i) % ALL_HEAPS], memory_order_acquire);
 
-        if (heap == NULL)
-            continue;
-        ++*count;
-        if (first == NULL)
-            first = heap;
-        if (next == NULL && i >= turn)
+        *count += heap != NULL;
+        if (next == NULL)
             next = heap;
     }
-    if (next == NULL)
-        next = first;
     if (next != NULL)
         atomic_store_explicit(&next_number, next->number + 1, memory_order_relaxed);
     return next;

@@ -214,7 +214,6 @@ void magazine_begin_anew(struct magazines *magazines, unsigned size_class)
     if (atomic_load_explicit(&magazine->ceiling, memory_order_relaxed) == 0 ||
         magazine_cached(magazine) != 0)
         return;
-    magazines->uses[size_class] = 0;
     atomic_store_explicit(&magazine->bounds, 0, memory_order_release); /* not counted as its own */
     if (served != magazines->served[size_class])
         magazine_open(magazines, size_class);
@@ -275,12 +274,9 @@ bool magazines_revoke(void)
         return false;
     for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
         /* One that is published from now on stays in use. */
-        if (atomic_load_explicit(&magazine_to_put[cpu], memory_order_relaxed) !=
-                magazines_without_room &&
-            atomic_exchange_explicit(&magazine_to_put[cpu], magazines_without_room,
-                                     memory_order_seq_cst) != magazines_without_room) {
-            atomic_store_explicit(&magazine_to_take[cpu], magazines_without_room,
-                                  memory_order_seq_cst);
+        if (atomic_load(&magazine_to_put[cpu]) != magazines_without_room) {
+            atomic_store(&magazine_to_put[cpu], magazines_without_room);
+            atomic_store(&magazine_to_take[cpu], magazines_without_room);
             magazines_of(cpu)->revoked = true;
         }
     }

@@ -287,15 +287,6 @@ uint64_t magazine_served(const struct magazine *magazine);
 /* How many of those that wait say MAGAZINE_UNTOUCHED. A look at each. */
 uint32_t magazine_cached_untouched(const struct magazine *magazine);
 
-/* With sequences: that of this CPU for blocks of pages that say so, or an empty one without room.
-   A hint by the time it is used. */
-static inline struct magazine *magazine_here(uint32_t offset)
-{
-    uint32_t cpu = (uint32_t)rseq_cpu() % CPU_HEAPS;
-
-    return magazine_from(atomic_load_explicit(&magazine_to_put[cpu], memory_order_acquire), offset);
-}
-
 /* By CPU: NULL, or what was published for it; see magazines_provide. To be read only. */
 extern _Atomic(struct magazines *) magazines_published[CPU_HEAPS];
 

@@ -31,12 +31,6 @@ static inline union magazine_bounds magazine_bounds_of(const struct magazine *ma
     return (union magazine_bounds){.word = magazine_word(&magazine->bounds)};
 }
 
-/* Of bounds one alone: one instruction, where all of them are three. */
-static inline size_t magazine_ceiling(const struct magazine *magazine)
-{
-    return atomic_load_explicit(&magazine->ceiling, memory_order_relaxed);
-}
-
 /* Blocks of the loaded magazine. */
 static inline uint32_t magazine_loaded_blocks(const struct magazine *magazine)
 {
@@ -70,8 +64,8 @@ static inline __attribute__((always_inline)) bool magazine_push_exclusive(struct
     size_t colour = magazine_colour(block);
     uint32_t address = magazine_low_address(block);
 
-    if (count >= magazine_ceiling(magazine) || store->count[colour] >= magazine->colour_limit ||
-        (look && store->last[colour] == address))
+    if (count >= atomic_load_explicit(&magazine->ceiling, memory_order_relaxed) ||
+        store->count[colour] >= magazine->colour_limit || (look && store->last[colour] == address))
         return false;
     store->stack[count] = block;
     store->count[colour]++;
@@ -116,7 +110,7 @@ static inline uint32_t magazine_unload_exclusive(struct magazine *magazine,
     uint32_t count = magazine_loaded_blocks(magazine);
     struct magazine_store *store = magazine->store;
 
-    if (magazine_ceiling(magazine) == 0)
+    if (magazine_bounds_of(magazine).ceiling == 0)
         return 0;
     if (count > MAGAZINE_LOADED_MOST)
         count = MAGAZINE_LOADED_MOST;

@@ -94,7 +94,12 @@ bool overflow_by_sequence(ptrdiff_t area, const struct page_info *info, void *ad
                                      .offset = info->magazine,
                                      .table = magazine_to_put};
 
-    return put_elsewhere(&access, magazine_here(info->magazine), NULL, address);
+    /* That of this CPU, or an empty one without room; a hint by the time it is used. */
+    uint32_t cpu = (uint32_t)rseq_cpu() % CPU_HEAPS;
+    struct magazine_region *region =
+        atomic_load_explicit(&magazine_to_put[cpu], memory_order_acquire);
+
+    return put_elsewhere(&access, magazine_from(region, info->magazine), NULL, address);
 }
 
 bool overflow_push_locked(const struct page_info *info, void *address)

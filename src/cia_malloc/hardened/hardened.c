@@ -188,11 +188,6 @@ static char *take_block(struct subheap *heap, unsigned size_class, bool *untouch
     return subheap_allocate(heap, size_class, untouched);
 }
 
-static char *huge_end(const struct huge *huge)
-{
-    return huge->base + huge->used_bytes;
-}
-
 void *hardened_allocate_and_unlock(struct subheap *heap, size_t alignment, size_t bytes,
                                    bool *zeroed)
 {

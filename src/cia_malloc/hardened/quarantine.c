@@ -8,15 +8,11 @@
 /* Counts a block that comes in, or goes out. */
 static void note(struct quarantine *quarantine, const struct block *block, bool in)
 {
-    if (block->size_class == CLASS_LARGE) {
-        /* With what its colour left of the first page. */
-        size_t bytes = round_up_to_pages(block->bytes);
+    /* With what its colour left of the first page. */
+    size_t bytes = block->size_class == CLASS_LARGE ? round_up_to_pages(block->bytes) : 0;
 
-        quarantine->waiting[QUARANTINE_LARGE] += in ? 1u : -1u;
-        quarantine->large_bytes += in ? bytes : -bytes;
-    } else {
-        quarantine->waiting[block->size_class] += in ? 1u : -1u;
-    }
+    quarantine->waiting[block->size_class] += in ? 1u : -1u;
+    quarantine->large_bytes += in ? bytes : -bytes;
 }
 
 static struct block dequeue(struct quarantine *quarantine)

@@ -19,14 +19,12 @@ enum {
     QUARANTINE_PLACES = 4096,
     QUARANTINE_BYTES = 1 << 20, /* of the queue; then the oldest go, but for what is drawn */
     QUARANTINE_LEAVING = 16,    /* at once */
-    QUARANTINE_LARGE = EXCLUSIVE_CLASSES,
-    QUARANTINE_KINDS = QUARANTINE_LARGE + 1,
 };
 
 struct quarantine {
     size_t bytes;                         /* in the queue */
     uint32_t first, count;                /* of the queue, a ring */
-    uint32_t waiting[QUARANTINE_KINDS];   /* by class, each exclusive; large blocks last */
+    uint32_t waiting[CLASS_LARGE + 1];    /* by class, or CLASS_LARGE */
     size_t large_bytes;                   /* pages of those */
     struct block drawn[QUARANTINE_DRAWN]; /* start NULL: none yet */
     char *queue[QUARANTINE_PLACES];

@@ -52,17 +52,16 @@ static void mark_before(struct page_info *pages, uint32_t count, const struct cl
     }
 }
 
-void class_heap_hand_out_inside(struct span *span, uint32_t bit, char *start, size_t alignment)
+void class_heap_hand_out_inside(struct span *span, uint64_t bit, char *start, size_t alignment)
 {
-    uint64_t mask = (uint64_t)1 << bit;
     uint64_t *words = span->chunk->remotes[span - span->chunk->spans].alignment;
 
     for (uint32_t i = 0; i < 2; i++) {
         bool set = ((uint32_t)__builtin_ctzll(alignment / 128) >> i & 1) != 0;
 
-        __atomic_store_n(&words[i], set ? words[i] | mask : words[i] & ~mask, __ATOMIC_RELAXED);
+        __atomic_store_n(&words[i], set ? words[i] | bit : words[i] & ~bit, __ATOMIC_RELAXED);
     }
-    __atomic_store_n(&span->interior, span->interior | mask, __ATOMIC_RELAXED);
+    __atomic_store_n(&span->interior, span->interior | bit, __ATOMIC_RELAXED);
     if (class_is_cached(span->size_class))
         page_info_mark_start(page_map_find(start), start, false);
 }
@@ -164,7 +163,6 @@ bool class_heap_reconcile(struct class_heap *heap, struct span *span)
     chunk_note_idle_run(span->chunk);
     /* One idle run stays, so that a program at the edge does not carve and release in turn; but not
        a long one: all classes together would keep 14 MiB. */
-    return span->free == class_layout_all_bits(layout) &&
-           (heap->capacity - heap->live >= 2 * run_blocks || span->run_pages > IDLE_RUN_PAGES) &&
+    return (heap->capacity - heap->live >= 2 * run_blocks || span->run_pages > IDLE_RUN_PAGES) &&
            class_heap_run_is_idle(heap, span->chunk, span->run_page);
 }

@@ -133,7 +133,7 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
  * A block of the current span just taken is handed out from an address inside it: a multiple of the
  * alignment, 128 to 1024. Until it is put back its first line begins no block for free().
  */
-void class_heap_hand_out_inside(struct span *span, uint32_t bit, char *start, size_t alignment);
+void class_heap_hand_out_inside(struct span *span, uint64_t bit, char *start, size_t alignment);
 
 /* A block that was, put back: its first line begins a block again. */
 void class_heap_put_inside(struct class_heap *heap, struct span *span, uint64_t bit);

@@ -144,18 +144,13 @@ static bool find_least_filled(struct class_heap *heap, bool at_any_price)
     return true;
 }
 
-static bool some_slot_is_under_quota(const struct class_heap *heap)
-{
-    for (uint32_t type = 0; type < heap->types; type++) {
-        if (heap->under_quota[type] != 0)
-            return true;
-    }
-    return false;
-}
-
 bool class_heap_find(struct class_heap *heap, bool at_any_price)
 {
-    if (!some_slot_is_under_quota(heap))
+    uint64_t under_quota = 0;
+
+    for (uint32_t type = 0; type < heap->types; type++)
+        under_quota |= heap->under_quota[type];
+    if (under_quota == 0)
         class_heap_set_quota(heap, heap->quota + 1);
     if (class_heap_eligible(heap) != 0)
         return true;

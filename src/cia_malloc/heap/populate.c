@@ -38,9 +38,7 @@ static uint64_t numbers_of(const struct span *span, uint64_t bits)
 {
     const struct class_layout *layout = &class_layouts[span->size_class];
 
-    if (span->phase == 0)
-        return bits;
-    return (bits >> span->phase | bits << (layout->span_blocks - span->phase)) &
+    return (bits >> span->phase | bits << (layout->span_blocks - span->phase) % 64) &
            class_layout_all_bits(layout);
 }
 
@@ -61,25 +59,22 @@ void populate_blocks(const struct span *span, uint64_t bits, uint64_t live_bytes
 
     /* Stretches of blocks side by side: one, or two where the order wraps. */
     while (numbers != 0) {
+        bool whole = populates_whole(span->size_class);
         uint32_t number = (uint32_t)__builtin_ctzll(numbers);
         uint64_t beyond = ~(numbers >> number);
-        uint32_t count = beyond != 0 ? (uint32_t)__builtin_ctzll(beyond) : 64;
+        uint32_t count = !whole ? 1 : beyond != 0 ? (uint32_t)__builtin_ctzll(beyond) : 64;
         struct range range = pages_of(span, number, count);
 
-        if (__builtin_expect(!populates_whole(span->size_class), 0)) {
+        numbers &= ~(~(uint64_t)0 >> (64 - count) << number);
+        if (__builtin_expect(!whole, 0)) {
             /* Of a long block the first page and the last, which begin and end other blocks too. */
-            count = 1;
-            range = pages_of(span, number, count);
             chunk_populate(span->chunk, range.first, 1, 0);
             chunk_populate(span->chunk, range.first + range.pages - 1, 1, 0);
-            chunk_touch(span->chunk, range.first, range.pages);
+            page_bits_set(span->chunk->touched, range.first, range.pages, true);
         } else {
-            bool all = count == 64 || numbers >> number >> count == 0; /* no other stretch */
-
             chunk_populate(span->chunk, range.first, range.pages,
-                           all ? pages_ahead(span, range, live_bytes) : 0);
+                           numbers == 0 ? pages_ahead(span, range, live_bytes) : 0);
         }
-        numbers &= ~(~(uint64_t)0 >> (64 - count) << number);
     }
 }
 
@@ -87,7 +82,7 @@ void populate_rest(struct chunk *chunk, uint32_t page, uint32_t pages)
 {
     const struct class_layout *layout = &class_layouts[chunk->spans[page].size_class];
 
-    if (chunk_touched_pages(chunk, page, pages) == pages)
+    if (page_bits_count(chunk->touched, page, pages) == pages)
         return;
     /* First what is untouched, of all: then nothing that is populated makes a difference. */
     for (uint32_t i = 0; i < layout->run_spans; i++) {
@@ -96,7 +91,7 @@ void populate_rest(struct chunk *chunk, uint32_t page, uint32_t pages)
         for (uint32_t number = 0; number < layout->span_blocks; number++) {
             struct range range = pages_of(span, number, 1);
 
-            if (chunk_touched_pages(chunk, range.first, range.pages) == 0)
+            if (page_bits_count(chunk->touched, range.first, range.pages) == 0)
                 span->untouched |= (uint64_t)1 << span_bit_of_block(layout, span->phase, number);
         }
     }
@@ -120,11 +115,8 @@ static bool zero_rest(struct span *span, uint32_t number, const bool *stays)
     struct range range = pages_of(span, number, 1);
     size_t bytes = size_class_bytes(span->size_class);
     char *block = span->base + number * bytes;
-    uint32_t went = 0;
 
-    for (uint32_t page = range.first; page < range.first + range.pages; page++)
-        went += !stays[page - span->run_page];
-    if (went == 0)
+    if (memchr(&stays[range.first - span->run_page], false, range.pages) == NULL)
         return false;
     for (uint32_t page = range.first; page < range.first + range.pages; page++) {
         char *from = span->chunk->base + (size_t)page * PAGE_BYTES, *end = from + PAGE_BYTES;
@@ -143,11 +135,10 @@ uint32_t populate_give_back(struct chunk *chunk, uint32_t page, uint32_t *untouc
 {
     const struct class_layout *layout = &class_layouts[chunk->spans[page].size_class];
     uint32_t pages = chunk->spans[page].run_pages, went = 0;
-    bool stays[CHUNK_PAGES];
+    bool stays[CHUNK_PAGES] = {false};
 
     if (chunk->marks != NULL)
         return 0;
-    memset(stays, false, pages);
     for (uint32_t i = 0; i < layout->run_spans; i++) {
         const struct span *span = &chunk->spans[class_layout_span(layout, page, i)];
         uint64_t live = numbers_of(span, class_layout_all_bits(layout) & ~span->free);

@@ -75,16 +75,10 @@ enum {
     LAST_CLASS_FULL_SPAN = 31, /* to here a span has 64 blocks: 64 x 31 lines are 124 KiB */
 };
 
-/* log2 of an even number of lines: those in the table are powers of two. */
-static uint32_t even_shift_of(uint32_t lines)
-{
-    return lines % 2 == 0 ? (uint32_t)__builtin_ctz(lines) : 0;
-}
-
 /* Blocks of a span: fewer where blocks are long, so that a span is some 35 pages, at most 129. */
 static uint32_t span_blocks_for(uint32_t lines)
 {
-    if (even_shift_of(lines) != 0)
+    if (lines % 2 == 0)
         return colours / lines;
     if (lines <= LAST_CLASS_FULL_SPAN)
         return 64;
@@ -119,7 +113,7 @@ static void lay_out_exclusive(struct class_layout *layout, uint32_t number)
     layout->units = (uint16_t)lines;
     layout->span_blocks = (uint8_t)blocks;
     layout->types = (uint8_t)(colours / blocks);
-    layout->even_shift = (uint8_t)even_shift_of(lines);
+    layout->even_shift = (uint8_t)__builtin_ctz(lines); /* even ones are powers of two */
     if (layout->even_shift != 0) {
         layout->span_units = (uint16_t)(lines * blocks + 1);
         uint32_t pages = lines == 2 ? TWO_LINES_RUN_PAGES : FOUR_LINES_RUN_PAGES;
@@ -147,7 +141,6 @@ static void lay_out_compact(struct class_layout *layout, uint32_t number)
     layout->units = (uint16_t)granules;
     layout->span_blocks = 64;
     layout->types = (uint8_t)types;
-    layout->even_shift = 0;
     layout->span_units = (uint16_t)(64 * granules);
     if (cycle_pages < TARGET_RUN_PAGES)
         spans = TARGET_RUN_PAGES / cycle_pages * types;

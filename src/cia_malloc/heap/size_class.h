@@ -26,7 +26,6 @@
 #include "cia_malloc/pages/page_map.h"
 
 #include <assert.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -39,7 +39,7 @@ static void leave_sleepers(struct subheap *heap)
  * in_turn: of however many threads sleep, at most LOOKS_PER_PAUSE or so look again in the time of
  * one pause. If all of them did, thousands would take the processors from who holds the lock.
  */
-static bool lock_or_sleep(struct subheap *heap, bool in_turn)
+bool subheap_lock_soon(struct subheap *heap, bool in_turn)
 {
     enum { LOOKS_PER_PAUSE = 8, PAUSES_MAX = 500 };
     struct timespec pause = {.tv_nsec = SUBHEAP_SLEEP_NS};
@@ -59,16 +59,6 @@ static bool lock_or_sleep(struct subheap *heap, bool in_turn)
         (void)futex_call((int *)(void *)&heap->lock, FUTEX_WAIT_PRIVATE, (int)holder, &pause, 0);
     leave_sleepers(heap);
     return subheap_try_lock(heap);
-}
-
-bool subheap_lock_soon(struct subheap *heap)
-{
-    return lock_or_sleep(heap, false);
-}
-
-bool subheap_lock_in_turn(struct subheap *heap)
-{
-    return lock_or_sleep(heap, true);
 }
 
 void subheap_unlock_and_work(struct subheap *heap)
@@ -98,7 +88,7 @@ static void give_up(struct subheap *heap)
 
 static void take_again(struct subheap *heap)
 {
-    while (!subheap_lock_in_turn(heap))
+    while (!subheap_lock_soon(heap, true))
         ;
     heap->relocking -= heap->relocking > 0; /* a child of fork forgets those of other threads */
     if (heap->relocker == __builtin_thread_pointer())
@@ -308,11 +298,9 @@ static uint32_t give_back_inside_runs(struct subheap *heap)
 bool subheap_trim(struct subheap *heap, bool inside_runs)
 {
     uint32_t chunks_before = heap->pages.chunk_count;
-    uint32_t purged = 0;
 
     gather(heap);
-    if (inside_runs)
-        purged += give_back_inside_runs(heap);
+    uint32_t purged = inside_runs ? give_back_inside_runs(heap) : 0;
     /* A sub-heap of a CPU has one chunk at least, unless it was never used; a spare one need not.
      */
     purged += purge_all(&heap->pages, heap->magazines == NULL);

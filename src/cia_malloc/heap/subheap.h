@@ -100,11 +100,9 @@ enum {
     SUBHEAP_SLEEP_NS = 1000000, /* at most, before a sleeper among few looks again */
 };
 
-/* Takes the lock if it can be had by spinning, or by sleeping once. Not for the holder. */
-bool subheap_lock_soon(struct subheap *heap);
-
-/* The same for a thread that has nothing else to do: among many sleepers it sleeps longer. */
-bool subheap_lock_in_turn(struct subheap *heap);
+/* Takes the lock if it can be had by spinning, or by sleeping once. Not for the holder. in_turn: by
+   a thread that has nothing else to do; among many sleepers it sleeps longer. */
+bool subheap_lock_soon(struct subheap *heap, bool in_turn);
 
 /* Gives up the lock while there is work that waits for it, and does that. */
 void subheap_unlock_and_work(struct subheap *heap);
@@ -172,8 +170,6 @@ static inline void subheap_free_local(struct subheap *heap, struct span *span, u
 {
     if (__builtin_expect(span->size_class != CLASS_LARGE, 1))
         subheap_put(heap, &heap->classes[span->size_class], span, bits);
-    else if (__builtin_expect((span->free & bits) != 0, 0))
-        subheap_double_free(span, span->free & bits);
     else
         subheap_free_large(heap, span);
 }

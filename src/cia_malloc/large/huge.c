@@ -107,54 +107,24 @@ enum {
     TAIL_PART = 4,  /* and a quarter behind one that got shorter a moment ago */
 };
 
-/* Keeps a part of a mapping that was kept, in a record of its own and for as long as that would
-   have been, if it is long enough for another block. False: it is not. */
-static bool keep_part(const struct huge *record, char *from, size_t bytes)
+/* Keeps a part of a kept mapping that its block of so many bytes does not need, in a record of its
+   own and for as long as that would have been, if it is long enough for another block. False: it
+   stays with this one, and is purged if it is more than an eighth of that. */
+static bool keep_part(const struct huge *record, char *from, size_t bytes, size_t block_bytes)
 {
     struct huge *part = bytes > REST_LEAST ? huge_record_take() : NULL;
 
-    if (part == NULL)
-        return false;
-    part->base = from;
-    part->extent = bytes;
-    part->since = record->since;
-    part->node = record->node;
-    huge_keep_on(part);
-    return true;
-}
-
-/* A part that stays with a block of so many bytes is purged if it is more than an eighth of it. */
-static void purge_spare(char *from, size_t bytes, size_t block_bytes)
-{
-    if (bytes <= block_bytes / SPARE_PART)
-        return;
-    PROBE3(memory_given_back, from, bytes, 0);
-    page_source_purge(from, bytes);
-}
-
-/* Cuts what a block does not need off the end of a kept mapping: kept if it can be, else it stays,
-   for growing. */
-static void cut(struct huge *record, size_t total)
-{
-    size_t rest = record->extent - total;
-
-    if (keep_part(record, record->base + total, rest))
-        record->extent = total;
-    else
-        purge_spare(record->base + total, rest, total);
-}
-
-/* The same of its beginning, so many bytes, that an aligned block does not need. Returns how many
-   stay. */
-static size_t cut_beginning(struct huge *record, size_t skip, size_t block_bytes)
-{
-    if (keep_part(record, record->base, skip)) {
-        record->base = record->base + skip;
-        record->extent -= skip;
-        return 0;
+    if (part != NULL) {
+        part->base = from;
+        part->extent = bytes;
+        part->since = record->since;
+        part->node = record->node;
+        huge_keep_on(part);
+    } else if (bytes > block_bytes / SPARE_PART) {
+        PROBE3(memory_given_back, from, bytes, 0);
+        page_source_purge(from, bytes);
     }
-    purge_spare(record->base, skip, block_bytes);
-    return skip;
+    return part != NULL;
 }
 
 /* A block in a mapping that was kept; NULL when there is none that serves. */
@@ -184,11 +154,17 @@ static void *reuse(size_t bytes, struct place place, uint8_t node)
         kept->base = base;
         kept->extent = least + place.turn_bytes;
     }
-    skip = cut_beginning(kept, skip, least);
+    if (keep_part(kept, kept->base, skip, least)) {
+        kept->base = kept->base + skip;
+        kept->extent -= skip;
+        skip = 0;
+    }
     size_t room = kept->extent - least - skip;
     skip += (place.turn_bytes < room ? place.turn_bytes : room) & ~(place.alignment - 1);
-    cut(kept, least + skip);
-    return huge_begin(kept, place.offset + skip, least + skip);
+    size_t total = least + skip;
+    if (keep_part(kept, kept->base + total, kept->extent - total, total))
+        kept->extent = total; /* else it is for growing */
+    return huge_begin(kept, place.offset + skip, total);
 }
 
 /* The same with CIA_HARDEN=1: in the one that was protected for longest, if there are many. */

@@ -27,9 +27,10 @@ void *huge_allocate(size_t bytes, size_t alignment, uint32_t colour, uint8_t nod
    begins in the same page and not there. */
 struct huge *huge_at(const void *address);
 
-static inline size_t huge_usable(const struct huge *huge)
+/* Where the block's pages end. */
+static inline char *huge_end(const struct huge *huge)
 {
-    return (size_t)(huge->base + huge->used_bytes - huge->block);
+    return huge->base + huge->used_bytes;
 }
 
 /* Keeps the mapping for another block for a while, or gives it back. */

@@ -232,19 +232,14 @@ bool huge_keep(struct huge *huge, uint64_t now)
     make_room(huge->extent, most);
     /* Hardened: addresses without memory. Else the program may have protected a part, which the
        next block must be able to touch. Should the kernel refuse, it goes back as a whole. */
-    if (harden_is_on()) {
-        if (!page_source_purge(huge->base, huge->extent) ||
-            !page_source_protect(huge->base, huge->extent, PROT_NONE))
-            return false;
-    } else {
-        if (!page_source_protect(huge->base, huge->extent, PROT_READ | PROT_WRITE))
-            return false;
+    if ((harden_is_on() && !page_source_purge(huge->base, huge->extent)) ||
+        !page_source_protect(huge->base, huge->extent,
+                             harden_is_on() ? PROT_NONE : PROT_READ | PROT_WRITE))
+        return false;
+    if (!harden_is_on())
         huge_join_neighbours(huge);
-    }
     if (huge_cache_put(huge))
         return true;
-    struct huge *oldest = huge_cache_take_oldest(UINT64_MAX); /* there was no slot */
-    if (oldest != NULL)
-        huge_give_back(oldest);
+    (void)give_back(UINT64_MAX, 1); /* there was no slot: the oldest one goes */
     return huge_cache_put(huge);
 }

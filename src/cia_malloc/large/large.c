@@ -40,9 +40,8 @@ static void *run_allocate(struct subheap *heap, size_t bytes, size_t alignment, 
     }
     request.pages = pages_of(bytes, first_line);
 
-    bool taken = page_heap_take(&heap->pages, &request, &run);
-    if (!taken && subheap_gather_pages(heap))
-        taken = page_heap_take(&heap->pages, &request, &run);
+    bool taken = page_heap_take(&heap->pages, &request, &run) ||
+                 (subheap_gather_pages(heap) && page_heap_take(&heap->pages, &request, &run));
     if (!taken && alignment <= LINE_BYTES) {
         /* A hole that a block of this length left may be a page too short for this colour. */
         request = (struct page_request){.pages = pages_of(bytes, 0), .modulus = 1};
@@ -82,10 +81,9 @@ void *large_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t align
     if (pages > LARGE_GREATEST_PAGES || alignment > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES ||
         (bytes > SIZE_CLASS_LARGEST && huge_guarded_is_wanted())) {
         uint32_t colour = next_colour(heap, pages);
-        uint8_t node = heap->pages.node;
 
         subheap_unlock(heap);
-        return huge_allocate(bytes, alignment, colour, node, zeroed);
+        return huge_allocate(bytes, alignment, colour, heap->pages.node, zeroed);
     }
     void *block = run_allocate(heap, bytes, alignment, zeroed);
     subheap_unlock(heap);

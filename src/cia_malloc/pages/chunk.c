@@ -134,16 +134,6 @@ void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages)
     chunk->longest_free = CHUNK_PAGES; /* unknown: the run may be beside other free pages */
 }
 
-uint32_t chunk_touched_pages(const struct chunk *chunk, uint32_t first, uint32_t pages)
-{
-    return page_bits_count(chunk->touched, first, pages);
-}
-
-void chunk_touch(struct chunk *chunk, uint32_t first, uint32_t pages)
-{
-    page_bits_set(chunk->touched, first, pages, true);
-}
-
 void chunk_populate(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t ahead)
 {
     struct pending_pages *pending = chunk->pending;

@@ -158,12 +158,6 @@ bool chunk_take_pages(struct chunk *chunk, const struct page_request *request, b
    huge page that it has a part of. */
 void chunk_return_pages(struct chunk *chunk, uint32_t first, uint32_t pages);
 
-/* How many pages of a range were touched. */
-uint32_t chunk_touched_pages(const struct chunk *chunk, uint32_t first, uint32_t pages);
-
-/* Says that all pages of a range are touched, or may be any time. */
-void chunk_touch(struct chunk *chunk, uint32_t first, uint32_t pages);
-
 /*
  * Has the pages of a range populated that were not touched, and with the last of them up to so many
  * behind the range, as far as those were not touched either: they count as touched, and are

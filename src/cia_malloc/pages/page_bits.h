@@ -36,10 +36,9 @@ static inline uint32_t page_bits_count(const uint64_t *bits, uint32_t first, uin
 static inline void page_bits_set(uint64_t *bits, uint32_t first, uint32_t pages, bool value)
 {
     for (uint32_t w = first / 64; w <= (first + pages - 1) / 64; w++) {
-        if (value)
-            bits[w] |= page_bits_mask(w, first, pages);
-        else
-            bits[w] &= ~page_bits_mask(w, first, pages);
+        uint64_t mask = page_bits_mask(w, first, pages);
+
+        bits[w] = value ? bits[w] | mask : bits[w] & ~mask;
     }
 }
 

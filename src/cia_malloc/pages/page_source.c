@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mempolicy.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -144,18 +145,10 @@ size_t page_source_huge_bytes(void)
 {
     static const char field[] = "AnonHugePages:";
     char text[2048];
-    size_t kib = 0;
 
     read_file("/proc/self/smaps_rollup", text, sizeof text);
     const char *at = strstr(text, field);
-    if (at == NULL)
-        return 0;
-    at += sizeof field - 1;
-    while (*at == ' ')
-        at++;
-    while (*at >= '0' && *at <= '9')
-        kib = kib * 10 + (size_t)(*at++ - '0');
-    return kib << 10;
+    return at != NULL ? strtoul(at + sizeof field - 1, NULL, 10) << 10 : 0;
 }
 
 void page_source_bind(void *address, size_t bytes, uint8_t node)

@@ -19,7 +19,6 @@ void page_work_add(struct page_heap *heap, struct chunk *chunk)
 {
     chunk->work_next = heap->work.chunks;
     heap->work.chunks = chunk;
-    heap->chunks_in_work += chunk->worker != NULL;
 }
 
 /* Chooses pages of a half to purge, from its end, since runs are taken from the beginning. */
@@ -99,33 +98,24 @@ static void purge_chosen(struct chunk *chunk)
     }
 }
 
-/* Under the lock again. Returns how many pages are dirty again because the kernel refused them: it
-   does where memory is locked. */
-static uint32_t end_purge(struct chunk *chunk)
+/* Under the lock again. Pages that the kernel refused, as it does where memory is locked, are dirty
+   again. */
+static void finish(struct page_heap *heap, struct chunk *chunk)
 {
-    uint32_t dirty = 0;
+    uint32_t dirty_before = chunk->dirty_pages;
 
     for (uint32_t w = 0; w < CHUNK_WORDS; w++) {
         chunk->used[w] &= ~chunk->purging[w];
         chunk->used_pages -= (uint32_t)__builtin_popcountll(chunk->purging[w]);
         chunk->touched[w] &= ~chunk->purged[w];
         chunk->filled[w] &= ~chunk->purged[w];
-        dirty += (uint32_t)__builtin_popcountll(chunk->purging[w] & chunk_dirty_in_word(chunk, w));
         chunk->purging[w] = 0;
     }
-    chunk->dirty_pages += dirty;
+    chunk->dirty_pages = chunk_count_dirty(chunk, 0, CHUNK_PAGES);
     chunk->longest_free = CHUNK_PAGES; /* unknown */
     chunk->worker = NULL;
-    return dirty;
-}
-
-static void finish(struct page_heap *heap, struct chunk *chunk)
-{
-    uint32_t refused = end_purge(chunk);
-
-    heap->chunks_in_work--;
-    heap->dirty_pages += refused;
-    heap->refused_pages = refused > 0 ? heap->dirty_pages : 0;
+    heap->dirty_pages += chunk->dirty_pages - dirty_before;
+    heap->refused_pages = chunk->dirty_pages > dirty_before ? heap->dirty_pages : 0;
     chunk_circle_update(heap, chunk);
 }
 
@@ -305,9 +295,11 @@ void page_work_do(struct page_heap *heap, struct page_work *work)
     }
 }
 
-/* Takes back the work of threads that this process does not have. */
-static void finish_abandoned(struct page_heap *heap)
+void page_work_after_fork(struct page_heap *heap)
 {
+    atomic_store_explicit(&heap->populating, 0, memory_order_relaxed);
+    page_work_take_in(heap);
+    /* Takes back the work of threads that this process does not have. */
     for (enum chunk_circle circle = 0; circle < CHUNK_CIRCLES; circle++) {
         struct chunk *chunk = chunk_circle_last(heap, circle), *before;
 
@@ -318,12 +310,4 @@ static void finish_abandoned(struct page_heap *heap)
                 finish(heap, chunk);
         }
     }
-}
-
-void page_work_after_fork(struct page_heap *heap)
-{
-    atomic_store_explicit(&heap->populating, 0, memory_order_relaxed);
-    page_work_take_in(heap);
-    if (heap->chunks_in_work > 0)
-        finish_abandoned(heap);
 }

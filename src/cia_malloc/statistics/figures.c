@@ -42,8 +42,5 @@ const struct cia_figure *cia_figure_find(const char *name)
 
 uint64_t cia_figure_value(const struct cia_figure *figure, const struct cia_totals *totals)
 {
-    uint64_t value;
-
-    memcpy(&value, (const char *)totals + figure->offset, sizeof value);
-    return value;
+    return *(const uint64_t *)(const void *)((const char *)totals + figure->offset);
 }

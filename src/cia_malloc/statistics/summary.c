@@ -38,7 +38,7 @@ void cia_summary_add_subheap(struct cia_summary *summary, const struct subheap *
         return;
     for (unsigned i = 0; i < EXCLUSIVE_CLASSES; i++)
         summary->classes[i].waiting += quarantine->waiting[i];
-    summary->large_away_blocks += quarantine->waiting[QUARANTINE_LARGE];
+    summary->large_away_blocks += quarantine->waiting[CLASS_LARGE];
     summary->large_away_bytes += quarantine->large_bytes;
 }
 
