@@ -46,8 +46,9 @@ struct page_heap {
     uint32_t dense_pages;  /* of those, in runs whose blocks are populated whole before the program
                               has them; kept by the sub-heap */
     uint32_t dirty_pages;
-    uint32_t published_pages;     /* what page_heap_used_bytes counts of used_pages */
-    uint32_t refused_pages;       /* dirty when the kernel last refused to purge; 0: it did not */
+    uint32_t published_pages; /* what page_heap_used_bytes counts of used_pages */
+    uint32_t refused_pages;   /* dirty when the kernel last refused to purge; 0: it did not */
+    uint32_t chunks_in_work;
     _Atomic uint32_t populating;  /* threads that populate pages without the lock: no chunk goes */
     struct page_work work;        /* chosen since the lock was taken */
     _Atomic(struct chunk *) done; /* whose work is done: pushed by compare-and-swap (release)

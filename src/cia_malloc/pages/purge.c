@@ -19,6 +19,7 @@ void page_work_add(struct page_heap *heap, struct chunk *chunk)
 {
     chunk->work_next = heap->work.chunks;
     heap->work.chunks = chunk;
+    heap->chunks_in_work += chunk->worker != NULL;
 }
 
 /* Chooses pages of a half to purge, from its end, since runs are taken from the beginning. */
@@ -114,6 +115,7 @@ static void finish(struct page_heap *heap, struct chunk *chunk)
     chunk->dirty_pages = chunk_count_dirty(chunk, 0, CHUNK_PAGES);
     chunk->longest_free = CHUNK_PAGES; /* unknown */
     chunk->worker = NULL;
+    heap->chunks_in_work--;
     heap->dirty_pages += chunk->dirty_pages - dirty_before;
     heap->refused_pages = chunk->dirty_pages > dirty_before ? heap->dirty_pages : 0;
     chunk_circle_update(heap, chunk);
@@ -295,11 +297,9 @@ void page_work_do(struct page_heap *heap, struct page_work *work)
     }
 }
 
-void page_work_after_fork(struct page_heap *heap)
+/* Takes back the work of threads that this process does not have. */
+static void finish_abandoned(struct page_heap *heap)
 {
-    atomic_store_explicit(&heap->populating, 0, memory_order_relaxed);
-    page_work_take_in(heap);
-    /* Takes back the work of threads that this process does not have. */
     for (enum chunk_circle circle = 0; circle < CHUNK_CIRCLES; circle++) {
         struct chunk *chunk = chunk_circle_last(heap, circle), *before;
 
@@ -310,4 +310,12 @@ void page_work_after_fork(struct page_heap *heap)
                 finish(heap, chunk);
         }
     }
+}
+
+void page_work_after_fork(struct page_heap *heap)
+{
+    atomic_store_explicit(&heap->populating, 0, memory_order_relaxed);
+    page_work_take_in(heap);
+    if (heap->chunks_in_work > 0) /* else a child of many chunks would look at each for nothing */
+        finish_abandoned(heap);
 }
