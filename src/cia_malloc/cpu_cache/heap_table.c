@@ -147,6 +147,7 @@ static struct subheap *acquire_spare(uint8_t node, bool must_not_wait, bool *no_
 {
     struct subheap *heap = NULL;
 
+    *no_memory = false;
     for (uint32_t i = CPU_HEAPS; heap == NULL && i < ALL_HEAPS; i++) {
         if (atomic_load_explicit(&heap_table[i], memory_order_relaxed) == NULL && !must_not_wait &&
             atomic_load_explicit(&spare_heap_count, memory_order_relaxed) >=
@@ -167,6 +168,7 @@ static struct subheap *acquire_any(uint8_t node, bool *exists)
 {
     struct subheap *heap = NULL;
 
+    *exists = false;
     for (uint32_t i = 0; heap == NULL && i < 2 * ALL_HEAPS; i++) {
         *exists |= atomic_load_explicit(&heap_table[i % ALL_HEAPS], memory_order_relaxed) != NULL;
         heap = try_number(i % ALL_HEAPS, i < ALL_HEAPS ? node : ANY_NODE);
@@ -227,7 +229,7 @@ struct subheap *heap_acquire_slow(void)
         struct subheap *here = atomic_load_explicit(&heap_table[cpu], memory_order_acquire);
         /* As the CPU's sub-heap was made for, so that they agree when the machine changes. */
         uint8_t node = here != NULL ? here->pages.node : memory_node_of_cpu(cpu);
-        bool exists = false, no_memory = false, holder = false;
+        bool exists, no_memory = false, holder = false;
 
         make_if_missing(cpu, node);
         struct subheap *wanted =

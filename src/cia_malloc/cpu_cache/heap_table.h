@@ -85,9 +85,9 @@ static inline struct subheap *heap_try_acquire(void)
 }
 
 /*
- * The next existing sub-heap from number *index on and before end, locked, waiting a bounded time
- * for its holder; *index is moved behind it. NULL when there is none. One whose holder does not let
- * go is passed over and counted in *passed_over.
+ * The next existing sub-heap from number *index on and before end, both modulo ALL_HEAPS, locked,
+ * waiting a bounded time for its holder; *index is moved behind it. NULL when there is none. One
+ * whose holder does not let go is passed over and counted in *passed_over.
  */
 struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_over);
 

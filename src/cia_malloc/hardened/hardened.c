@@ -184,7 +184,7 @@ static char *take_block(struct subheap *heap, unsigned size_class, bool *untouch
     uint64_t bits = class_heap_eligible(class_heap);
     for (uint32_t skip = draw(heap, (uint32_t)__builtin_popcountll(bits)); skip > 0; skip--)
         bits &= bits - 1;
-    class_heap->first_bit = (uint8_t)__builtin_ctzll(bits);
+    class_heap->first_bit = (uint8_t)__builtin_ctzll(bits); /* the search finds it first */
     return subheap_allocate(heap, size_class, untouched);
 }
 

@@ -212,7 +212,7 @@ uint32_t class_heap_wanted_type(struct class_heap *heap)
 {
     if ((class_layouts[heap->size_class].run_spans & (heap->types - 1u)) == 0)
         return 0; /* whole cycles: each begins with type 0 */
-    /* Behind the type that was last carved or used, so that no type gets ahead of the others. */
+    /* From the type that comes next on, so that no type gets ahead of the others. */
     uint32_t wanted = heap->next_type;
 
     for (uint32_t i = 0; i < heap->types && heap->under_quota[wanted] == 0; i++)

@@ -42,10 +42,9 @@ enum {
 struct span {
     struct circle_link link; /* of partial spans of its class and type */
     uint64_t free;           /* may be handed out; remote frees not yet drained are not in it */
-    uint64_t
-        untouched;     /* reads as zero, for it was not handed out since: calloc need not zero it */
-    uint64_t interior; /* handed out from an address inside the block, for its alignment */
-    char *base;        /* block 0; for a large block its address */
+    uint64_t untouched;      /* reads as zero: calloc need not zero it */
+    uint64_t interior;       /* handed out from an address inside the block, for its alignment */
+    char *base;              /* block 0; for a large block its address */
     struct chunk *chunk;
     uint8_t size_class; /* or CLASS_LARGE */
     uint8_t type;
