@@ -192,8 +192,7 @@ static inline void check_clock(void)
         housekeeping_tick();
 }
 
-/* What the fast path leaves, in any mode. */
-static void *allocate_slow(size_t bytes)
+void *cia_allocate_slow(size_t bytes)
 {
     PROBE1(malloc_slow_path, bytes);
     check_clock();
@@ -262,37 +261,15 @@ static __attribute__((noinline)) void *allocate_sampled(size_t bytes)
     return block;
 }
 
-/* cia_allocate_slow has counted bytes that a magazine serves. */
-static __attribute__((noinline)) void *allocate_by_mode(size_t bytes)
+void *cia_allocate_by_mode(size_t bytes)
 {
     if (mode_is_plain())
-        return allocate_slow(bytes);
+        return cia_allocate_slow(bytes);
     if (harden_is_on())
         return allocate_or_fail(bytes);
     /* Profiled; or the first call of a plain process, when nothing is due yet. */
     bool is_due = bytes <= MAGAZINE_LARGEST ? profile_is_due(bytes) : profile_count(bytes);
-    return is_due ? allocate_sampled(bytes) : allocate_slow(bytes);
-}
-
-/*
- * The fast path of malloc in profiled mode, before the mode is asked: in every other mode
- * profile_count_down is true.
- */
-__attribute__((aligned(LINE_BYTES))) void *cia_allocate_slow(size_t bytes)
-{
-    ptrdiff_t area = magazine_areas.all;
-
-    if (__builtin_expect(bytes > MAGAZINE_LARGEST, 0) ||
-        __builtin_expect(profile_count_down(bytes), 0)) {
-        return allocate_by_mode(bytes);
-    }
-    if (__builtin_expect(magazine_has_announced(area), 1)) {
-        uintptr_t block = magazine_pop(area, magazine_offset_of(bytes));
-
-        if (__builtin_expect(block != 0, 1))
-            return magazine_block(block);
-    }
-    return allocate_slow(bytes);
+    return is_due ? allocate_sampled(bytes) : cia_allocate_slow(bytes);
 }
 
 void *cia_allocate_zeroed(size_t bytes)

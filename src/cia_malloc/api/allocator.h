@@ -10,9 +10,12 @@
 
 #include "cia_malloc/cpu_cache/magazine_sequences.h"
 #include "cia_malloc/heap/block.h"
+#include "cia_malloc/profile/profile.h"
 
-/* As cia_allocate and cia_free, for what the fast paths leave. */
+/* As cia_allocate and cia_free, for what the fast paths leave: in plain or profiled mode, with its
+   bytes counted; in any mode, with bytes that a magazine serves counted. */
 void *cia_allocate_slow(size_t bytes);
+void *cia_allocate_by_mode(size_t bytes);
 void cia_free_slow(void *block);
 
 /* A block that begins there, on a page of that info, which the loaded magazine refused. */
@@ -24,21 +27,26 @@ void cia_free_refused(ptrdiff_t area, const struct page_info *info, void *block)
  * nothing to look at afterwards.
  *
  * The fast path: where the class's magazine is by one load, its newest block. Some 35 instructions;
- * writes one line of this CPU and one of this thread.
+ * writes one line of this CPU and one of this thread. In profiled mode it is left at once, and
+ * taken up again when the bytes are counted; in every other mode profile_count_down is true.
  */
-static inline void *cia_allocate(size_t bytes)
+static inline __attribute__((always_inline)) void *cia_allocate(size_t bytes)
 {
     ptrdiff_t area = magazine_areas.take;
 
-    if (__builtin_expect(!magazine_has_announced(area), 0))
-        return cia_allocate_slow(bytes);
-    if (__builtin_expect(bytes <= MAGAZINE_LARGEST, 1)) {
-        uint32_t offset = magazine_offset_of(bytes);
-        uintptr_t block = magazine_pop(area, offset);
-
-        if (__builtin_expect(block != 0, 1))
-            return magazine_block(block);
+    if (__builtin_expect(bytes > MAGAZINE_LARGEST, 0))
+        return cia_allocate_by_mode(bytes);
+    if (__builtin_expect(!magazine_has_announced(area), 0)) {
+        area = magazine_areas.all;
+        if (profile_count_down(bytes))
+            return cia_allocate_by_mode(bytes);
+        if (!magazine_has_announced(area))
+            return cia_allocate_slow(bytes);
     }
+    uintptr_t block = magazine_pop(area, magazine_offset_of(bytes));
+
+    if (__builtin_expect(block != 0, 1))
+        return magazine_block(block);
     return cia_allocate_slow(bytes);
 }
 

@@ -221,9 +221,8 @@ static inline bool magazine_thread_is_vforked(void)
  * the fast paths what the look at a variable of the thread's own would.
  */
 struct magazine_areas {
-    ptrdiff_t all; /* for free, and off malloc's fast path */
-    ptrdiff_t
-        take; /* for malloc's fast path: in profiled mode that finds nothing announced, ever */
+    ptrdiff_t all;  /* for free, and for malloc behind the first question */
+    ptrdiff_t take; /* for that: in profiled mode it finds nothing announced, ever */
 };
 /* Hidden in the declaration, too: else GCC loads its address first, for it may be elsewhere. */
 extern __attribute__((visibility("hidden"))) struct magazine_areas magazine_areas;

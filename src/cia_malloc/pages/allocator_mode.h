@@ -23,7 +23,8 @@ extern _Atomic uint8_t allocator_mode;
 /* Reads the settings. Returns the mode, which is known from then on. */
 uint8_t allocator_mode_decide(void);
 
-/* Off the fast paths: in a mode that is not plain malloc never takes them, see magazines_choose. */
+/* Off the fast paths: in a mode that is not plain malloc leaves its own at once, see
+   magazines_choose. */
 static inline bool mode_is_plain(void)
 {
     return __builtin_expect(
