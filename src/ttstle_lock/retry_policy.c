@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * See retry_policy.h.
+ * What follows an abort: another attempt, now or after a wait, or the lock. The loop that makes the
+ * attempts is enter, in elision.c. See retry_policy.h.
  */
 #include "ttstle_lock/retry_policy.h"
 

@@ -45,7 +45,7 @@
 #define MPLACE_CIA_MAGAZINE_H
 
 #include "base/rseq.h"
-#include "cia_malloc/heap/cached_block.h"
+#include "cia_malloc/heap/request_class.h"
 
 #include <assert.h>
 #include <stdatomic.h>

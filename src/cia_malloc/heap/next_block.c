@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Which block of a class comes next, and with it which L1 colour; see class_heap.h for the balance
- * that this keeps. Malloc takes what waits in a magazine first: cpu_cache/magazine.h says which
- * colours those blocks have.
+ * Which block of a class comes next, and with it which L1 colour: the first free block of the
+ * span in turn, from first_bit on, whose slot has fewer live blocks than the quota; class_heap.h
+ * has the balance that this keeps. Malloc takes what waits in a magazine first, the newest block,
+ * whatever its colour: cpu_cache/magazine.h says which colours those blocks have.
  */
 #include "cia_malloc/heap/cached_block.h"
 #include "cia_malloc/heap/class_heap.h"

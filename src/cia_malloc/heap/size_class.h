@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Which class is this request? And, for a class: how long is a block, how are its blocks laid out
- * over the L1 sets? Pure arithmetic on tables; no state but the number of colours of this
- * machine.
+ * The size classes: how long is a block, how are its blocks laid out over the L1 sets, and which
+ * class of a kind is the shortest for a request? (request_class.h says which kind malloc takes.)
+ * Pure arithmetic on tables; no state but the number of colours of this machine.
  *
  * An exclusive class has blocks of whole lines that begin on one: no two blocks share a line. A
  * compact class has blocks of whole granules, of up to 2 KiB, side by side whatever lines they
- * share. CIA_LINES says which of them serve malloc (cached_block.h).
+ * share. CIA_LINES says which of them serve malloc (request_class.h).
  *
  * Words used in all of this folder:
  *   line    64 bytes

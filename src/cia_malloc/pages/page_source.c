@@ -93,6 +93,11 @@ int page_source_advise(void *address, size_t bytes, int advice)
     return error;
 }
 
+bool page_source_purge(void *address, size_t bytes)
+{
+    return page_source_advise(address, bytes, MADV_DONTNEED) == 0;
+}
+
 bool page_source_protect(void *address, size_t bytes, int protection)
 {
     int saved_errno = errno;

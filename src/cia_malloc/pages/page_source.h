@@ -47,10 +47,7 @@ bool page_source_unmap(void *address, size_t bytes);
 
 /* Returns the memory but keeps the addresses: the pages read as zero. False if the kernel refuses.
  */
-static inline bool page_source_purge(void *address, size_t bytes)
-{
-    return page_source_advise(address, bytes, MADV_DONTNEED) == 0;
-}
+bool page_source_purge(void *address, size_t bytes);
 
 /*
  * mprotect: with PROT_NONE a thread that touches the pages gets SIGSEGV. False, nothing changed,

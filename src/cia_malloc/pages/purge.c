@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * See purge.h.
+ * Chooses the unused pages that go back to the kernel, and gives them back: page_source_purge, and
+ * page_source_unmap for whole chunks; see purge.h.
  */
 #include "cia_malloc/pages/purge.h"
 

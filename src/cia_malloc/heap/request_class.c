@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Which class malloc takes: CIA_LINES; see cached_block.h.
+ * See request_class.h.
  */
-#include "cia_malloc/heap/cached_block.h"
+#include "cia_malloc/heap/request_class.h"
 
 #include "base/report.h"
 #include "base/settings.h"
