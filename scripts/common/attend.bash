@@ -3,6 +3,26 @@
 #
 # Running a command so that a signal ends it, with all that it started. Sourced after mplace.bash.
 
+# wait_for PROCESS: waits for the end of this child. Sets result to its status, which bash would otherwise say the signal
+# of, with the text of the script that started it.
+wait_for()
+{
+    # A signal for this script ends a wait early.
+    while :; do
+        result=0
+        wait "$1" 2>/dev/null || result=$?
+        kill -0 "$1" 2>/dev/null || break
+    done
+}
+
+# tell_signal STATUS: says so if that is the status of a program which a signal ended.
+tell_signal()
+{
+    local name
+
+    (($1 <= 128)) || ! name=$(kill -l "$1" 2>/dev/null) || note "the program ended with status $1, as by signal $name"
+}
+
 # attend COMMAND [ARGUMENT]...: runs the command, or function, as in the foreground and returns its status, but a trap for
 # a signal does not wait for its end. Sets attended to its process id while it runs.
 attended=
@@ -15,12 +35,7 @@ attend()
         if declare -F "$1" >/dev/null; then "$@"; else exec "$@"; fi
     ) <&0 &
     attended=$!
-    # A signal ends a wait early.
-    while :; do
-        result=0
-        wait "$attended" || result=$?
-        kill -0 "$attended" 2>/dev/null || break
-    done
+    wait_for "$attended"
     attended=
     return "$result"
 }

@@ -86,8 +86,11 @@ static void in_child(ThreadId thread)
  * written anew at the end. */
 static void before_system_call(ThreadId thread, UInt number, UWord *arguments, UInt count)
 {
-    if (number == __NR_execve || number == __NR_execveat)
-        report_write();
+    Addr path = number == __NR_execve ? arguments[0] : arguments[1];
+
+    if ((number == __NR_execve || number == __NR_execveat) &&
+        VG_(am_is_valid_for_client)(path, 1, VKI_PROT_READ))
+        report_write((const HChar *)path);
 }
 
 static void after_system_call(ThreadId thread, UInt number, UWord *arguments, UInt count,
@@ -144,7 +147,7 @@ static void after_options(void)
 
 static void at_end(Int exit_code)
 {
-    report_write();
+    report_write(NULL);
 }
 
 static void before_options(void)

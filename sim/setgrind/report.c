@@ -123,7 +123,7 @@ static void write_section(struct section *section, void *file)
     }
 }
 
-void report_write(void)
+void report_write(const HChar *becomes)
 {
     struct output *file = &output;
 
@@ -145,6 +145,14 @@ void report_write(void)
     tallies_each_size(write_size, file);
     sections_finish();
     sections_each(write_section, file);
+    if (becomes != NULL) {
+        static HChar path[TEXT_MOST];
+
+        VG_(strncpy)(path, becomes, TEXT_MOST - 1);
+        output_format(file, "becomes");
+        write_text(file, path);
+        output_format(file, "\n");
+    }
     output_format(file, "end\n");
     close_output();
 }

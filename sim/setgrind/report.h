@@ -15,7 +15,8 @@ void report_init(void);
 /* The program begins: the file is no longer empty, for who waits for that. */
 void report_begin(void);
 
-/* Writes the file anew, with all that is known by now. */
-void report_write(void);
+/* Writes the file anew, with all that is known by now. becomes: the file that the program is about
+   to execute in its own place, or NULL. */
+void report_write(const HChar *becomes);
 
 #endif

@@ -38,6 +38,8 @@ set(doctor_claims
     a_server_ends_by_itself_by_signal_or_after_the_time_given
     a_hangup_goes_to_the_program_and_the_page_comes
     the_page_is_about_the_program_and_about_children_only_if_asked
+    a_program_that_became_another_one_is_told_of
+    a_program_that_a_signal_ends_is_told_of_in_one_line
     children_end_with_the_program_or_are_told_of
     the_html_needs_nothing_else_and_says_what_the_text_says
     a_full_disk_is_told_in_one_line_and_the_program_goes_on

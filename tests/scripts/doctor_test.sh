@@ -274,6 +274,29 @@ the_page_is_about_the_program_and_about_children_only_if_asked()
     grep -q 'the busiest of 2 processes' "$scratch/err" || fail "how many processes there were is not told"
 }
 
+a_program_that_became_another_one_is_told_of()
+{
+    # shellcheck disable=SC2016 # the program's shell expands it
+    doctor -- sh -c 'exec "$0" list 500' "$program"
+    expect "verdict" no "$(json 'd["verdict"]')"
+    holds "own['becomes'] == '$program'"
+    tr '\n' ' ' <"$scratch/err" | grep -qF "Then it became $program, another program, which was not looked at." ||
+        fail "the page does not tell of it"
+    doctor -- sh -c 'exec /nowhere/at/all; :'
+    holds "own['becomes'] is None"
+}
+
+a_program_that_a_signal_ends_is_told_of_in_one_line()
+{
+    run "$mplace" doctor --out "$scratch/page" -- sh -c 'kill -SEGV $$'
+    expect "exit status" 139 "$status"
+    expect "standard error" "mplace doctor: the program ended with status 139, as by signal SEGV" "$(<"$scratch/err")"
+    grep -q '^Placement ' "$scratch/page" || fail "there is no page"
+    run "$mplace" trace --out "$scratch/trace" -- sh -c 'kill -SEGV $$'
+    expect "exit status" 139 "$status"
+    expect "lines on standard error of a trace" 2 "$(wc -l <"$scratch/err")"
+}
+
 a_full_disk_is_told_in_one_line_and_the_program_goes_on()
 {
     run env "VALGRIND_LIB=$build_folder/lib/mplace/valgrind" valgrind -q --tool=setgrind --setgrind-out=/dev/full \

@@ -66,6 +66,7 @@ def _run(run):
     return {
         "malloc": run.allocator,
         "exit_status": run.exit_status,
+        "becomes": run.becomes if run.becomes is None else plain_text(run.becomes),
         "threads": run.threads,
         "accesses": run.accesses,
         "heap": _counts(run.heap),

@@ -150,6 +150,7 @@ class Run:
     sites: dict[Place, Tally]
     sizes: dict[str, Tally]  # by the number of the group
     sections: dict[Place, Section]
+    becomes: str | None  # the file that it executed at its end; empty: that has no name
 
     @property
     def visits(self):
@@ -222,4 +223,5 @@ def read_run(path, allocator, exit_status):
         sites=_added_up((Place(*fields[17:19]), _tally(fields)) for fields in lines["site"]),
         sizes=_added_up((fields[0], _tally(fields)) for fields in lines["size"]),
         sections=_sections(lines),
+        becomes=lines["becomes"][0][0] if "becomes" in lines else None,
     )

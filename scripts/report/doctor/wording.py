@@ -67,10 +67,14 @@ def verdict(run):
         "no": "Placement does not hurt this program",
     }[figures.verdict(run)]
     saved = run.heap.saved
+    became = ""
+    if run.becomes is not None:
+        another = f"{run.becomes}, another program" if run.becomes else "another program"
+        became = f" Then it became {another}, which was not looked at."
     return (
         f"{answer}: of its {plural(run.misses, 'modelled L1 miss', 'modelled L1 misses')},"
         f" {grouped(saved)} ({percent(saved, run.misses)} %) would be saved by a better placement"
-        f" of its heap blocks, {rate(run.per_1000(saved))} for every 1000 accesses."
+        f" of its heap blocks, {rate(run.per_1000(saved))} for every 1000 accesses.{became}"
     )
 
 

@@ -47,6 +47,13 @@ class Tests(unittest.TestCase):
         self.assertEqual(("its own allocator", 0), (own["malloc"], own["exit_status"]))
         self.assertEqual(("cia", 7), (cia["malloc"], cia["exit_status"]))
 
+    def test_a_run_tells_what_it_became(self):
+        self.assertEqual(
+            [None, "/bin/\N{REPLACEMENT CHARACTER}"],
+            [page(records.run(*lines))["runs"][0]["becomes"]
+             for lines in ([], ["becomes\t" + text_of(b"/bin/\xff")])],
+        )
+
     def test_all_places_are_there_and_not_only_the_first(self):
         run = records.run(*(records.site(name) for name in "abc"))
         sites = page(run, top=1)["runs"][0]["sites"]
