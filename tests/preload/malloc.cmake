@@ -42,7 +42,7 @@ function(mplace_malloc_test claim program threaded)
 endfunction()
 
 mplace_test_plugins(htm_native)
-foreach(program impossible commit errno alignment blocks threads fork limit introspection sized lifetime cpus lockall lines
+foreach(program impossible commit errno alignment blocks threads fork limit gather introspection sized lifetime cpus lockall lines
                 sparse)
     add_executable(malloc_${program} malloc_${program}.c)
     # The compiler must not judge by what it knows of malloc: these programs ask for the impossible.
@@ -68,6 +68,7 @@ mplace_malloc_test(a_long_zeroed_block_takes_memory_where_it_is_touched malloc_s
 mplace_malloc_test(blocks_belong_to_the_process_and_not_to_a_thread malloc_threads ON)
 mplace_malloc_test(fork_at_any_moment_leaves_an_allocator_that_works malloc_fork ON)
 mplace_malloc_test(a_limit_of_the_address_space_is_enomem_and_passes malloc_limit ON)
+mplace_malloc_test(what_is_free_is_gathered_before_a_call_fails malloc_gather OFF)
 mplace_malloc_test(introspection_answers_and_advice_is_taken malloc_introspection ON)
 mplace_malloc_test(sized_frees_free malloc_sized OFF)
 mplace_malloc_test(memory_follows_the_cpus_that_are_used malloc_cpus ON)
