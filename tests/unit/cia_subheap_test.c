@@ -79,6 +79,13 @@ static void stay_on_one_cpu(void)
     stay_on_cpu(sched_getcpu());
 }
 
+/* Before the first call: else what is not in use goes, of a test that is kept waiting for the decay
+   time. */
+static void let_nothing_decay(void)
+{
+    setenv("CIA_DECAY_MS", "-1", 1);
+}
+
 /* More than wait in any magazine. */
 enum { WAITING = 2 * MAGAZINE_COLOURS };
 
@@ -124,6 +131,7 @@ static void *block_on_cpu(int cpu)
 
 START_TEST(a_process_with_one_thread_leaves_no_memory_behind_when_it_moves_to_another_cpu)
 {
+    let_nothing_decay(); /* magazines included */
     stay_on_cpu(0);
     make_first_call();
     if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || !magazines_use_sequences())
@@ -292,6 +300,7 @@ START_TEST(a_short_first_chunk_counts_as_long_as_it_is)
 {
     struct cia_totals first, full;
 
+    let_nothing_decay();
     stay_on_one_cpu();
     make_first_call();
     first = cia_totals_read();
@@ -446,6 +455,7 @@ START_TEST(huge_blocks_freed_by_other_threads_leave_nothing_behind)
 {
     struct cia_totals early, late;
 
+    let_nothing_decay();
     stay_on_one_cpu();
     for (int round = 0; round < 400; round++) {
         pthread_t thread;
@@ -666,7 +676,7 @@ START_TEST(spans_without_an_eligible_block_hide_no_others)
     static const struct span *spans[TYPES_GREATEST][OVERFULL + SPARSE];
     uint32_t spans_of[TYPES_GREATEST] = {0}, freed = 0;
 
-    setenv("CIA_DECAY_MS", "-1", 1); /* else housekeeping may let go of the span in hand */
+    let_nothing_decay();
     stay_on_one_cpu();
     cia_free(cia_allocate(CLASS_LINES * LINE_BYTES));
     struct subheap *heap = heap_here();
