@@ -5,7 +5,9 @@
  * fork, or another thread takes them away.
  */
 #include "base/random.h"
+#include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/magazine_exclusive.h"
+#include "cia_malloc/pages/decay_policy.h"
 
 #include "../tm/without_membarrier.h"
 #include "cia_fixture.h"
@@ -508,7 +510,7 @@ START_TEST(memory_that_was_used_is_zeroed_for_calloc_and_fresh_memory_is_zero)
 END_TEST
 
 /* Threads that move between CPUs, take blocks, pass them on and check that they have them alone,
-   while another empties all magazines again and again. */
+   while another empties all magazines, or each CPU's, again and again. */
 enum { STEPS = 150000, SLOTS = 512 };
 static _Atomic(uint64_t *) slots[SLOTS];
 static atomic_uint corrupted, running;
@@ -546,8 +548,14 @@ START_TEST(magazines_that_are_taken_away_again_and_again_lose_nothing)
 
     atomic_store(&running, EXCHANGERS);
     start_exchangers(threads, move_and_exchange);
-    while (atomic_load(&running) > 0)
-        cia_trim();
+    for (uint64_t now = decay_clock(); atomic_load(&running) > 0; now += 60000) {
+        for (int cpu = 0; _i == 1 && cpu < CPU_HEAPS; cpu++) {
+            if (heap_table[cpu] != NULL)
+                (void)flush_if_due(heap_table[cpu], now);
+        }
+        if (_i == 0)
+            cia_trim();
+    }
     join_exchangers(threads);
     for (int i = 0; i < SLOTS; i++) {
         if (slots[i] != NULL)
@@ -557,6 +565,23 @@ START_TEST(magazines_that_are_taken_away_again_and_again_lose_nothing)
     ck_assert_uint_eq(live_blocks(), 0);
     cia_trim();
     ck_assert_uint_eq(cia_totals_read().run_bytes, 0);
+}
+END_TEST
+
+START_TEST(while_one_cpus_magazines_are_taken_away_another_cpu_has_its_own)
+{
+    have_another_thread();
+    for (int cpu = 0; cpu < 2; cpu++) {
+        stay_on_cpu(cpu);
+        open_magazine();
+    }
+    if (!magazines_use_sequences() || !magazines_revoke(0))
+        return;
+    ck_assert(magazines_are_revoked(0) && !magazines_are_revoked(1));
+    cia_free(cia_allocate(BYTES));
+    ck_assert(magazines_of(0)->revoked && !magazines_of(1)->revoked);
+    magazines_restore();
+    ck_assert(!magazines_are_revoked(0) && !magazines_are_revoked(1));
 }
 END_TEST
 
@@ -707,7 +732,8 @@ int main(void)
     if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
         tcase_add_test(tests, a_thread_that_only_frees_has_magazines_and_hoards_little);
     tcase_add_test(tests, memory_that_was_used_is_zeroed_for_calloc_and_fresh_memory_is_zero);
-    tcase_add_test(tests, magazines_that_are_taken_away_again_and_again_lose_nothing);
+    tcase_add_loop_test(tests, magazines_that_are_taken_away_again_and_again_lose_nothing, 0, 2);
+    tcase_add_test(tests, while_one_cpus_magazines_are_taken_away_another_cpu_has_its_own);
     tcase_add_test(tests, the_child_of_a_fork_uses_the_magazines_that_it_finds);
     tcase_add_test(tests, a_magazine_that_was_half_open_at_a_fork_is_opened_whole);
     tcase_add_test(tests, a_trim_empties_the_magazines);

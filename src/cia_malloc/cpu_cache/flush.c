@@ -138,7 +138,7 @@ static bool flush_cpu(struct subheap *heap, uint64_t now)
     struct magazines *magazines = heap->magazines;
     bool by_sequences = magazines_use_sequences();
 
-    if (by_sequences && !magazines_revoke())
+    if (by_sequences && !magazines_revoke((int32_t)heap->number))
         return false;
     /* A CPU whose magazines are being published is not among the revoked. */
     for (unsigned i = 0; i < SIZE_CLASS_COUNT && (!by_sequences || magazines->revoked); i++) {
@@ -172,7 +172,7 @@ void flush_all(void)
 {
     uint32_t index = 0, passed_over = 0;
 
-    if (magazines_revoke()) {
+    if (magazines_revoke(MAGAZINES_OF_ALL_CPUS)) {
         for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
             struct magazines *magazines = magazines_of(cpu);
 

@@ -244,35 +244,39 @@ struct magazines *magazines_of(uint32_t cpu)
     return atomic_load_explicit(&magazines_published[cpu], memory_order_acquire);
 }
 
-static long membarrier(int command)
+static long membarrier(int command, unsigned flags, int32_t cpu)
 {
-    return system_call(SYS_membarrier, command, NULL, 0);
+    return system_call_6(SYS_membarrier, command, (long)flags, cpu, 0, 0, 0);
 }
 
 /*
- * Interrupts every section that runs now. That of this thread, below a signal handler, the signal
- * has interrupted; so with one thread nothing is asked of the kernel: sandboxes, sshd's for one,
- * kill a process that calls membarrier. libc's word and the count are both needed: libc does not
- * know of the threads of another libc in the process (dlmopen), nor the count of a thread that had
- * sequences of its own before its first block.
+ * Interrupts every section that runs now, on the CPU or on any. That of this thread, below a signal
+ * handler, the signal has interrupted; so with one thread nothing is asked of the kernel:
+ * sandboxes, sshd's for one, kill a process that calls membarrier. libc's word and the count are
+ * both needed: libc does not know of the threads of another libc in the process (dlmopen), nor the
+ * count of a thread that had sequences of its own before its first block.
  */
-static bool interrupt_sections(void)
+static bool interrupt_sections(int32_t cpu)
 {
+    unsigned flags = cpu != MAGAZINES_OF_ALL_CPUS ? MEMBARRIER_CMD_FLAG_CPU : 0;
+
     (void)magazine_area_here(); /* counts this thread, which perhaps has no block yet */
     return (__libc_single_threaded && atomic_load(&threads_counted) <= 1) ||
-           (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ) == 0 &&
-            membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ) == 0);
+           (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0 &&
+            membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, flags, cpu) == 0);
 }
 
-bool magazines_revoke(void)
+bool magazines_revoke(int32_t only)
 {
+    uint32_t first = only != MAGAZINES_OF_ALL_CPUS ? (uint32_t)only : 0;
+    uint32_t end = only != MAGAZINES_OF_ALL_CPUS ? first + 1 : CPU_HEAPS;
     void *expected = NULL;
 
     if (!magazines_use_sequences() || magazine_thread_is_vforked() ||
         !atomic_compare_exchange_strong_explicit(&revoker, &expected, __builtin_thread_pointer(),
                                                  memory_order_acquire, memory_order_relaxed))
         return false;
-    for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
+    for (uint32_t cpu = first; cpu < end; cpu++) {
         /* One that is published from now on stays in use. */
         if (atomic_load(&magazine_to_put[cpu]) != magazines_without_room) {
             atomic_store(&magazine_to_put[cpu], magazines_without_room);
@@ -281,7 +285,7 @@ bool magazines_revoke(void)
         }
     }
     /* A section that began before finds itself at its beginning, and there NULL. */
-    if (interrupt_sections())
+    if (interrupt_sections(only))
         return true;
     magazines_restore();
     return false;

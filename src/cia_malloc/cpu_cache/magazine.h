@@ -293,13 +293,21 @@ extern _Atomic(struct magazines *) magazines_published[CPU_HEAPS];
 struct magazines *magazines_of(uint32_t cpu);
 
 /*
- * Takes the magazines of all CPUs out of the tables and waits until no sequence works on one: those
- * that are revoked are the caller's then, who may use magazine_exclusive.h on them, until
- * magazines_restore. False when the kernel cannot do that (before Linux 5.10), another thread is at
- * it, or in the child of a vfork: none is revoked then. Two system calls.
+ * Takes the magazines of one CPU or of all out of the tables and waits until no sequence works on
+ * one: those that are revoked are the caller's then, who may use magazine_exclusive.h on them,
+ * until magazines_restore. False when the kernel cannot do that (before Linux 5.10), another thread
+ * is at it, or in the child of a vfork: none is revoked then. Two system calls.
  */
-bool magazines_revoke(void);
+enum { MAGAZINES_OF_ALL_CPUS = -1 };
+bool magazines_revoke(int32_t only);
 void magazines_restore(void);
+
+/* Whether the CPU, which has magazines, is without them now. Relaxed: a hint. */
+static inline bool magazines_are_revoked(uint32_t cpu)
+{
+    return atomic_load_explicit(&magazine_to_put[cpu], memory_order_relaxed) ==
+           magazines_without_room;
+}
 
 /* In the child of a fork: no other thread has revoked any. */
 void magazines_after_fork(void);
