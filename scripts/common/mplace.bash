@@ -283,10 +283,14 @@ check_cache()
     fi
 }
 
-# check_files FILE...: that each can be written, and no two are one; it is not made yet. Empty names are left out.
+# Of a subcommand that has results: what it reads, the program included. Empty names are left out.
+files_read=()
+
+# check_files FILE...: that each result can be written, no two are one, and none is among files_read under another name;
+# it is not made yet. Empty names are left out.
 check_files()
 {
-    local file path seen=$'\n'
+    local file path read seen=$'\n'
 
     for file; do
         [[ -n $file ]] || continue
@@ -294,6 +298,9 @@ check_files()
             [[ ! -d $file && -w $file ]] || die "$file cannot be written"
             # Of devices and pipes two names may be one.
             [[ -f $file ]] || continue
+            for read in "${files_read[@]}"; do
+                [[ ! $file -ef $read ]] || die "$file is what is read: a result has a file of its own"
+            done
         else
             path=$(dirname -- "$(readlink -m -- "$file")")
             [[ $file != */ && -d $path && -w $path ]] || die "$file cannot be written"

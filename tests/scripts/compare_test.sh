@@ -748,11 +748,12 @@ files_are_checked_before_one_is_made_and_no_two_are_one()
 {
     local options
 
+    cp /bin/true program
     while IFS='|' read -r options said; do
         read -r -a arguments <<<"$options"
-        run "$mplace" compare --malloc cia,glibc --rounds 1 "${arguments[@]}" -- true
+        run "$mplace" compare --malloc cia,glibc --rounds 1 "${arguments[@]}" -- ./program
         expect_refusal "$said"
-        expect "files" "err out" "$(find . -type f -printf '%f\n' | sort | paste -sd' ')"
+        expect "files" "err out program" "$(find . -type f -printf '%f\n' | sort | paste -sd' ')"
     done <<'END'
 --csv x --json x|x is there twice
 --html x --markdown ./x|x is there twice
@@ -760,6 +761,7 @@ files_are_checked_before_one_is_made_and_no_two_are_one()
 --json new.json --csv no/x.csv|no/x.csv cannot be written
 --csv new.csv --json no/x.json|no/x.json cannot be written
 --html new.html --json .|. cannot be written
+--json program|program is what is read
 END
     run "$mplace" compare --malloc cia,glibc --rounds 1 --json /dev/null --html /dev/null -- true
     expect "exit status with a device" 0 "$status"

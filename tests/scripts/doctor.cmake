@@ -45,6 +45,7 @@ set(doctor_claims
     a_full_disk_is_told_in_one_line_and_the_program_goes_on
     bad_options_are_one_line_and_exit_2
     what_is_refused_leaves_no_file
+    a_result_never_replaces_the_program
     a_program_that_would_run_without_cia_is_refused_where_cia_is_asked_for
     without_the_tool_it_says_so_in_one_line)
 mplace_script_tests(doctor ${doctor_claims})

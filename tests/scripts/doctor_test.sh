@@ -413,6 +413,18 @@ what_is_refused_leaves_no_file()
     expect "files" "" "$(find . -name 'new*')"
 }
 
+a_result_never_replaces_the_program()
+{
+    local option
+
+    cp /bin/true copy
+    for option in --out --html --json; do
+        run "$mplace" doctor "$option" copy -- ./copy
+        expect_refusal "copy is what is read"
+        cmp -s copy /bin/true || fail "$option replaced it"
+    done
+}
+
 without_the_tool_it_says_so_in_one_line()
 {
     private_build

@@ -37,6 +37,18 @@ the_map_that_was_written_is_a_map_file()
     grep -q ', seed 7: 256 banks' "$scratch/out" || fail "the seed is not named"
 }
 
+the_map_never_replaces_the_one_that_is_simulated()
+{
+    run "$mplace" dram --simulate raspberrypi4 --quiet --out map.txt
+    cp map.txt before
+    run "$mplace" dram --simulate ./map.txt --quiet --out map.txt
+    expect_refusal "map.txt is what is read"
+    cmp -s map.txt before || fail "the map was replaced"
+    cp map.txt raspberrypi4
+    run "$mplace" dram --simulate raspberrypi4 --quiet --out raspberrypi4
+    expect "exit status where the map comes with mplace" 0 "$status"
+}
+
 bad_options_are_one_line_and_exit_2()
 {
     run "$mplace" dram --simulate skylake-2channel
@@ -50,7 +62,7 @@ bad_options_are_one_line_and_exit_2()
     run "$mplace" dram --simulate large.txt
     expect_refusal "large.txt is too large for a map"
     run "$mplace" dram --simulate raspberrypi4 --quiet --out missing/map.txt
-    expect_refusal "missing/map.txt: No such file or directory"
+    expect_refusal "missing/map.txt cannot be written"
     run "$mplace" dram --simulate raspberrypi4 --quiet --out /dev/full
     expect_refusal "/dev/full: No space left on device"
     run "$mplace" dram --pool 15M

@@ -83,6 +83,23 @@ what_the_file_held_before_is_in_every_image()
     expect_refusal "--before"
 }
 
+the_image_never_replaces_what_is_read()
+{
+    local arguments
+
+    trace careless --values
+    cp "$program" check
+    head -c 4096 /dev/zero >powercut.image
+    sha256sum careless.mptrace check powercut.image >sums
+    for arguments in "--out careless.mptrace careless.mptrace -- ./check" "--out check careless.mptrace -- ./check" \
+        "--before powercut.image careless.mptrace -- ./check"; do
+        # shellcheck disable=SC2086 # words
+        run "$mplace" powercut --images 60 $arguments check-flag
+        expect_refusal "is what is read"
+        sha256sum --quiet -c sums || fail "a file was replaced: $arguments"
+    done
+}
+
 what_cannot_be_done_is_one_line_and_exit_2()
 {
     trace careful

@@ -52,6 +52,30 @@ bad_input_is_one_line_and_exit_2()
     expect_refusal "ddr9"
 }
 
+# unchanged FILE COMMAND...: refuses to replace the file, which it reads.
+unchanged()
+{
+    cp -- "$1" before
+    run "$mplace" "${@:2}"
+    expect_refusal "is what is read"
+    cmp -s -- "$1" before || fail "$1 was replaced"
+}
+
+a_result_never_replaces_what_is_read()
+{
+    need_trace
+    ln tree.mptrace another.name
+    unchanged tree.mptrace simulate --json tree.mptrace tree.mptrace
+    unchanged tree.mptrace simulate --json another.name tree.mptrace
+    echo "core.count = 4" >own.machine
+    unchanged own.machine simulate --json own.machine --machine ./own.machine tree.mptrace
+    cp /bin/true program
+    ln -s program link
+    unchanged program simulate --json program -- ./program
+    unchanged program trace --out program -- ./program
+    unchanged program trace --out link -- ./program
+}
+
 what_cannot_be_written_is_one_line_and_exit_2()
 {
     local arguments
