@@ -37,11 +37,19 @@ static const char usage[] =
     "Exit status: 0 done, 1 a finding or a replay that cannot go on, 2 bad arguments, machine or "
     "trace.\n";
 
+/* A result stays in memory until the run is over: one that is refused leaves the file as it was. */
+struct result_file {
+    const char *path; /* NULL: nobody asks */
+    FILE *stream;
+    char *text;
+    size_t length;
+};
+
 struct options {
     struct machine machine;
     struct sweep sweep;
     struct run run;
-    const char *json, *sharing;
+    struct result_file json, sharing;
     bool keys;
 };
 
@@ -139,10 +147,10 @@ static int parse(struct options *options, int argc, char **argv)
             options->run.check = true;
             break;
         case JSON:
-            options->json = optarg;
+            options->json.path = optarg;
             break;
         case SHARING:
-            options->sharing = optarg;
+            options->sharing.path = optarg;
             break;
         case POWER_CUTS:
             if (!count(optarg, &options->run.power_cuts) || options->run.power_cuts == 0)
@@ -165,9 +173,9 @@ static int parse(struct options *options, int argc, char **argv)
             return 1 + bad("'%s' is no option, or lacks its value (--help)", argv[optind - 1]);
         }
     }
-    if (options->sharing != NULL && options->sweep.key_count > 0)
+    if (options->sharing.path != NULL && options->sweep.key_count > 0)
         return 1 + bad("--sharing and --sweep do not go together");
-    if (options->sharing != NULL && options->machine.block > SHARING_BLOCK_MOST)
+    if (options->sharing.path != NULL && options->machine.block > SHARING_BLOCK_MOST)
         return 1 + bad("--sharing: block = %u: blocks of up to %d bytes can be looked into",
                        options->machine.block, SHARING_BLOCK_MOST);
     if (options->run.power_cuts > 0 && options->sweep.key_count == 0 &&
@@ -189,11 +197,35 @@ static void report(const struct cores *cores, void *context)
     fputc('\n', json);
 }
 
+static bool begin_result(struct result_file *file)
+{
+    if (file->path != NULL)
+        file->stream = open_memstream(&file->text, &file->length);
+    return file->path == NULL || file->stream != NULL;
+}
+
+/* Writes it unless the run was refused. Returns the exit status. */
+static int end_result(struct result_file *file, int status)
+{
+    bool whole = file->stream == NULL || fclose(file->stream) == 0;
+
+    if (whole && file->path != NULL && status != RUN_BAD_INPUT) {
+        FILE *written = fopen(file->path, "we");
+
+        whole = written != NULL && fwrite(file->text, 1, file->length, written) == file->length;
+        if (written != NULL && fclose(written) != 0)
+            whole = false;
+    }
+    if (!whole)
+        status = bad("%s: %s", file->path, strerror(errno));
+    free(file->text);
+    return status;
+}
+
 static int command(int argc, char **argv)
 {
     struct options options = {0};
     struct run *run = &options.run;
-    FILE *json = NULL;
     int status;
 
     machine_defaults(&options.machine);
@@ -213,17 +245,13 @@ static int command(int argc, char **argv)
     run->progress = isatty(STDERR_FILENO) == 1;
     if (run->progress && options.sweep.key_count == 0)
         run->accesses = trace_sources_accesses(run->paths, run->path_count);
-    if (options.json != NULL && (json = fopen(options.json, "we")) == NULL)
-        return bad("%s: %s", options.json, strerror(errno));
-    if (options.sharing != NULL && (run->sharing = fopen(options.sharing, "we")) == NULL)
-        return bad("%s: %s", options.sharing, strerror(errno));
-    status = options.sweep.key_count > 0 ? sweep_run(&options.sweep, run, stdout, json)
-                                         : run_once(run, report, json);
-    if (json != NULL && fclose(json) != 0)
-        return bad("%s: %s", options.json, strerror(errno));
-    if (run->sharing != NULL && fclose(run->sharing) != 0)
-        return bad("%s: %s", options.sharing, strerror(errno));
-    return status;
+    if (!begin_result(&options.json) || !begin_result(&options.sharing))
+        return bad("out of memory");
+    run->sharing = options.sharing.stream;
+    status = options.sweep.key_count > 0
+                 ? sweep_run(&options.sweep, run, stdout, options.json.stream)
+                 : run_once(run, report, options.json.stream);
+    return end_result(&options.sharing, end_result(&options.json, status));
 }
 
 int main(int argc, char **argv)

@@ -76,6 +76,27 @@ a_result_never_replaces_what_is_read()
     unchanged program trace --out link -- ./program
 }
 
+a_trace_that_is_refused_leaves_an_earlier_result_as_it_was()
+{
+    local arguments
+
+    need_trace
+    cp tree.mptrace damaged.mptrace
+    # In the last quarter, whose blocks are read when much has been simulated.
+    printf 'damage' | dd of=damaged.mptrace bs=1 seek="$(($(stat -c %s tree.mptrace) * 3 / 4))" conv=notrunc status=none
+    for arguments in nosuch damaged.mptrace "--sweep core.window=1,2 damaged.mptrace"; do
+        echo kept >kept.json
+        # shellcheck disable=SC2086 # words
+        run "$mplace" simulate --json kept.json $arguments
+        expect "exit status of $arguments" 2 "$status"
+        expect "the file after $arguments" kept "$(<kept.json)"
+    done
+    run "$mplace" simulate --json new.json nosuch
+    [[ ! -e new.json ]] || fail "a file was made"
+    run "$mplace" simulate --json /dev/full tree.mptrace
+    expect "exit status with a full disk" 2 "$status"
+}
+
 what_cannot_be_written_is_one_line_and_exit_2()
 {
     local arguments
