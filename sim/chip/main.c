@@ -53,13 +53,16 @@ struct options {
     bool keys;
 };
 
+/* Whose messages these are. */
+static const char *subcommand = "simulate";
+
 static int bad(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 static int bad(const char *format, ...)
 {
     va_list arguments;
 
-    fputs("mplace-chip: ", stderr);
+    fprintf(stderr, "mplace %s: ", subcommand);
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
@@ -162,6 +165,7 @@ static int parse(struct options *options, int argc, char **argv)
             break;
         case KEYS:
             options->keys = true;
+            subcommand = "machines";
             break;
         case HELP:
             fputs(usage, stdout);

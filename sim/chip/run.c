@@ -39,7 +39,7 @@ static void say_turns(const struct run *run, uint32_t threads)
     uint32_t cores = run->machine->core.count;
 
     if (threads > cores && !run->turns_told)
-        fprintf(stderr, "mplace-chip: %u threads on %u cores: those of a core take turns\n",
+        fprintf(stderr, "mplace simulate: %u threads on %u cores: those of a core take turns\n",
                 threads, cores);
 }
 
@@ -48,28 +48,29 @@ static enum run_status judge(const struct run *run, const struct cores *cores)
     const char *finding = cores->fabric.check != NULL ? check_finding(cores->fabric.check) : NULL;
 
     if (cores->problem != NULL) {
-        fprintf(stderr, "mplace-chip: %s: %s\n", run->paths[cores->problem_of], cores->problem);
+        fprintf(stderr, "mplace simulate: %s: %s\n", run->paths[cores->problem_of], cores->problem);
         return RUN_BAD_INPUT;
     }
     if (finding != NULL) {
-        fprintf(stderr, "mplace-chip: finding: %s\n", finding);
+        fprintf(stderr, "mplace simulate: finding: %s\n", finding);
         return RUN_FINDING;
     }
     if (cores->running > 0) {
         fprintf(stderr,
-                "mplace-chip: %u of %u threads of %s wait for one another and cannot go on\n",
+                "mplace simulate: %u of %u threads of %s wait for one another and cannot go on\n",
                 cores->running, cores->thread_count, run->paths[0]);
         return RUN_FINDING;
     }
     if (persistence_overlaps(cores->persistence) > 0)
         fprintf(stderr,
-                "mplace-chip: %" PRIu64 " accesses went on to blocks that another thread's open "
+                "mplace simulate: %" PRIu64
+                " accesses went on to blocks that another thread's open "
                 "transaction had stored to, as all threads waited: no protocol makes such "
                 "transactions atomic\n",
                 persistence_overlaps(cores->persistence));
     if (cores->let_in > 0)
         fprintf(stderr,
-                "mplace-chip: all threads waited for one another %" PRIu64
+                "mplace simulate: all threads waited for one another %" PRIu64
                 " times, and one went on: locks were got by trying in the order of the capture\n",
                 cores->let_in);
     return RUN_DONE;
@@ -81,7 +82,7 @@ static enum run_status cut_power(const struct run *run, struct cores *cores)
     if (run->power_cuts == 0 || persistence_is_none(cores->persistence))
         return RUN_DONE;
     if (!persistence_has_committed(cores->persistence)) {
-        fprintf(stderr, "mplace-chip: --power-cuts: no transaction of %s stores to memory\n",
+        fprintf(stderr, "mplace simulate: --power-cuts: no transaction of %s stores to memory\n",
                 run->paths[0]);
         return RUN_BAD_INPUT;
     }
@@ -89,7 +90,8 @@ static enum run_status cut_power(const struct run *run, struct cores *cores)
     if (cores->power_cuts.findings == 0)
         return RUN_DONE;
     fprintf(stderr,
-            "mplace-chip: %" PRIu64 " of %" PRIu64 " power cuts have a finding, the first: %s\n",
+            "mplace simulate: %" PRIu64 " of %" PRIu64
+            " power cuts have a finding, the first: %s\n",
             cores->power_cuts.findings, cores->power_cuts.cuts, cores->power_cuts.first);
     return RUN_FINDING;
 }
@@ -104,12 +106,10 @@ enum run_status run_once(const struct run *run,
     double begun = seconds();
 
     if (!trace_sources_open(&sources, run->paths, run->path_count, problem, sizeof problem)) {
-        fprintf(stderr, "mplace-chip: %s\n", problem);
-    } else if (sources.count == 0) {
-        fprintf(stderr, "mplace-chip: %s has no thread\n", run->paths[0]);
+        fprintf(stderr, "mplace simulate: %s\n", problem);
     } else if (cores == NULL ||
                !cores_init(cores, run->machine, sources.sources, sources.count, run->check)) {
-        fputs("mplace-chip: out of memory\n", stderr);
+        fputs("mplace simulate: out of memory\n", stderr);
         exit(1);
     } else {
         enum run_status cuts = RUN_DONE;

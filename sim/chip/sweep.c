@@ -106,7 +106,7 @@ static void begin(const struct sweep *sweep, const struct run *run, unsigned num
     fflush(NULL);
     result->process = result->line == NULL || result->json == NULL ? -1 : fork();
     if (result->process < 0) {
-        fputs("mplace-chip: a process for a run cannot be made\n", stderr);
+        fputs("mplace simulate: a process for a run cannot be made\n", stderr);
         exit(1);
     }
     if (result->process > 0)
@@ -171,7 +171,7 @@ enum run_status sweep_run(const struct sweep *sweep, const struct run *run, FILE
 
     for (unsigned i = 0; results != NULL && i < runs; i++) {
         if (!settings(sweep, i, run->machine, &machine, problem, sizeof problem)) {
-            fprintf(stderr, "mplace-chip: %s\n", problem);
+            fprintf(stderr, "mplace simulate: %s\n", problem);
             free(results);
             return RUN_BAD_INPUT;
         }
@@ -179,7 +179,7 @@ enum run_status sweep_run(const struct sweep *sweep, const struct run *run, FILE
         told[machine.core.count] = true;
     }
     if (runs == 0 || results == NULL) {
-        fprintf(stderr, "mplace-chip: --sweep: at most %d runs\n", SWEEP_RUNS_MOST);
+        fprintf(stderr, "mplace simulate: --sweep: at most %d runs\n", SWEEP_RUNS_MOST);
         free(results);
         return RUN_BAD_INPUT;
     }

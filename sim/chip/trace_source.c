@@ -25,7 +25,7 @@ static bool add_trace(struct trace_sources *sources, struct trace *trace)
 
     sources->traces[sources->trace_count++] = trace;
     grown = realloc(sources->sources, (sources->count + threads) * sizeof *grown);
-    if (grown == NULL && sources->count + threads > 0)
+    if (grown == NULL)
         return false;
     sources->sources = grown;
     for (uint32_t i = 0; i < threads; i++) {
@@ -50,6 +50,12 @@ bool trace_sources_open(struct trace_sources *sources, char **paths, size_t coun
 
         if (trace == NULL) {
             snprintf(problem, length, "%s", why);
+            return false;
+        }
+        if (!trace_is_complete(trace) || trace_threads(trace) == 0) {
+            snprintf(problem, length, "%s: %s", paths[i],
+                     trace_is_complete(trace) ? "it has no thread" : trace_damage(trace));
+            trace_close(trace);
             return false;
         }
         if (!add_trace(sources, trace)) {

@@ -18,7 +18,8 @@ struct trace_sources {
     uint32_t count;
 };
 
-/* Opens all files. False, and one line in `problem`, if one of them cannot be read. */
+/* Opens all files. False, and one line in `problem`, if one of them cannot be read, is cut, or has
+ * no thread. */
 bool trace_sources_open(struct trace_sources *sources, char **paths, size_t count, char *problem,
                         size_t length);
 void trace_sources_close(struct trace_sources *sources);

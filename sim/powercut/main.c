@@ -86,6 +86,8 @@ static int run(struct trace *trace, const char *path, const struct images_plan *
     char problem[512];
     int findings;
 
+    if (!trace_is_complete(trace))
+        return refuse(path, trace_damage(trace));
     if (!trace_has_values(trace))
         return refuse(path, "it has no values: make it with mplace trace --values");
     findings = images_run(trace, plan, problem, sizeof problem);

@@ -109,6 +109,9 @@ what_cannot_be_done_is_one_line_and_exit_2()
     run "$mplace" powercut true.mptrace -- true
     expect_refusal "mplace_trace_persistent"
     trace careful --values
+    head -c 1000 careful.mptrace >cut.mptrace
+    run "$mplace" powercut cut.mptrace -- true
+    expect_refusal "cut.mptrace: the file is cut at byte 1000"
     run "$mplace" powercut careful.mptrace -- "$scratch/none"
     expect_refusal "the check cannot be run"
     run "$mplace" powercut careful.mptrace true

@@ -39,7 +39,12 @@ bad_input_is_one_line_and_exit_2()
     expect_refusal "bad.machine"
     head -c "$(($(stat -c %s tree.mptrace) * 2 / 3))" tree.mptrace >cut.mptrace
     run "$mplace" simulate cut.mptrace
-    expect_refusal "cut.mptrace"
+    expect_refusal "mplace simulate: cut.mptrace: the file is cut at byte"
+    head -c 1000 tree.mptrace >cut.mptrace
+    run "$mplace" simulate tree.mptrace cut.mptrace
+    expect_refusal "mplace simulate: cut.mptrace: the file is cut at byte 1000"
+    run "$mplace" machines bad.machine
+    expect_refusal "mplace machines: bad.machine, line 1: there is no key 'colour'"
     run "$mplace" simulate --machine loc --power-cuts 10 tree.mptrace
     expect_refusal "no transaction of tree.mptrace stores"
     run "$mplace" simulate --sweep core.window tree.mptrace
@@ -107,7 +112,8 @@ what_cannot_be_written_is_one_line_and_exit_2()
         # shellcheck disable=SC2086 # words
         "$build_folder/bin/mplace-chip" $arguments >/dev/full 2>"$scratch/err" || status=$?
         expect "exit status of $arguments" 2 "$status"
-        expect "what $arguments says" "mplace-chip: standard output: No space left on device" "$(<"$scratch/err")"
+        expect "what $arguments says" "mplace $([[ $arguments == --keys ]] && echo machines || echo simulate): standard output: No space left on device" \
+            "$(<"$scratch/err")"
     done
 }
 
@@ -134,11 +140,11 @@ more_threads_than_cores_take_turns_which_is_said_in_one_line()
     need_trace 6
     run "$mplace" simulate --machine quad tree.mptrace
     expect "exit status" 0 "$status"
-    expect "standard error" "mplace-chip: 7 threads on 4 cores: those of a core take turns" "$(<"$scratch/err")"
+    expect "standard error" "mplace simulate: 7 threads on 4 cores: those of a core take turns" "$(<"$scratch/err")"
     run "$mplace" simulate --machine quad --sweep core.count=2,4 --sweep core.window=1,2,4 tree.mptrace
     expect "standard error of a sweep, once for each number of cores" \
-        "mplace-chip: 7 threads on 2 cores: those of a core take turns
-mplace-chip: 7 threads on 4 cores: those of a core take turns" "$(sort "$scratch/err")"
+        "mplace simulate: 7 threads on 2 cores: those of a core take turns
+mplace simulate: 7 threads on 4 cores: those of a core take turns" "$(sort "$scratch/err")"
 }
 
 each_protocol_replays_a_real_trace_without_a_finding()

@@ -283,7 +283,7 @@ def a_dump_that_cannot_be_written_is_told_in_one_line():
         run = subprocess.run([MPLACE, "trace", "--dump", trace.file], stdout=full, stderr=subprocess.PIPE, text=True,
                              check=False)
     expect("dump", 2, run.returncode)
-    expect("complaint", "mplace-trace-dump: the output cannot be written\n", run.stderr)
+    expect("complaint", "mplace trace: the output cannot be written\n", run.stderr)
 
 
 def the_programs_exit_status_and_output_are_its_own():

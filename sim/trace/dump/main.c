@@ -134,13 +134,13 @@ static int dump_thread(struct trace *trace, uint32_t thread, uint64_t count)
     struct trace_event event;
 
     if (stream == NULL) {
-        fprintf(stderr, "mplace-trace-dump: out of memory\n");
+        fprintf(stderr, "mplace trace: out of memory\n");
         return DAMAGED;
     }
     while (count-- > 0 && (status = trace_next(stream, &event)) == TRACE_EVENT)
         print_event(trace, thread, &event);
     if (status == TRACE_DAMAGED)
-        fprintf(stderr, "mplace-trace-dump: thread %" PRIu32 " ends early: %s\n", thread,
+        fprintf(stderr, "mplace trace: thread %" PRIu32 " ends early: %s\n", thread,
                 trace_problem(stream));
     trace_stream_close(stream);
     return status == TRACE_DAMAGED ? DAMAGED : WHOLE;
@@ -158,7 +158,7 @@ static int dump(struct trace *trace, uint64_t thread, uint64_t count)
             result |= dump_thread(trace, i, count);
     }
     if (!trace_is_complete(trace)) {
-        fprintf(stderr, "mplace-trace-dump: the trace is not complete: %s\n", trace_damage(trace));
+        fprintf(stderr, "mplace trace: the trace is not complete: %s\n", trace_damage(trace));
         result = DAMAGED;
     }
     return result;
@@ -171,8 +171,7 @@ static bool read_number(const char *option, const char *text, uint64_t most, uin
     *number = strtoull(text, &end, 10);
     if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && *number <= most)
         return true;
-    fprintf(stderr, "mplace-trace-dump: --%s '%s': 0 to %" PRIu64 " is allowed\n", option, text,
-            most);
+    fprintf(stderr, "mplace trace: --%s '%s': 0 to %" PRIu64 " is allowed\n", option, text, most);
     return false;
 }
 
@@ -207,12 +206,11 @@ int main(int argc, char **argv)
     }
     trace = trace_open(argv[optind], problem, sizeof problem);
     if (trace == NULL) {
-        fprintf(stderr, "mplace-trace-dump: %s\n", problem);
+        fprintf(stderr, "mplace trace: %s\n", problem);
         return REFUSED;
     }
     if (thread != UINT64_MAX && thread >= trace_threads(trace)) {
-        fprintf(stderr,
-                "mplace-trace-dump: --thread %" PRIu64 ": the trace has %" PRIu32 " threads\n",
+        fprintf(stderr, "mplace trace: --thread %" PRIu64 ": the trace has %" PRIu32 " threads\n",
                 thread, trace_threads(trace));
         result = REFUSED;
     } else {
@@ -220,7 +218,7 @@ int main(int argc, char **argv)
     }
     trace_close(trace);
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        fputs("mplace-trace-dump: the output cannot be written\n", stderr);
+        fputs("mplace trace: the output cannot be written\n", stderr);
         return REFUSED;
     }
     return result;
