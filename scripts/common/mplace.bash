@@ -22,6 +22,22 @@ note()
     printf '%s: %s\n' "$mplace_program" "$*" >&2
 }
 
+# tell TEXT: prints it. What is printed goes through here, or through a program that checks as well: if it cannot be
+# written, that is one line and exit status 2.
+tell()
+{
+    printf '%s\n' "$1" 2>/dev/null || die "standard output cannot be written"
+}
+
+# show COMMAND [ARGUMENT]...: tells what the command, or function, prints.
+show()
+{
+    local text
+
+    text=$("$@") || exit
+    tell "$text"
+}
+
 # Each subcommand says what it does on the third line of its file: "# mplace NAME: what it does".
 list_subcommands()
 {
@@ -164,7 +180,7 @@ print_version()
     else
         version=$(sed -n 's/^project(mplace VERSION \([0-9.]*\).*/\1/p' "$mplace_parts/../CMakeLists.txt")
     fi
-    printf '%s %s\n' "$mplace_program" "$version"
+    tell "$mplace_program $version"
 }
 
 check_malloc_name()

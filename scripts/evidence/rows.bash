@@ -21,7 +21,7 @@ read_options()
         case $1 in
         --brief) brief=yes; shift ;;
         --list) list=yes; shift ;;
-        --help | -h) usage; exit 0 ;;
+        --help | -h) show usage; exit 0 ;;
         --*=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;;
         *)
             [[ -n ${variable[$1]-} ]] || unknown_option "$1"

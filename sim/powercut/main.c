@@ -101,7 +101,7 @@ static int run(struct trace *trace, const char *path, const struct images_plan *
     return findings > 0 ? FINDING : NO_FINDING;
 }
 
-int main(int argc, char **argv)
+static int command(int argc, char **argv)
 {
     const char *folder = getenv("TMPDIR"), *path;
     struct images_plan plan = {.out = "powercut.image",
@@ -119,5 +119,14 @@ int main(int argc, char **argv)
         return refuse(path, problem);
     status = run(trace, path, &plan);
     trace_close(trace);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    int status = command(argc, argv);
+
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return refuse("standard output", "it cannot be written");
     return status;
 }

@@ -548,7 +548,7 @@ a_result_that_can_no_longer_be_written_ends_the_comparison()
 {
     run "$mplace" compare --malloc glibc,cia --rounds 3 --csv rows.csv -- \
         sh -c 'echo run >>runs; [ -d rows.csv ] || { rm rows.csv; mkdir rows.csv; }'
-    expect "exit status" 1 "$status"
+    expect "exit status" 2 "$status"
     expect "runs" 1 "$(wc -l <runs)"
     grep -qx 'mplace compare: rows.csv cannot be written' err || fail "it is not said"
 }
@@ -617,11 +617,11 @@ a_form_that_cannot_be_written_keeps_no_other_from_being()
 
     status=0
     "${call[@]}" --json page.json -- true >/dev/full 2>err || status=$?
-    expect "exit status without standard output" 1 "$status"
+    expect "exit status without standard output" 2 "$status"
     expect "what is said of it" "mplace compare: standard output cannot be written" "$(<err)"
     python3 -c 'import json; json.load(open("page.json"))' || fail "the JSON is not whole"
     run "${call[@]}" --markdown /dev/full --html page.html -- true
-    expect "exit status without Markdown" 1 "$status"
+    expect "exit status without Markdown" 2 "$status"
     expect "what is said of it" "mplace compare: /dev/full cannot be written" "$(<err)"
     expect "rows in HTML" 1 "$(grep -c '<td class="left">cia</td>' page.html)"
     expect "rows as text" 1 "$(grep -c '^cia ' out)"

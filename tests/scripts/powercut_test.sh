@@ -100,6 +100,13 @@ the_image_never_replaces_what_is_read()
     done
 }
 
+what_cannot_be_printed_is_one_line_and_exit_2()
+{
+    trace careful --values
+    run bash -c '"$@" >/dev/full' - "$mplace" powercut --images 10 careful.mptrace -- "$program" check-flag
+    expect_refusal "mplace powercut: standard output: it cannot be written"
+}
+
 what_cannot_be_done_is_one_line_and_exit_2()
 {
     trace careful

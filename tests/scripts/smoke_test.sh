@@ -169,6 +169,13 @@ without_transactions_and_emulator_it_is_one_line_and_exit_77()
     expect_refusal "is not built"
 }
 
+what_cannot_be_printed_is_one_line_and_exit_2()
+{
+    good_machine
+    run bash -c '"$0" smoke >/dev/full' "$mplace"
+    expect_refusal "mplace smoke: standard output cannot be written"
+}
+
 bad_options_are_one_line_and_exit_2()
 {
     run "$mplace" smoke --htm none

@@ -272,6 +272,8 @@ what_cannot_be_written_is_an_error()
     status=0
     "$build_folder/bin/mplace-stats-reader" --list >/dev/full 2>"$scratch/err" || status=$?
     expect "exit status of the list" 2 "$status"
+    run bash -c '"$0" stats >/dev/full' "$mplace"
+    expect_refusal "mplace stats: standard output cannot be written"
     end_server
 }
 

@@ -49,10 +49,15 @@ help_whose_reader_has_gone_ends_without_a_word()
     done
 }
 
-help_that_cannot_be_written_is_not_told_on_standard_error()
+what_cannot_be_printed_is_one_line_and_exit_2()
 {
-    run bash -c '"$0" run --help >/dev/full' "$mplace"
-    expect "lines of the help on standard error" 0 "$(grep -c -e --malloc err)"
+    local arguments
+
+    for arguments in --version --help "help run" "run --help" "compare --version" cpu "cpu --keys" "cpu --json" machines; do
+        # shellcheck disable=SC2086 # words
+        run bash -c '"$@" >/dev/full' - "$mplace" $arguments
+        expect_refusal "standard output cannot be written"
+    done
 }
 
 an_unknown_subcommand_is_one_line_and_exit_2()
