@@ -40,10 +40,11 @@
 struct class_heap {
     struct span *current; /* blocks come from here; NULL at first */
     uint64_t allocations; /* since the process started */
-    uint32_t live;        /* blocks handed out and not yet back */
-    uint32_t capacity;    /* blocks in all spans */
+    uint64_t live;        /* blocks handed out and not yet back */
+    uint64_t capacity;    /* blocks in all spans */
+    uint64_t lower_at;    /* lower the quota when live is less */
+    uint64_t untouched;   /* bits set in the untouched words of all spans */
     uint32_t quota;       /* see above; from 1 */
-    uint32_t lower_at;    /* lower the quota when live is less */
     uint32_t block_bytes; /* constant, beside what malloc reads with it */
     uint8_t block_mask;   /* constant: span_blocks - 1 */
     uint8_t span_shift;   /* constant: log2 span_blocks */
@@ -51,7 +52,6 @@ struct class_heap {
     uint8_t next_type;    /* wanted of the next current span: see find_eligible */
     uint8_t types;        /* constant */
     uint8_t size_class;   /* constant */
-    uint32_t untouched;   /* bits set in the untouched words of all spans */
     _Alignas(LINE_BYTES) uint64_t under_quota[TYPES_GREATEST];
     struct circle_link *partial[TYPES_GREATEST]; /* spans with free blocks, by type */
     uint64_t run_pages[TYPES_GREATEST]; /* by type: where runs that begin with it lie, subheap.c */
@@ -75,7 +75,7 @@ void class_heap_set_quota(struct class_heap *heap, uint32_t quota);
 
 static inline uint64_t class_heap_live_bytes(const struct class_heap *heap)
 {
-    return (uint64_t)heap->live * heap->block_bytes;
+    return heap->live * heap->block_bytes;
 }
 
 /* The eligible blocks of the current span. */

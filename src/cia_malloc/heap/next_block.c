@@ -40,7 +40,7 @@ void class_heap_set_quota(struct class_heap *heap, uint32_t quota)
 {
     uint32_t blocks = heap->block_mask + 1u;
     uint32_t cycle = class_heap_slots(heap);
-    uint32_t rise = (quota - 1) * cycle; /* live, when the quota rose to this value */
+    uint64_t rise = (uint64_t)(quota - 1) * cycle; /* live, when the quota rose to this value */
 
     for (uint32_t type = 0; type < heap->types; type++) {
         heap->under_quota[type] = slots_below(&heap->count[type * blocks], blocks, quota);

@@ -131,7 +131,7 @@ static bool zero_rest(struct span *span, uint32_t number, const bool *stays)
     return true;
 }
 
-uint32_t populate_give_back(struct chunk *chunk, uint32_t page, uint32_t *untouched)
+uint32_t populate_give_back(struct chunk *chunk, uint32_t page, uint64_t *untouched)
 {
     const struct class_layout *layout = &class_layouts[chunk->spans[page].size_class];
     uint32_t pages = chunk->spans[page].run_pages, went = 0;

@@ -45,6 +45,6 @@ void populate_rest(struct chunk *chunk, uint32_t page, uint32_t pages);
  * asks the kernel under the lock, once for each stretch of pages. Adds to the class's count of
  * untouched blocks. Returns how many pages went; none with CIA_HARDEN=1.
  */
-uint32_t populate_give_back(struct chunk *chunk, uint32_t page, uint32_t *untouched);
+uint32_t populate_give_back(struct chunk *chunk, uint32_t page, uint64_t *untouched);
 
 #endif
