@@ -277,7 +277,7 @@ bytes_of()
     is_size "$4"
     greatest=$bytes
     is_size "$2" && ((bytes >= least && bytes <= greatest)) ||
-        die "$1 '$2' is not a size from $3 to $4 bytes, for instance 500 or 64K"
+        die "$1 '$2' is not a size from $3 to $4 bytes, for instance $4"
     printf '%s' "$bytes"
 }
 

@@ -582,6 +582,21 @@ resuming_with_other_options_is_refused()
     expect_refusal "--resume needs --csv"
 }
 
+resuming_a_result_that_was_damaged_is_refused()
+{
+    local change
+
+    run "$mplace" compare --malloc glibc,cia --rounds 2 --csv rows.csv -- true
+    cp rows.csv whole
+    for change in 's/,true,/,false,/' 's/,cia,/,ciao,/' 's/^[12],/one,/' 's/,[0-9.]*,\([0-9]*\)$/,nan,\1/' 's/,[^,]*$//'; do
+        sed "3s/,glibc,/,cia,/; 3$change" whole >rows.csv
+        cp rows.csv before
+        run "$mplace" compare --malloc glibc,cia --rounds 2 --csv rows.csv --resume -- true
+        expect_refusal "cannot resume: line 3 of rows.csv is not of this comparison"
+        cmp -s rows.csv before || fail "the result was changed"
+    done
+}
+
 the_tables_are_written_as_markdown_html_and_json_too()
 {
     run "$mplace" compare --malloc glibc,cia --rounds 1 --markdown page.md --html page.html --json page.json -- true
