@@ -109,30 +109,39 @@ struct class_line {
 static const char *const order_names[PAGE_ORDERS] = {"rate", "live bytes and time waited",
                                                      "change and waits", "block and aborts"};
 
-static double class_key(const struct class_line *line, int order)
-{
-    switch (order) {
-    case 0:
-        return line->rate;
-    case 1:
-        return line->live_bytes;
-    case 2:
-        return line->change < 0 ? -line->change : line->change;
-    default:
-        return -(double)line->block_bytes; /* the shortest first */
-    }
-}
+/* What a line has in those columns: the largest comes first. */
+struct sort_keys {
+    double of[PAGE_ORDERS];
+};
 
 static int sorted_by;
 
-static int compare_keys(double left, double right)
+/* What is sorted by is 0 for most lines: then those come first where something happens, by rate,
+ * and then by change and waits. */
+static int compare_keys(struct sort_keys left, struct sort_keys right)
 {
-    return left < right ? 1 : left > right ? -1 : 0;
+    const int in_turn[] = {sorted_by, 0, 2, 1, 3};
+
+    for (size_t i = 0; i < sizeof in_turn / sizeof in_turn[0]; i++) {
+        double a = left.of[in_turn[i]], b = right.of[in_turn[i]];
+
+        if (a != b)
+            return a < b ? 1 : -1;
+    }
+    return 0;
+}
+
+static struct sort_keys class_keys(const struct class_line *line)
+{
+    double change = line->change < 0 ? -line->change : line->change;
+
+    /* The shortest block first. */
+    return (struct sort_keys){{line->rate, line->live_bytes, change, -(double)line->block_bytes}};
 }
 
 static int compare_classes(const void *left, const void *right)
 {
-    return compare_keys(class_key(left, sorted_by), class_key(right, sorted_by));
+    return compare_keys(class_keys(left), class_keys(right));
 }
 
 static int find_classes(struct class_line *lines, const struct look *now, const struct look *before,
@@ -231,9 +240,8 @@ static struct lock_line lock_line_of(const struct lock_row *row, const struct lo
 static int compare_locks(const void *left, const void *right)
 {
     const struct lock_line *a = left, *b = right;
-    const double keys_a[PAGE_ORDERS] = {a->rate, a->wait, a->waits, a->aborts};
-    const double keys_b[PAGE_ORDERS] = {b->rate, b->wait, b->waits, b->aborts};
-    int compared = compare_keys(keys_a[sorted_by], keys_b[sorted_by]);
+    int compared = compare_keys((struct sort_keys){{a->rate, a->wait, a->waits, a->aborts}},
+                                (struct sort_keys){{b->rate, b->wait, b->waits, b->aborts}});
 
     /* As ranked: by what they cost in all. */
     return compared != 0 ? compared : a->row < b->row ? -1 : a->row > b->row;

@@ -8,6 +8,8 @@
  * usage: stats_server          one process
  *        stats_server fork     and a child, which locks 123 times; its id is said
  *        stats_server wait     and two threads that waited for a lock and go on locking it
+ *        stats_server since    and 20 locks that were locked often, and a thread that since then
+ *                              locks another one, and allocates blocks that it frees at once
  */
 #include <pthread.h>
 #include <sched.h>
@@ -73,6 +75,28 @@ static void *lock_for_ever(void *unused)
     return unused;
 }
 
+static void *lock_another(void *unused)
+{
+    static pthread_mutex_t another = PTHREAD_MUTEX_INITIALIZER;
+
+    for (;;) {
+        lock(&another, 1);
+        free(malloc(3000));
+        (void)usleep(1000);
+    }
+    return unused;
+}
+
+static void lock_many_often(void)
+{
+    static pthread_mutex_t many[20];
+
+    for (int i = 0; i < 20; i++) {
+        (void)pthread_mutex_init(&many[i], NULL);
+        lock(&many[i], 100000);
+    }
+}
+
 static void work(void)
 {
     pthread_t thread;
@@ -117,6 +141,13 @@ int main(int count, char **arguments)
         pthread_t thread;
 
         if (pthread_create(&thread, NULL, lock_for_ever, NULL) != 0)
+            return 1;
+    }
+    if (strcmp(mode, "since") == 0) {
+        pthread_t thread;
+
+        lock_many_often();
+        if (pthread_create(&thread, NULL, lock_another, NULL) != 0)
             return 1;
     }
     (void)snprintf(line, sizeof line, "ready %d\n", (int)child);

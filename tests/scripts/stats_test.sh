@@ -186,10 +186,10 @@ watching_shows_it_again_and_ends_with_the_process()
     ! grep -q $'[\033\r]' "$scratch/looks" || fail "a file gets what a terminal obeys"
 }
 
-# On a pseudo-terminal: what stats/watch_terminal.py says of a server that does nothing.
+# On a pseudo-terminal: what stats/watch_terminal.py says of a server that does nothing, or has these arguments.
 on_a_terminal()
 {
-    start_server "$(preload cia_malloc tts_lock)" MPLACE_STATS_LIVE=1 --
+    start_server "$(preload cia_malloc tts_lock)" MPLACE_STATS_LIVE=1 -- "${@:2}"
     /usr/bin/python3 -B "$here/stats/watch_terminal.py" "$mplace" "$server_id" "$build_folder/lib/libcia_malloc.so" "$1" ||
         fail "on a terminal"
     end_server
@@ -208,6 +208,16 @@ on_a_terminal_keys_are_those_of_top()
 on_a_terminal_top_limits_both_tables_and_locks_its_own()
 {
     on_a_terminal top_limits_both_tables_and_locks_its_own
+}
+
+on_a_terminal_of_locks_that_nobody_waits_for_the_one_in_use_is_first()
+{
+    on_a_terminal of_locks_that_nobody_waits_for_the_one_in_use_is_first since
+}
+
+on_a_terminal_of_classes_that_do_not_grow_the_one_in_use_is_first()
+{
+    on_a_terminal of_classes_that_do_not_grow_the_one_in_use_is_first since
 }
 
 on_a_terminal_the_terminal_is_restored_on_every_way_out()

@@ -30,6 +30,7 @@ class Screen:
     def __init__(self, rows, columns):
         self.is_other = False # the alternate screen
         self.cursor = True
+        self.pages = 0 # that were whole, and shorter than the screen
         self.resize(rows, columns)
         self.rest = ""
 
@@ -61,6 +62,7 @@ class Screen:
         elif what == "K":
             self.lines[self.row][self.column:] = [" "] * (self.columns - self.column)
         elif what == "J":
+            self.pages += 1
             self.lines[self.row][self.column:] = [" "] * (self.columns - self.column)
             for row in range(self.row + 1, self.rows):
                 self.lines[row] = [" "] * self.columns
@@ -142,6 +144,13 @@ class Watch:
 
     def type(self, keys):
         os.write(self.master, keys.encode())
+
+    def look(self):
+        """Has it look, and gives the page, which must be shorter than the screen. All before must have been read."""
+        pages = self.screen.pages
+        self.type(" ")
+        self.until("it does not look", lambda lines: self.screen.pages > pages)
+        return self.screen.text()
 
     def end(self):
         """The exit status, when all was read."""
@@ -244,6 +253,33 @@ def top_limits_both_tables_and_locks_its_own():
             expect(f"rows with {options}", wanted, [len(rows) for rows in tables(watch.screen.text())])
         watch.type("q")
         expect("exit status", 0, watch.end())
+
+
+def expect_first_in_use(watch, table):
+    """Of a table of one row, where the server's sum of it says that something is in use."""
+    sums = (r"malloc +([0-9.]+)", r"locks +([0-9.]+)")[table]
+    rate = (r" +[0-9]+ B +([0-9.]+)", r" +([0-9.]+)")[table]
+    lines = watch.look()
+    while float(re.search(sums, "\n".join(lines))[1]) == 0:
+        lines = watch.look()
+    if float(re.match(rate, tables(lines)[table][0])[1]) == 0:
+        raise Failure("first is one that stands still: " + "\n".join(["", *lines]))
+    watch.type("q")
+    expect("exit status", 0, watch.end())
+
+
+def of_locks_that_nobody_waits_for_the_one_in_use_is_first():
+    watch = Watch("--top", "1")
+    watch.until("no page", lambda lines: watch.screen.pages == 1)
+    expect_first_in_use(watch, 1)
+
+
+def of_classes_that_do_not_grow_the_one_in_use_is_first():
+    watch = Watch("--top", "1")
+    watch.until("no page", lambda lines: watch.screen.pages == 1)
+    watch.type(">")
+    watch.until("not sorted by change", lambda lines: "*CHANGE" in " ".join(lines) and watch.screen.pages == 2)
+    expect_first_in_use(watch, 0)
 
 
 def the_terminal_is_restored_on_every_way_out():
