@@ -23,6 +23,7 @@ static double seconds_now(void)
 enum look_result look_at(struct target *target, int most, struct look *look, const char **library)
 {
     look->has_cia = look->has_locks = false;
+    look->cia_page = look->locks_page = 0;
     look->time = seconds_now();
     for (unsigned i = 0; i < target->page_count; i++) {
         struct live_header *header = &target->pages[i].header;
@@ -34,10 +35,13 @@ enum look_result look_at(struct target *target, int most, struct look *look, con
             *library = header->library;
             return LOOK_OTHER_VERSION;
         }
-        if (is_cia)
+        if (is_cia) {
             look->has_cia = read_cia(target, page, &look->cia);
-        else
+            look->cia_page = look->has_cia ? target->pages[i].inode : 0;
+        } else {
             look->has_locks = read_locks(target, page, most, &look->locks);
+            look->locks_page = look->has_locks ? target->pages[i].inode : 0;
+        }
     }
     return look->has_cia || look->has_locks ? LOOK_TAKEN : LOOK_GONE;
 }

@@ -10,6 +10,7 @@
 
 struct look {
     bool has_cia, has_locks;
+    uint64_t cia_page, locks_page; /* inodes, 0: none. Another page is another program's. */
     struct cia_summary cia;
     struct lock_report locks;
     double time; /* seconds, of the monotonic clock */

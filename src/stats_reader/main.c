@@ -101,7 +101,7 @@ static void show_once(struct target *target, int most, bool json)
     close_or_refuse(&report);
 }
 
-/* One object a look, until the process ends. */
+/* One object a look, until the process ends or becomes a program that publishes nothing. */
 static void watch_json(struct target *target, int most, double seconds)
 {
     static struct look look;
@@ -118,7 +118,7 @@ static void watch_json(struct target *target, int most, double seconds)
         if (target_open(target, target->process) != TARGET_READABLE)
             break;
     }
-    (void)fprintf(stderr, "mplace stats: process %d has ended\n", (int)target->process);
+    watch_say_end(target);
 }
 
 static void show(int process, const struct watch_options *options, bool json)

@@ -377,13 +377,15 @@ void page_fill(struct page *page, const struct page_view *view, const struct loo
     sorted_by = view->order;
     write_title(page, view);
     if (now->has_cia) {
-        const struct look *was = before != NULL && before->has_cia ? before : NULL;
+        bool known = before != NULL && before->cia_page == now->cia_page;
+        const struct look *was = known ? before : NULL;
 
         write_malloc(page, now, was, seconds);
         class_count = at_most(find_classes(classes, now, was, seconds), most);
     }
     if (now->has_locks) {
-        const struct look *was = before != NULL && before->has_locks ? before : NULL;
+        bool known = before != NULL && before->locks_page == now->locks_page;
+        const struct look *was = known ? before : NULL;
 
         write_lock_totals(page, now, was, seconds);
         lock_count = at_most(find_locks(locks, now, was, seconds),

@@ -38,7 +38,8 @@ struct page_view {
     const char *message;
 };
 
-/* before: the look before; NULL: there is none yet, and so no rates. */
+/* before: the look before; NULL: there is none yet. Without one at the same program there are no
+ * rates. */
 void page_fill(struct page *page, const struct page_view *view, const struct look *now,
                const struct look *before);
 

@@ -6,10 +6,12 @@
 #include "stats_reader/target.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 bool target_read(const struct target *target, uint64_t address, void *buffer, size_t size)
 {
@@ -73,7 +75,7 @@ static void read_name(struct target *target)
 }
 
 /* Whether the kernel lets this user read the memory at all shows at the first page. */
-static enum target_state read_page(struct target *target, uint64_t address)
+static enum target_state read_page(struct target *target, uint64_t address, uint64_t inode)
 {
     struct live_header header;
 
@@ -85,6 +87,7 @@ static enum target_state read_page(struct target *target, uint64_t address)
         return TARGET_SILENT;
     header.library[sizeof header.library - 1] = '\0';
     target->pages[target->page_count].header = header;
+    target->pages[target->page_count].inode = inode;
     target->pages[target->page_count++].address = address;
     return TARGET_READABLE;
 }
@@ -99,10 +102,12 @@ static enum target_state read_maps(struct target *target, FILE *maps)
 
     while ((length = getline(&line, &room, maps)) > 0) {
         size_t ending = sizeof name - 1;
+        uint64_t address, inode;
 
-        if ((size_t)length < ending || strcmp(line + length - ending, name) != 0)
+        if ((size_t)length < ending || strcmp(line + length - ending, name) != 0 ||
+            sscanf(line, "%" SCNx64 "-%*x %*s %*x %*s %" SCNu64, &address, &inode) != 2)
             continue;
-        enum target_state page = read_page(target, strtoull(line, NULL, 16));
+        enum target_state page = read_page(target, address, inode);
         if (page != TARGET_SILENT)
             state = page;
     }
@@ -128,6 +133,15 @@ enum target_state target_open(struct target *target, pid_t process)
         state = errno == ESRCH ? TARGET_GONE : TARGET_FORBIDDEN;
     (void)fclose(maps);
     return state;
+}
+
+/* One that has ended has no program any more. */
+bool target_lives(const struct target *target)
+{
+    char path[64], program;
+
+    (void)snprintf(path, sizeof path, "%s/exe", target->folder);
+    return readlink(path, &program, 1) >= 0 || errno == EACCES || errno == EPERM;
 }
 
 size_t target_memory(const struct target *target, const char *field)

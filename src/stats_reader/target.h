@@ -28,11 +28,15 @@ struct target {
     struct {
         struct live_header header;
         uint64_t address;
+        uint64_t inode;    /* no other page has it, not even that of the process's next program */
     } pages[TARGET_PAGES]; /* what it publishes, a page a library */
     unsigned page_count;
 };
 
 enum target_state target_open(struct target *target, pid_t process);
+
+/* False also for one that has ended and that its parent has not waited for. */
+bool target_lives(const struct target *target);
 
 /* Copies size bytes from its memory; false if they are not all there. */
 bool target_read(const struct target *target, uint64_t address, void *buffer, size_t size);

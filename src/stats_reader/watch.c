@@ -36,7 +36,7 @@ static const struct look *one_before(void)
     return taken > 1 ? &looks[taken % 2] : NULL;
 }
 
-/* False: the process has ended. It may have become another program. */
+/* False: the process has ended, or become a program that publishes nothing. */
 static bool take_look(struct target *target)
 {
     if ((taken > 0 && target_open(target, target->process) != TARGET_READABLE) ||
@@ -46,10 +46,11 @@ static bool take_look(struct target *target)
     return true;
 }
 
-static void say_that_it_ended(const struct target *target)
+void watch_say_end(const struct target *target)
 {
     terminal_close();
-    (void)fprintf(stderr, "mplace stats: process %d has ended\n", (int)target->process);
+    (void)fprintf(stderr, "mplace stats: process %d has %s\n", (int)target->process,
+                  target_lives(target) ? "become another program" : "ended");
 }
 
 /* ---- without a terminal ---- */
@@ -84,7 +85,7 @@ static void write_blocks(struct target *target, struct page_view *view)
         if (watch_nobody_reads())
             return;
     }
-    say_that_it_ended(target);
+    watch_say_end(target);
 }
 
 /* ---- a number that is typed ---- */
@@ -249,7 +250,7 @@ static void run_screen(struct screen *screen)
 
         if (now >= screen->next) {
             if (!take_look(screen->target)) {
-                say_that_it_ended(screen->target);
+                watch_say_end(screen->target);
                 return;
             }
             screen->next = now + screen->view.seconds;

@@ -17,9 +17,12 @@ struct watch_options {
     int most_locks; /* below 0: as many as classes */
 };
 
-/* The target was opened. Returns when the process has ended, when q was pressed, or when nobody
- * reads standard output any more. */
+/* The target was opened. Returns when the process has ended or become a program that publishes
+ * nothing, when q was pressed, or when nobody reads standard output any more. */
 void watch(struct target *target, const struct watch_options *options);
+
+/* That it cannot be looked at any more, and why: a line on standard error. */
+void watch_say_end(const struct target *target);
 
 void watch_pause(double seconds);
 

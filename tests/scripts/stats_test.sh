@@ -235,6 +235,21 @@ on_a_terminal_the_end_of_the_process_is_said_on_the_terminal_as_it_was()
     on_a_terminal the_end_of_the_process_is_said_on_the_terminal_as_it_was
 }
 
+on_a_terminal_a_process_that_ended_and_was_not_waited_for_has_ended()
+{
+    on_a_terminal a_process_that_ended_and_was_not_waited_for_has_ended
+}
+
+on_a_terminal_a_process_that_becomes_a_program_without_statistics_has_not_ended()
+{
+    on_a_terminal a_process_that_becomes_a_program_without_statistics_has_not_ended
+}
+
+on_a_terminal_the_first_look_at_another_program_of_a_process_has_no_rates()
+{
+    on_a_terminal the_first_look_at_another_program_of_a_process_has_no_rates
+}
+
 for_prometheus_it_is_well_formed_and_says_what_the_json_says()
 {
     start_server "$(preload cia_malloc tts_lock)" MPLACE_STATS_LIVE=1 --

@@ -6,8 +6,10 @@ usage: watch_terminal.py MPLACE PROCESS LIBRARY CLAIM      CLAIM is a function o
 
 Nothing is decided by time: looks come a thousand seconds apart, and every wait is for something to appear.
 """
+import contextlib
 import fcntl
 import os
+import pathlib
 import re
 import select
 import signal
@@ -315,22 +317,85 @@ def while_it_is_stopped_the_terminal_is_as_before():
     watch.expect_restored("q")
 
 
+def wait_until(what, condition):
+    end = time.monotonic() + LONGEST
+    while not condition():
+        if time.monotonic() > end:
+            raise Failure(what)
+
+
+def is_shown(process):
+    return subprocess.run([MPLACE, "stats", str(process.pid)], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode == 0
+
+
+def is_program(process, name):
+    return pathlib.Path(f"/proc/{process.pid}/comm").read_text() == f"{name}\n"
+
+
+@contextlib.contextmanager
+def another_process(script):
+    """A shell that can be watched."""
+    with subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, text=True,
+                          env=dict(os.environ, LD_PRELOAD=LIBRARY, MPLACE_STATS_LIVE="1")) as process:
+        try:
+            wait_until("there is nothing to watch", lambda: is_shown(process))
+            yield process
+        finally:
+            process.kill()
+
+
+def expect_last_words(watch, wanted):
+    watch.type(" ")
+    expect("exit status", 0, watch.end())
+    watch.expect_restored("the end")
+    if not watch.said.rstrip().endswith(f"mplace stats: {wanted}"):
+        raise Failure(f"its last words: {watch.said[-200:]!r}")
+
+
 def the_end_of_the_process_is_said_on_the_terminal_as_it_was():
-    with subprocess.Popen(["sleep", "1000"], env=dict(os.environ, LD_PRELOAD=LIBRARY, MPLACE_STATS_LIVE="1")) as process:
-        end = time.monotonic() + LONGEST
-        while subprocess.run([MPLACE, "stats", str(process.pid)], stdout=subprocess.DEVNULL,
-                             stderr=subprocess.DEVNULL).returncode != 0:
-            if time.monotonic() > end:
-                raise Failure("there is nothing to watch")
+    with another_process("read line") as process:
         watch = Watch(process=str(process.pid))
         watch.until("no page", lambda lines: "mplace stats" in lines[0])
         process.kill()
         process.wait()
-        watch.type(" ")
+        expect_last_words(watch, f"process {process.pid} has ended")
+
+
+def a_process_that_ended_and_was_not_waited_for_has_ended():
+    with another_process("read line") as process:
+        watch = Watch(process=str(process.pid))
+        watch.until("no page", lambda lines: "mplace stats" in lines[0])
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        expect_last_words(watch, f"process {process.pid} has ended")
+
+
+def a_process_that_becomes_a_program_without_statistics_has_not_ended():
+    with another_process("read line; unset LD_PRELOAD; exec sleep 1000") as process:
+        watch = Watch(process=str(process.pid))
+        watch.until("no page", lambda lines: "mplace stats" in lines[0])
+        process.stdin.close()
+        wait_until("it is no other program", lambda: is_program(process, "sleep"))
+        expect_last_words(watch, f"process {process.pid} has become another program")
+
+
+def has_rates(lines):
+    """Whether the line of malloc does; of one look alone it has dashes."""
+    return re.search(r"^malloc  -/s allocations  -/s frees  change -  ", "\n".join(lines), re.M) is None
+
+
+def the_first_look_at_another_program_of_a_process_has_no_rates():
+    with another_process("read line; exec sleep 1000") as process:
+        watch = Watch("--top", "1", process=str(process.pid))
+        watch.until("no page", lambda lines: watch.screen.pages == 1)
+        expect("rates at the second look", True, has_rates(watch.look()))
+        process.stdin.close()
+        wait_until("it is no other program", lambda: is_program(process, "sleep") and is_shown(process))
+        expect("rates of another program", False, has_rates(watch.look()))
+        expect("its rates at the next look", True, has_rates(watch.look()))
+        watch.type("q")
         expect("exit status", 0, watch.end())
-    watch.expect_restored("the end of the process")
-    if not watch.said.rstrip().endswith(f"mplace stats: process {process.pid} has ended"):
-        raise Failure(f"its last words: {watch.said[-200:]!r}")
 
 
 MPLACE, PROCESS, LIBRARY, CLAIM = sys.argv[1:5]
