@@ -281,14 +281,15 @@ static void write_locks(struct page *page, const struct lock_line *lines, int co
 
 /* ---- all of it ---- */
 
+/* Narrow screens have the beginning: which process it is. */
 static void write_title(struct page *page, const struct page_view *view)
 {
     char when[32];
     time_t now = time(NULL);
 
     (void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", localtime(&now));
-    page_line(page, "mplace stats  %s  process %d (%s), every %g s", when,
-              (int)view->target->process, view->target->name, view->seconds);
+    page_line(page, "mplace stats  process %d (%s)  %s, every %g s", (int)view->target->process,
+              view->target->name, when, view->seconds);
 }
 
 static void write_malloc(struct page *page, const struct look *now, const struct look *before,
@@ -398,8 +399,8 @@ void page_fill(struct page *page, const struct page_view *view, const struct loo
         share(room > 0 ? room : 0, &class_count, &lock_count);
         if (view->message != NULL)
             page_line(page, "%s", view->message);
-        else
-            page_line(page, "by %s   (h: help, q: quit)", order_names[view->order]);
+        else /* with the keys first, for narrow screens */
+            page_line(page, "h: help, q: quit   by %s", order_names[view->order]);
     }
     if (class_count > 0)
         write_classes(page, classes, class_count, view->order);

@@ -182,7 +182,7 @@ watching_shows_it_again_and_ends_with_the_process()
     end_server
     wait "$looks" || fail "it ended with $?"
     expect "its last words" "mplace stats: process $server_id has ended" "$(cat "$scratch/err")"
-    grep -qE '^mplace stats  [0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}  process ' "$scratch/looks" || fail "no time stamp"
+    grep -qE '^mplace stats  process .*  [0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}, ' "$scratch/looks" || fail "no time stamp"
     ! grep -q $'[\033\r]' "$scratch/looks" || fail "a file gets what a terminal obeys"
 }
 
@@ -198,6 +198,11 @@ on_a_terminal()
 on_a_terminal_it_fits_and_follows_the_size()
 {
     on_a_terminal it_fits_and_follows_the_size
+}
+
+on_a_terminal_forty_columns_have_the_process_and_how_to_quit()
+{
+    on_a_terminal forty_columns_have_the_process_and_how_to_quit
 }
 
 on_a_terminal_keys_are_those_of_top()

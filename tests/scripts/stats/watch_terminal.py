@@ -191,7 +191,7 @@ def it_fits_and_follows_the_size():
     watch = Watch()
     watch.until_begun()
     lines = watch.screen.text()
-    if not re.match(r"mplace stats  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  process \d+ \(stats_server\)", lines[0]):
+    if not re.match(r"mplace stats  process \d+ \(stats_server\)  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d, ", lines[0]):
         raise Failure(f"no time stamp: {lines[0]}")
     classes, locks = tables(lines)
     expect("all of the server's locks", 2, len(locks))
@@ -204,6 +204,17 @@ def it_fits_and_follows_the_size():
     watch.resize(3, 20)
     watch.resize(50, 200)
     watch.until("it does not grow", lambda lines: any(re.search(r"0x[0-9a-f]{6,}$", line) for line in lines))
+    watch.type("q")
+    expect("exit status", 0, watch.end())
+
+
+def forty_columns_have_the_process_and_how_to_quit():
+    watch = Watch("--top", "1", columns=40)
+    watch.until("no page", lambda lines: watch.screen.pages == 1)
+    lines = watch.screen.text()
+    for wanted in (f"process {PROCESS} (", "q: quit"):
+        if wanted not in "\n".join(lines):
+            raise Failure(f"no '{wanted}': " + "\n".join(["", *lines]))
     watch.type("q")
     expect("exit status", 0, watch.end())
 
