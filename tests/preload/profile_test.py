@@ -288,6 +288,8 @@ def mplace_profile_names_sites_stacks_and_crowded_sets():
     silent(run("kept", **EVERY))
     order = re.findall(r"\w+_site", say())
     check(order == ["third_site", "second_site", "first_site"], order)
+    check(re.search(r" 100.0 %  main$", say("--cum"), re.MULTILINE) and
+          re.findall(r"\w+_site", say("--cum")) == order, say("--cum"))
     check(re.search(r"^.*;main;first_site 4000000$", say("--folded", "--value", "alloc_space"), re.MULTILINE),
           say("--folded"))
     check(re.match("0 of [0-9]+ sites crowd", say("--placement")), say("--placement"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""mplace profile: who allocated, from a heap profile: the first sites, folded stacks, or placement."""
+"""mplace profile: who allocated, from a heap profile: functions, folded stacks, or placement."""
 
 import sys
 
@@ -8,13 +8,14 @@ from profiles import placement, pprof, stacks
 SITES_SHOWN = 20
 
 
-def top(profile, value):
-    """The first sites by the value: its share, and the function that called malloc."""
-    index, names, sums = profile.types.index(value), stacks.Stacks(profile), {}
+def top(profile, value, cumulative=False):
+    """The first functions by the value: its share, and who called malloc, or each of its callers, too."""
+    index, names, sums, whole = profile.types.index(value), stacks.Stacks(profile), {}, 0
     for sample in profile.samples:
-        site = names.of(sample)[0]
-        sums[site] = sums.get(site, 0) + sample.values[index]
-    whole = sum(sums.values())
+        stack = names.of(sample)
+        whole += sample.values[index]
+        for site in set(stack) if cumulative else stack[:1]:
+            sums[site] = sums.get(site, 0) + sample.values[index]
     if not profile.samples:
         return [f"no allocation was sampled: one each {profile.interval} B on average is; CIA_PROFILE_INTERVAL=1 samples all"]
     if whole == 0:
@@ -27,7 +28,7 @@ def top(profile, value):
 
 
 def main(arguments):
-    """arguments: top, folded or placement; the value; the file."""
+    """arguments: top, cum, folded or placement; the value; the file."""
     form, value, path = arguments
     try:
         profile = pprof.read(path)
@@ -42,8 +43,12 @@ def main(arguments):
     if missing:
         print(f"mplace profile: {path} has no {missing[0]}; it has {', '.join(profile.types)}", file=sys.stderr)
         return 2
-    lines = (placement.table(profile) if form == "placement"
-             else {"top": top, "folded": stacks.folded}[form](profile, value))
+    if form == "placement":
+        lines = placement.table(profile)
+    elif form == "folded":
+        lines = stacks.folded(profile, value)
+    else:
+        lines = top(profile, value, form == "cum")
     if lines:
         print("\n".join(lines))
     return 0
