@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 enum { TIME = DECAY_DEFAULT, STEP = TIME / DECAY_STEPS };
 
@@ -351,6 +352,164 @@ static struct page_run take_pages(struct subheap *heap, uint32_t pages)
     return run;
 }
 
+/* The first words of a chunk, from its link on. */
+static void allow_to_look_at(struct chunk *chunk, bool allowed)
+{
+    void *page = (void *)((uintptr_t)chunk & ~(uintptr_t)(PAGE_BYTES - 1));
+
+    ck_assert_int_eq(mprotect(page, PAGE_BYTES, allowed ? PROT_READ | PROT_WRITE : PROT_NONE), 0);
+}
+
+START_TEST(a_purge_looks_at_no_chunk_without_dirty_pages)
+{
+    make_first_call();
+    struct subheap *heap = subheap_create(0, MEMORY_NODE_UNKNOWN);
+    ck_assert(subheap_try_lock(heap));
+    struct chunk *before = take_pages(heap, 700).chunk;
+    take_pages(heap, 700);
+    struct page_run run = take_pages(heap, 70);
+    struct chunk *behind = take_pages(heap, 700).chunk;
+    ck_assert_ptr_eq(behind->link.next, &run.chunk->link);
+    ck_assert_ptr_eq(run.chunk->link.next, &before->link);
+    page_heap_put(&heap->pages, run.chunk, run.page, 70);
+    allow_to_look_at(before, false);
+    allow_to_look_at(behind, false);
+    ck_assert_uint_eq(purge_all(&heap->pages, false), 70);
+    subheap_unlock(heap);
+    allow_to_look_at(before, true);
+    allow_to_look_at(behind, true);
+    ck_assert_uint_eq(heap->pages.dirty_pages, 0);
+    ck_assert_uint_eq(heap->pages.chunks_in_work, 0);
+}
+END_TEST
+
+static void purge_10_pages(struct subheap *heap)
+{
+    purge_due(&heap->pages, clock_milliseconds, 10);
+    subheap_unlock(heap);
+    ck_assert(subheap_try_lock(heap));
+}
+
+START_TEST(the_chunk_that_changed_longest_ago_is_purged_first_and_until_it_is_clean)
+{
+    make_first_call();
+    struct subheap *heap = subheap_create(0, MEMORY_NODE_UNKNOWN);
+    ck_assert(subheap_try_lock(heap));
+    struct page_run first = take_pages(heap, 800), early = take_pages(heap, 40);
+    struct page_run late = take_pages(heap, 40), second = take_pages(heap, 900);
+    struct page_run between = take_pages(heap, 40);
+    ck_assert_ptr_eq(late.chunk, first.chunk);
+    ck_assert_ptr_eq(between.chunk, second.chunk);
+    page_heap_put(&heap->pages, early.chunk, early.page, 40);
+    page_heap_put(&heap->pages, between.chunk, between.page, 40);
+    page_heap_put(&heap->pages, late.chunk, late.page, 40);
+    clock_milliseconds += 2 * TIME;
+    for (uint32_t left = 40; left > 0; left -= 10) {
+        ck_assert_uint_eq(second.chunk->dirty_pages, left);
+        purge_10_pages(heap);
+    }
+    ck_assert_uint_eq(second.chunk->dirty_pages, 0);
+    ck_assert_uint_eq(first.chunk->dirty_pages, 80);
+    purge_10_pages(heap);
+    ck_assert_uint_eq(first.chunk->dirty_pages, 70);
+    subheap_unlock(heap);
+}
+END_TEST
+
+START_TEST(pages_that_the_kernel_refuses_keep_no_others_back)
+{
+    make_first_call();
+    struct subheap *heap = subheap_create(0, MEMORY_NODE_UNKNOWN);
+    ck_assert(subheap_try_lock(heap));
+    struct page_run first = take_pages(heap, 800), locked = take_pages(heap, 40);
+    struct page_run second = take_pages(heap, 900), other = take_pages(heap, 40);
+    ck_assert_ptr_eq(locked.chunk, first.chunk);
+    ck_assert_ptr_eq(other.chunk, second.chunk);
+    char *address = first.chunk->base + (size_t)locked.page * PAGE_BYTES;
+    /* The sanitizers' mlock does nothing. */
+    ck_assert_int_eq(syscall(SYS_mlock, address, 40 * PAGE_BYTES), 0);
+    page_heap_put(&heap->pages, locked.chunk, locked.page, 40);
+    page_heap_put(&heap->pages, other.chunk, other.page, 40);
+    clock_milliseconds += 2 * TIME;
+    purge_10_pages(heap);
+    ck_assert_uint_eq(first.chunk->dirty_pages, 40);
+    ck_assert_uint_eq(second.chunk->dirty_pages, 40);
+    purge_10_pages(heap);
+    ck_assert_uint_eq(second.chunk->dirty_pages, 30);
+    subheap_unlock(heap);
+}
+END_TEST
+
+static bool is_to_be_purged(const struct chunk *chunk)
+{
+    return chunk->dirty_pages > 0 && chunk->worker == NULL;
+}
+
+/* Whether exactly those chunks are in the circles of dirty ones, each in that of its room. */
+static void check_dirty_circles(const struct page_heap *heap)
+{
+    uint32_t dirty_pages = 0;
+
+    for (enum chunk_circle circle = 0; circle < CHUNK_CIRCLES; circle++) {
+        const struct chunk *chunk = chunk_circle_last(heap, circle);
+        const struct circle_link *link = heap->dirty[circle];
+        uint32_t expected = 0, found = 0;
+
+        for (; chunk != NULL; chunk = chunk_circle_before(heap, circle, chunk)) {
+            expected += is_to_be_purged(chunk);
+            dirty_pages += chunk->dirty_pages;
+        }
+        for (; link != NULL; link = circle_next(heap->dirty[circle], link), found++) {
+            chunk = (const void *)((const char *)link - offsetof(struct chunk, dirty_link));
+            ck_assert(is_to_be_purged(chunk));
+            ck_assert_uint_eq(chunk->circle, circle);
+        }
+        ck_assert_uint_eq(found, expected);
+    }
+    ck_assert_uint_eq(heap->dirty_pages, dirty_pages);
+}
+
+START_TEST(a_chunk_is_to_be_purged_while_it_has_dirty_pages_and_no_work)
+{
+    enum { COUNT = 200, CALLS = 20000 };
+    static struct page_run runs[COUNT];
+    static uint32_t pages[COUNT];
+    uint64_t random = 7;
+
+    make_first_call();
+    struct subheap *heap = subheap_create(0, MEMORY_NODE_UNKNOWN);
+    ck_assert(subheap_try_lock(heap));
+    for (uint32_t call = 0; call < CALLS; call++) {
+        /* At times few runs are live, and at times many. */
+        uint32_t i = random_below(&random, call / 1000 % 4 == 3 ? 10 : COUNT);
+        struct page_run run = runs[i];
+
+        if (run.chunk == NULL) {
+            pages[i] = 1 + random_below(&random, 129);
+            runs[i] = take_pages(heap, pages[i]);
+        } else {
+            runs[i].chunk = NULL;
+            if (random_below(&random, 2) == 0)
+                page_heap_put(&heap->pages, run.chunk, run.page, pages[i]);
+            else
+                page_heap_return(&heap->pages, run.chunk, run.page, pages[i]);
+        }
+        check_dirty_circles(&heap->pages);
+        clock_milliseconds += random_below(&random, STEP / 4);
+        if (random_below(&random, 100) == 0)
+            subheap_trim(heap, random_below(&random, 2) == 0);
+        check_dirty_circles(&heap->pages);
+        /* Until then what was chosen is in work. */
+        if (random_below(&random, 20) == 0) {
+            subheap_unlock(heap);
+            ck_assert(subheap_try_lock(heap));
+        }
+        check_dirty_circles(&heap->pages);
+    }
+    subheap_unlock(heap);
+}
+END_TEST
+
 /* Leaves a run of the class without a live block. Returns its chunk. */
 static const struct chunk *leave_an_idle_run(struct subheap *heap, unsigned size_class)
 {
@@ -572,6 +731,10 @@ int main(void)
     tcase_add_test(tests, a_sub_heap_that_nobody_comes_by_gives_its_pages_back);
     tcase_add_test(tests, a_sub_heap_that_nobody_comes_by_gives_its_idle_runs_back);
     tcase_add_test(tests, a_sub_heap_gives_back_the_runs_that_its_own_cpu_freed_last);
+    tcase_add_test(tests, a_purge_looks_at_no_chunk_without_dirty_pages);
+    tcase_add_test(tests, the_chunk_that_changed_longest_ago_is_purged_first_and_until_it_is_clean);
+    tcase_add_test(tests, pages_that_the_kernel_refuses_keep_no_others_back);
+    tcase_add_test(tests, a_chunk_is_to_be_purged_while_it_has_dirty_pages_and_no_work);
     tcase_add_test(tests, a_trim_finds_idle_runs_whatever_it_purges);
     tcase_add_test(tests, a_trim_leaves_no_idle_run_whatever_came_before);
     tcase_add_test(tests, a_sub_heap_that_somebody_holds_is_passed_by);

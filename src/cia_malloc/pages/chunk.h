@@ -87,6 +87,7 @@ struct chunk {
     struct circle_link **with_idle_runs; /* constant: the head of the sub-heap's circle of chunks
                                             that may have one, see class_heap_retire_current */
     struct circle_link idle_run_link;    /* in it; next is NULL: no run is idle */
+    struct circle_link dirty_link;       /* see struct page_heap; next is NULL: in no such circle */
 
     /* Work without the lock. While worker is not NULL the rest belongs to that thread. */
     void *worker;            /* the thread pointer of who does it */

@@ -29,12 +29,22 @@ static enum chunk_circle circle_for(const struct chunk *chunk)
     return chunk->circle == CHUNKS_FULL && room < 4 * ROOM_PAGES ? CHUNKS_FULL : CHUNKS_WITH_SLACK;
 }
 
+void chunk_forget_dirty(struct page_heap *heap, struct chunk *chunk)
+{
+    if (chunk->dirty_link.next != NULL)
+        circle_remove(&heap->dirty[chunk->circle], &chunk->dirty_link);
+    chunk->dirty_link.next = NULL;
+}
+
 void chunk_circle_update(struct page_heap *heap, struct chunk *chunk)
 {
     enum chunk_circle circle = circle_for(chunk);
 
-    if (circle == chunk->circle)
-        return;
-    circle_remove(&heap->circle[chunk->circle], &chunk->link);
-    chunk_circle_insert(heap, chunk, circle);
+    chunk_forget_dirty(heap, chunk);
+    if (circle != chunk->circle) {
+        circle_remove(&heap->circle[chunk->circle], &chunk->link);
+        chunk_circle_insert(heap, chunk, circle);
+    }
+    if (chunk->dirty_pages > 0 && chunk->worker == NULL)
+        circle_append(&heap->dirty[circle], &chunk->dirty_link);
 }

@@ -12,7 +12,7 @@
 #include "cia_malloc/pages/decay_policy.h"
 
 /* Where a chunk is looked for. Each is a circle, what came last at its beginning. They are purged
-   in this order. */
+   in this order, see chunk_to_purge. */
 enum chunk_circle {
     CHUNKS_EMPTY,      /* no run: looked at before a new chunk is mapped, given back in one piece */
     CHUNKS_WITH_SLACK, /* room for a run: looked at in turn */
@@ -39,6 +39,9 @@ struct page_heap {
     const struct page_heap_lock *lock; /* constant */
     uint8_t node;                      /* constant: of their pages; or MEMORY_NODE_UNKNOWN */
     struct circle_link *circle[CHUNK_CIRCLES];
+    /* By dirty_link, of each circle: the chunks that have dirty pages and are not in work. A purge
+       looks at no others, of which there may be thousands. */
+    struct circle_link *dirty[CHUNK_CIRCLES];
     struct circle_link *with_idle_runs; /* idle_run_link of chunks that may have an idle run */
     uint32_t chunk_count;
     uint32_t mapped_pages; /* of the chunks */
@@ -62,8 +65,12 @@ struct page_heap {
 /* At the beginning of a circle; the chunk is in none. */
 void chunk_circle_insert(struct page_heap *heap, struct chunk *chunk, enum chunk_circle circle);
 
-/* Moves a chunk whose room has changed to the circle where it belongs. */
+/* After each change of a chunk's used pages, dirty pages or worker: moves it to the circle where it
+   belongs, and makes it the last one to purge of it, or none. */
 void chunk_circle_update(struct page_heap *heap, struct chunk *chunk);
+
+/* Makes it none to purge. */
+void chunk_forget_dirty(struct page_heap *heap, struct chunk *chunk);
 
 /* The last one of a circle, or NULL. */
 static inline struct chunk *chunk_circle_last(const struct page_heap *heap,
@@ -80,6 +87,19 @@ static inline struct chunk *chunk_circle_before(const struct page_heap *heap,
                                                 enum chunk_circle circle, const struct chunk *chunk)
 {
     return &chunk->link != heap->circle[circle] ? (struct chunk *)chunk->link.previous : NULL;
+}
+
+/*
+ * The first one to purge of a circle, or NULL: one that was purged in part, else the one that
+ * changed longest ago. Not the order of the circle, for that is turned round by searches: as much
+ * goes back in any order, and the chunks that runs are taken from now lose their pages last.
+ */
+static inline struct chunk *chunk_to_purge(const struct page_heap *heap, enum chunk_circle circle)
+{
+    char *link = (char *)heap->dirty[circle];
+
+    return link != NULL ? (struct chunk *)(void *)(link - offsetof(struct chunk, dirty_link))
+                        : NULL;
 }
 
 /* One that may have an idle run, or NULL. */

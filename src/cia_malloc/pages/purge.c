@@ -120,6 +120,10 @@ static void finish(struct page_heap *heap, struct chunk *chunk)
     heap->dirty_pages += chunk->dirty_pages - dirty_before;
     heap->refused_pages = chunk->dirty_pages > dirty_before ? heap->dirty_pages : 0;
     chunk_circle_update(heap, chunk);
+    /* The rest of its pages goes before those of others, so that few huge pages are split, and
+       empty chunks go one by one; but what was refused does not keep others back. */
+    if (chunk->dirty_link.next != NULL && heap->refused_pages == 0)
+        heap->dirty[chunk->circle] = &chunk->dirty_link;
 }
 
 void page_work_take_in(struct page_heap *heap)
@@ -150,6 +154,7 @@ static uint32_t remove_empty(struct page_heap *heap, uint32_t most, uint32_t sta
         pages += last->dirty_pages;
         circle_remove(&heap->circle[CHUNKS_EMPTY], &last->link);
         chunk_forget_idle_run(last);
+        chunk_forget_dirty(heap, last);
         heap->chunk_count--;
         heap->mapped_pages -= last->mapped_pages;
         heap->dirty_pages -= last->dirty_pages;
@@ -158,22 +163,19 @@ static uint32_t remove_empty(struct page_heap *heap, uint32_t most, uint32_t sta
     return pages;
 }
 
-/* From its end: what came last is taken first. May choose more than most, see begin_purge. */
+/* May choose more than most, see begin_purge. */
 static uint32_t purge_circle(struct page_heap *heap, enum chunk_circle circle, uint32_t most)
 {
-    struct chunk *chunk = chunk_circle_last(heap, circle), *before;
+    struct chunk *chunk;
     uint32_t purged = 0;
 
-    for (; chunk != NULL && purged < most; chunk = before) {
-        before = chunk_circle_before(heap, circle, chunk);
-        if (chunk->dirty_pages > 0 && chunk->worker == NULL) {
-            uint32_t chosen = begin_purge(chunk, most - purged);
+    while (purged < most && (chunk = chunk_to_purge(heap, circle)) != NULL) {
+        uint32_t chosen = begin_purge(chunk, most - purged);
 
-            purged += chosen;
-            heap->dirty_pages -= chosen;
-            page_work_add(heap, chunk);
-            chunk_circle_update(heap, chunk);
-        }
+        purged += chosen;
+        heap->dirty_pages -= chosen;
+        page_work_add(heap, chunk);
+        chunk_circle_update(heap, chunk);
     }
     return purged;
 }
