@@ -690,7 +690,7 @@ START_TEST(the_child_of_a_vfork_takes_no_magazines_and_does_no_housekeeping)
     area = magazine_thread_area;
     magazine_thread_area = MAGAZINE_AREA_VFORKED; /* as vfork leaves it in the child */
     keep_house(2 * DECAY_STEPS);
-    ck_assert(!magazines_revoke(MAGAZINES_OF_ALL_CPUS));
+    ck_assert(!magazines_revoke(ALL_CPUS));
     ck_assert_uint_gt(magazine_cached(magazine), 100);
     magazine_thread_area = area;
     keep_house(2 * DECAY_STEPS);

@@ -150,12 +150,11 @@ static __attribute__((noinline)) void *allocate_at_the_limit(size_t alignment, s
 
     if (block != NULL)
         return block;
+    if (!gathering_may_do(bytes))
+        return NULL;
     /* Then it is tried again whether pages went back or not: what one CPU's magazines held may be
        just what another CPU wants. */
-    if (gathering_may_do(bytes))
-        (void)trim(false);
-    else if (!in_chunk)
-        return NULL; /* the kernel was asked for a mapping just now */
+    (void)trim(false);
     page_heap_ask_again();
     block = allocate_here(alignment, bytes, zeroed);
     return block != NULL ? block : allocate_whatever_is_free(alignment, bytes, zeroed);

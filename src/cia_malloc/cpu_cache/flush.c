@@ -172,7 +172,7 @@ void flush_all(void)
 {
     uint32_t index = 0, passed_over = 0;
 
-    if (magazines_revoke(MAGAZINES_OF_ALL_CPUS)) {
+    if (magazines_revoke(ALL_CPUS)) {
         for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
             struct magazines *magazines = magazines_of(cpu);
 

@@ -244,9 +244,9 @@ struct magazines *magazines_of(uint32_t cpu)
     return atomic_load_explicit(&magazines_published[cpu], memory_order_acquire);
 }
 
-static long membarrier(int command, unsigned flags, int32_t cpu)
+static long membarrier(int what, int32_t cpu)
 {
-    return system_call_6(SYS_membarrier, command, (long)flags, cpu, 0, 0, 0);
+    return system_call_6(SYS_membarrier, what, cpu < 0 ? 0 : MEMBARRIER_CMD_FLAG_CPU, cpu, 0, 0, 0);
 }
 
 /*
@@ -258,27 +258,23 @@ static long membarrier(int command, unsigned flags, int32_t cpu)
  */
 static bool interrupt_sections(int32_t cpu)
 {
-    unsigned flags = cpu != MAGAZINES_OF_ALL_CPUS ? MEMBARRIER_CMD_FLAG_CPU : 0;
-
     (void)magazine_area_here(); /* counts this thread, which perhaps has no block yet */
     return (__libc_single_threaded && atomic_load(&threads_counted) <= 1) ||
-           (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0 &&
-            membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, flags, cpu) == 0);
+           (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, ALL_CPUS) == 0 &&
+            membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, cpu) == 0);
 }
 
 bool magazines_revoke(int32_t only)
 {
-    uint32_t first = only != MAGAZINES_OF_ALL_CPUS ? (uint32_t)only : 0;
-    uint32_t end = only != MAGAZINES_OF_ALL_CPUS ? first + 1 : CPU_HEAPS;
     void *expected = NULL;
 
     if (!magazines_use_sequences() || magazine_thread_is_vforked() ||
         !atomic_compare_exchange_strong_explicit(&revoker, &expected, __builtin_thread_pointer(),
                                                  memory_order_acquire, memory_order_relaxed))
         return false;
-    for (uint32_t cpu = first; cpu < end; cpu++) {
+    for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
         /* One that is published from now on stays in use. */
-        if (atomic_load(&magazine_to_put[cpu]) != magazines_without_room) {
+        if ((only < 0 || cpu == (uint32_t)only) && !magazines_are_revoked(cpu)) {
             atomic_store(&magazine_to_put[cpu], magazines_without_room);
             atomic_store(&magazine_to_take[cpu], magazines_without_room);
             magazines_of(cpu)->revoked = true;

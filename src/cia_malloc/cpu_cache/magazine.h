@@ -298,15 +298,14 @@ struct magazines *magazines_of(uint32_t cpu);
  * until magazines_restore. False when the kernel cannot do that (before Linux 5.10), another thread
  * is at it, or in the child of a vfork: none is revoked then. Two system calls.
  */
-enum { MAGAZINES_OF_ALL_CPUS = -1 };
+enum { ALL_CPUS = -1 };
 bool magazines_revoke(int32_t only);
 void magazines_restore(void);
 
-/* Whether the CPU, which has magazines, is without them now. Relaxed: a hint. */
+/* Whether the CPU is without magazines now. */
 static inline bool magazines_are_revoked(uint32_t cpu)
 {
-    return atomic_load_explicit(&magazine_to_put[cpu], memory_order_relaxed) ==
-           magazines_without_room;
+    return atomic_load(&magazine_to_put[cpu]) == magazines_without_room;
 }
 
 /* In the child of a fork: no other thread has revoked any. */

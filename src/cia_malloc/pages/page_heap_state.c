@@ -29,13 +29,6 @@ static enum chunk_circle circle_for(const struct chunk *chunk)
     return chunk->circle == CHUNKS_FULL && room < 4 * ROOM_PAGES ? CHUNKS_FULL : CHUNKS_WITH_SLACK;
 }
 
-void chunk_forget_dirty(struct page_heap *heap, struct chunk *chunk)
-{
-    if (chunk->dirty_link.next != NULL)
-        circle_remove(&heap->dirty[chunk->circle], &chunk->dirty_link);
-    chunk->dirty_link.next = NULL;
-}
-
 void chunk_circle_update(struct page_heap *heap, struct chunk *chunk)
 {
     enum chunk_circle circle = circle_for(chunk);

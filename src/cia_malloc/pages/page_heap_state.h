@@ -70,7 +70,12 @@ void chunk_circle_insert(struct page_heap *heap, struct chunk *chunk, enum chunk
 void chunk_circle_update(struct page_heap *heap, struct chunk *chunk);
 
 /* Makes it none to purge. */
-void chunk_forget_dirty(struct page_heap *heap, struct chunk *chunk);
+static inline void chunk_forget_dirty(struct page_heap *heap, struct chunk *chunk)
+{
+    if (chunk->dirty_link.next != NULL)
+        circle_remove(&heap->dirty[chunk->circle], &chunk->dirty_link);
+    chunk->dirty_link.next = NULL;
+}
 
 /* The last one of a circle, or NULL. */
 static inline struct chunk *chunk_circle_last(const struct page_heap *heap,
