@@ -475,6 +475,27 @@ START_TEST(huge_blocks_freed_by_other_threads_leave_nothing_behind)
 }
 END_TEST
 
+START_TEST(more_than_four_billion_live_blocks_are_counted)
+{
+    const uint64_t many = (uint64_t)1 << 32;
+
+    stay_on_one_cpu();
+    make_first_call();
+    void *block = cia_allocate(100);
+    struct class_heap *class_heap = &heap_here()->classes[size_class_for(100)];
+    uint64_t live = class_heap->live;
+    class_heap->live += many;
+    class_heap->capacity += many;
+    cia_free(block);
+    ck_assert_uint_eq(class_heap->live, many + live - 1);
+    block = cia_allocate(100);
+    ck_assert_uint_eq(class_heap->live, many + live);
+    class_heap->live -= many;
+    class_heap->capacity -= many;
+    cia_free(block);
+}
+END_TEST
+
 START_TEST(shrinking_a_huge_block_gives_its_tail_back)
 {
     void *block = cia_allocate(64 << 20);
@@ -804,6 +825,7 @@ int main(void)
 #endif
     tcase_add_test(tests, huge_blocks_that_move_do_not_disturb_those_that_come);
     tcase_add_test(tests, huge_blocks_freed_by_other_threads_leave_nothing_behind);
+    tcase_add_test(tests, more_than_four_billion_live_blocks_are_counted);
     tcase_add_test(tests, shrinking_a_huge_block_gives_its_tail_back);
     tcase_add_test(tests, recycled_memory_is_zeroed_and_fresh_memory_reads_as_zero);
     tcase_add_test(tests, aligned_blocks_are_aligned_and_free_like_others);

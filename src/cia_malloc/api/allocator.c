@@ -125,18 +125,6 @@ static bool trim(bool inside_runs)
     return trimmed;
 }
 
-/* Whether all that is mapped and all that the kernel still has may do for so many bytes. */
-static bool gathering_may_do(size_t bytes)
-{
-    size_t mapped = atomic_load_explicit(&page_source_mapped_bytes, memory_order_relaxed);
-
-    if (bytes <= mapped)
-        return true;
-    size_t missing = (bytes - mapped + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
-    void *rest = page_source_map(missing, PAGE_BYTES);
-    return rest != NULL && page_source_unmap(rest, missing);
-}
-
 /*
  * After a failure. What other CPUs have free comes before what must be gathered for it: a trim
  * empties the magazines of all CPUs, so that the next call of each would end up here too, and as
@@ -150,7 +138,9 @@ static __attribute__((noinline)) void *allocate_at_the_limit(size_t alignment, s
 
     if (block != NULL)
         return block;
-    if (!gathering_may_do(bytes))
+    /* Gathering may do if all that is mapped would, with what the kernel still has. */
+    size_t mapped = atomic_load_explicit(&page_source_mapped_bytes, memory_order_relaxed);
+    if (bytes > mapped && !page_source_has_room(bytes - mapped))
         return NULL;
     /* Then it is tried again whether pages went back or not: what one CPU's magazines held may be
        just what another CPU wants. */
@@ -444,28 +434,28 @@ void *cia_reallocate(void *block, size_t bytes)
         is_long && bytes > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES ? page_map_huge(block) : NULL;
 
     /* A mapping follows its block's length to the page. */
-    void *moved = huge != NULL ? resize_huge(huge, block, bytes, is_profiled) : NULL;
+    void *grown, *moved = huge != NULL ? resize_huge(huge, block, bytes, is_profiled) : NULL;
     if (moved != NULL)
         return moved;
-    /* In place while at least half of the block stays in use, three quarters of a long one, or none
-       could be shorter. */
-    size_t least = is_long ? usable - usable / 4 : usable / 2;
+    /* In place while at least half of the block stays in use, five eighths of a long one, or none
+       could be shorter. A long one that has grown is a fourth longer than was asked for. */
+    size_t least = is_long ? usable - usable / 8 * 3 : usable / 2;
     if (bytes <= usable && (bytes >= least || usable <= LINE_BYTES))
         return block;
-    bool zeroed;
-    bool is_sampled = is_profiled && profile_count(bytes);
+    bool zeroed, is_sampled = is_profiled && profile_count(bytes);
     size_t alignment = is_sampled ? LINE_BYTES : GRANULE_BYTES;
     if (is_long && bytes > usable)
         moved = allocate_quietly(alignment, bytes + bytes / GROWTH_PART, &zeroed);
+    /* If not, what was free is gathered now, and may do for a mapping that grows. */
+    if (moved == NULL && huge != NULL &&
+        (grown = resize_huge(huge, block, bytes, is_profiled)) != NULL)
+        return grown;
     if (moved == NULL)
         moved = allocate_quietly(alignment, bytes, &zeroed);
     if (is_sampled)
         profile_record(moved, bytes, __builtin_frame_address(0));
-    if (moved == NULL && bytes <= usable)
-        return block; /* shrinking never fails */
-    /* What was free is gathered now, and may do for a mapping that grows. */
     if (moved == NULL)
-        return huge != NULL ? resize_huge(huge, block, bytes, is_profiled) : NULL;
+        return bytes <= usable ? block : NULL; /* shrinking never fails */
     memcpy(moved, block, bytes < usable ? bytes : usable);
     cia_free(block);
     return moved;

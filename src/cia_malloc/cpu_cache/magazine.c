@@ -261,7 +261,8 @@ static bool interrupt_sections(int32_t cpu)
     (void)magazine_area_here(); /* counts this thread, which perhaps has no block yet */
     return (__libc_single_threaded && atomic_load(&threads_counted) <= 1) ||
            (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, ALL_CPUS) == 0 &&
-            membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, cpu) == 0);
+            (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, cpu) == 0 ||
+             membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, ALL_CPUS) == 0));
 }
 
 bool magazines_revoke(int32_t only)

@@ -146,7 +146,7 @@ static inline bool class_heap_put(struct class_heap *heap, struct span *span, ui
 {
     uint32_t *counts = &heap->count[(uint32_t)span->type << heap->span_shift];
     uint64_t under_quota = heap->under_quota[span->type];
-    uint32_t live = heap->live;
+    uint64_t live = heap->live;
 
     span->free |= bits;
     for (uint64_t inside = span->interior & bits; __builtin_expect(inside != 0, 0);

@@ -81,9 +81,7 @@ static inline void chunk_forget_dirty(struct page_heap *heap, struct chunk *chun
 static inline struct chunk *chunk_circle_last(const struct page_heap *heap,
                                               enum chunk_circle circle)
 {
-    struct circle_link *head = heap->circle[circle];
-
-    return head != NULL ? (struct chunk *)head->previous : NULL;
+    return heap->circle[circle] != NULL ? (struct chunk *)heap->circle[circle]->previous : NULL;
 }
 
 /* The one before it; NULL: it is the first one. So a walk from the last one on may move each chunk

@@ -6,6 +6,7 @@
 #include "cia_malloc/pages/page_source.h"
 
 #include "base/memory_nodes.h"
+#include "base/system_call.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -82,6 +83,14 @@ void *page_source_map(size_t bytes, size_t alignment)
     if (tail != 0)
         page_source_unmap(address + head + bytes, tail);
     return address + head;
+}
+
+bool page_source_has_room(size_t bytes)
+{
+    enum { HOW = MAP_PRIVATE | MAP_ANONYMOUS };
+    long address = system_call_6(SYS_mmap, 0, (long)bytes, PROT_NONE, HOW, -1, 0);
+
+    return address >= 0 && system_call_6(SYS_munmap, address, (long)bytes, 0, 0, 0, 0) == 0;
 }
 
 int page_source_advise(void *address, size_t bytes, int advice)
