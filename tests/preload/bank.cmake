@@ -132,6 +132,7 @@ foreach(claim
         without_a_file_descriptor_the_pool_does_not_grow_and_one_line_says_so
         of_few_addresses_many_are_the_programs
         without_a_map_a_block_that_grows_by_little_is_seldom_moved
+        without_a_map_short_blocks_leave_the_hole_of_a_long_one_whole
         a_block_that_two_threads_free_is_named
         statistics_say_where_blocks_came_from
         it_exports_the_malloc_family_and_the_interface_alone

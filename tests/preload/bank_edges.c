@@ -10,6 +10,7 @@
  *   bank_edges twice           prints the address of a block that a thread frees, and then another
  *   bank_edges owner           the same, the owner of the slab last
  *   bank_edges grow            a block that grows by little is seldom moved
+ *   bank_edges holes           a short block that stays does not cut the hole of a long one
  *   bank_edges addresses       under a limit of 1 GB of addresses the program's own have room
  *   bank_edges sandbox         a filter of system calls that knows no madvise is no lack of memory
  *   bank_edges lockall         a program that locks all its pages gets no record of chunks not used
@@ -223,6 +224,21 @@ static void a_block_that_grows_is_seldom_moved(void)
     EXPECT(moves <= MOVES_MOST);
 }
 
+static void short_blocks_leave_the_hole_of_a_long_one_whole(void)
+{
+    enum { ROUNDS = 1000, LONG = 1 << 20, SHORT = 2000, KEPT = 2, MOST = 16 << 20 };
+
+    for (int round = 0; round < ROUNDS; round++) {
+        char *block = malloc(LONG);
+
+        EXPECT(block != NULL);
+        free(block);
+        for (int i = 0; i < KEPT; i++)
+            EXPECT(malloc(SHORT) != NULL);
+    }
+    EXPECT(mallinfo2().arena <= MOST);
+}
+
 static void of_few_addresses_many_are_the_programs(void)
 {
     enum { PART = 200 << 20 };
@@ -397,6 +413,7 @@ int main(int argc, char **argv)
         {"kept", kept_blocks_are_free_in_a_child},
         {"stranded", chunks_that_cannot_move_back_are_had_again},
         {"lockall", locked_pages_hold_no_record_of_chunks_that_are_not_used},
+        {"holes", short_blocks_leave_the_hole_of_a_long_one_whole},
         {"grow", a_block_that_grows_is_seldom_moved},
         {"mappings", moved_blocks_leave_no_mapping_behind},
     };

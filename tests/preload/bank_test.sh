@@ -128,6 +128,11 @@ without_a_map_a_block_that_grows_by_little_is_seldom_moved()
     LD_PRELOAD=$library "$build/tests/bank_edges" grow 2>"$scratch/err" || fail "$(<"$scratch/err")"
 }
 
+without_a_map_short_blocks_leave_the_hole_of_a_long_one_whole()
+{
+    LD_PRELOAD=$library "$build/tests/bank_edges" holes 2>"$scratch/err" || fail "$(<"$scratch/err")"
+}
+
 a_block_that_two_threads_free_is_named()
 {
     local status last

@@ -49,8 +49,10 @@ static struct wanted wanted_of(struct colour_set set, uint32_t turn, uint32_t ch
         .chunks = chunks,
         .alignment = alignment,
         .modes = is_one_colour ? POOL_SPLIT : modes, /* any run is of the only colour */
+        /* A single chunk of the only colour, too, is had from the shortest run: the bank's list
+           begins with the chunks of the block that was freed last, and that hole would be cut. */
         .can_gather =
-            (chunks == 1 && alignment == 1) || (!is_one_colour && can_move(chunks + alignment - 1)),
+            !is_one_colour && ((chunks == 1 && alignment == 1) || can_move(chunks + alignment - 1)),
     };
 }
 
@@ -72,12 +74,12 @@ static struct pool_block gather(const struct wanted *wanted, uint32_t turn, unsi
 /* Its last step: a run, and what its alignment may cost. */
 static struct pool_block take_run(const struct wanted *wanted)
 {
-    struct pool_request request = {
-        .chunks = wanted->chunks + wanted->alignment - 1,
-        .modes = POOL_SPLIT,
-    };
+    uint32_t first = pool_take_run(&arena.pool, wanted->chunks + wanted->alignment - 1);
 
-    return pool_take(&arena.pool, &request);
+    return (struct pool_block){
+        .source = first != POOL_NONE ? POOL_FROM_RUN : POOL_FULL,
+        .first = first,
+    };
 }
 
 /* Of the set's colours the first that has the block, from turn on. */
@@ -200,8 +202,6 @@ static struct pool_block find_run(const struct wanted *wanted)
         refill_sweep();
         block = take_run(wanted);
     }
-    if (block.source != POOL_FULL)
-        block.source = POOL_FROM_RUN; /* a run of one chunk may have come from a bank's list */
     return block;
 }
 

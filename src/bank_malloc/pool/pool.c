@@ -201,7 +201,7 @@ static uint32_t take_from_elsewhere(struct pool *pool, const struct pool_request
     return chunk;
 }
 
-static uint32_t take_run(struct pool *pool, uint32_t n)
+uint32_t pool_take_run(struct pool *pool, uint32_t n)
 {
     uint32_t first = runs_take(&pool->runs, n);
 
@@ -226,7 +226,7 @@ struct pool_block pool_take(struct pool *pool, const struct pool_request *reques
     }
     if (block.first == POOL_NONE && ((request->modes & POOL_SPLIT) != 0 || MUTANT(SPLIT_UNASKED))) {
         block.source = POOL_FROM_RUN;
-        block.first = take_run(pool, request->chunks);
+        block.first = pool_take_run(pool, request->chunks);
     }
     if (block.first == POOL_NONE)
         block.source = POOL_FULL;

@@ -89,6 +89,10 @@ void pool_remove(struct pool *pool, uint32_t chunk, bool is_free);
 /* Algorithm 1. With source POOL_FULL nothing was taken. */
 struct pool_block pool_take(struct pool *pool, const struct pool_request *request);
 
+/* Its last step alone: n chunks in a row, of whatever banks, from the shortest run that has them;
+   the first, or POOL_NONE. */
+uint32_t pool_take_run(struct pool *pool, uint32_t n);
+
 /* The next chunk of a block of one bank that was just taken; POOL_NONE behind the last. */
 static inline uint32_t pool_next(const struct pool *pool, uint32_t chunk)
 {
