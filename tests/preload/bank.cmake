@@ -80,6 +80,9 @@ mplace_bank_test(what_other_threads_freed_in_a_child_is_had_again preload 60 "${
 mplace_bank_test(a_child_gets_what_is_free_between_its_parents_blocks preload 60
                  "BANK_MAP=${CMAKE_CURRENT_SOURCE_DIR}/bank_where.map;BANK_POOL=64M" $<TARGET_FILE:bank_children> scattered)
 
+mplace_bank_test(what_is_free_between_a_parents_blocks_costs_its_child_no_mappings preload 60 "${bank_tilepro64}"
+                 $<TARGET_FILE:bank_children> mappings)
+
 mplace_bank_test(a_mapping_of_the_programs_among_the_records_is_its_childs_too preload 60 "${bank_tilepro64}"
                  $<TARGET_FILE:bank_children> foreign)
 

@@ -7,6 +7,7 @@
  *                            blocks of their slabs waited to be collected when it was forked
  *   bank_children scattered  of a pool whose huge pages all have a block of the parent the child
  *                            gets what is free
+ *   bank_children mappings   what is free between its parent's blocks costs a child no mappings
  *   bank_children foreign    a mapping that the program put where the pool's records were to be is
  *                            there in the child, too
  */
@@ -110,6 +111,43 @@ static void what_is_free_between_the_parents_blocks_is_had(void)
     EXPECT(waitpid(child, &status, 0) == child && status == 0);
 }
 
+static int mappings(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    int lines = 0;
+
+    EXPECT(maps != NULL);
+    for (int c; (c = getc(maps)) != EOF;)
+        lines += c == '\n';
+    fclose(maps);
+    return lines;
+}
+
+static void what_is_free_between_the_parents_blocks_costs_no_mappings(void)
+{
+    enum { CHUNK = 8192, COUNT = 8000, FEW = 100 };
+    int status;
+
+    for (int i = 0; i < COUNT; i++)
+        EXPECT((blocks[i] = malloc(CHUNK)) != NULL);
+    for (int i = 0; i < COUNT; i += 2)
+        free(blocks[i]);
+    pid_t child = fork();
+    if (child == 0) {
+        int before = mappings();
+
+        for (int i = 0; i < COUNT / 2; i++) {
+            char *block = malloc(CHUNK);
+
+            EXPECT(block != NULL);
+            *block = 1;
+        }
+        EXPECT(mappings() < before + FEW);
+        _exit(0);
+    }
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
+}
+
 /* The end of the mapping before the one that the address is in: of the pool's records. */
 static char *end_of_records(const void *block)
 {
@@ -152,6 +190,7 @@ int main(int argc, char **argv)
     } claims[] = {
         {"foreign", a_mapping_of_the_program_is_there_in_a_child},
         {"scattered", what_is_free_between_the_parents_blocks_is_had},
+        {"mappings", what_is_free_between_the_parents_blocks_costs_no_mappings},
         {"notified", what_other_threads_freed_is_had_again},
     };
 

@@ -76,6 +76,12 @@ static bool populate(char *from, size_t bytes)
     return true;
 }
 
+/* False: some of it is locked, or not mapped. */
+static bool drop(char *from, size_t bytes)
+{
+    return system_call_6(SYS_madvise, (long)from, (long)bytes, MADV_DONTNEED, 0, 0, 0) == 0;
+}
+
 /* Called with the pool's lock held, which guards is_refused. */
 static void lock_pages(char *from, size_t bytes)
 {
@@ -88,10 +94,22 @@ static void lock_pages(char *from, size_t bytes)
                 "the pool unlocked: the kernel may swap them and move them to other banks");
 }
 
+/*
+ * A mapping of ours gets memory of the process's own. Where frames do not matter it stays, for one
+ * in its place would be apart from its neighbours, and the child of a fork would run out of
+ * mappings between the blocks of its parent. A program may have taken it from the child
+ * (MADV_DONTFORK).
+ */
+static bool renew(char *from, size_t bytes, bool frames_matter)
+{
+    return (!frames_matter && drop(from, bytes)) ||
+           map_at(from, bytes, PROT_READ | PROT_WRITE, MAP_FIXED) != NULL;
+}
+
 enum mapping_answer mapping_open(char *from, size_t bytes, bool is_ours, bool frames_matter)
 {
     if (is_ours) {
-        if (map_at(from, bytes, PROT_READ | PROT_WRITE, MAP_FIXED) == NULL)
+        if (!renew(from, bytes, frames_matter))
             return MAPPING_STUCK;
     } else {
         enum mapping_answer answer = map_new(from, bytes, PROT_READ | PROT_WRITE);
@@ -127,7 +145,7 @@ void mapping_empty(char *from, size_t bytes)
 
 void mapping_drop_shared(char *from, size_t bytes)
 {
-    (void)system_call_6(SYS_madvise, (long)from, (long)bytes, MADV_DONTNEED, 0, 0, 0);
+    (void)drop(from, bytes);
 }
 
 enum mapping_answer mapping_claim(char *from, size_t bytes)

@@ -28,10 +28,10 @@ enum mapping_answer {
 };
 
 /*
- * Gives addresses zeroed memory. is_ours: a mapping of ours is there and goes. With frames_matter
- * the memory is there at once, in huge pages if there are some, because the pages of a chunk are
- * then of one bank; huge pages are not made later, because that would move it; and it is locked, as
- * far as the limit of locked memory lets (one line says so when it does not).
+ * Gives addresses zeroed memory. is_ours: a mapping of ours is there; its pages go. With
+ * frames_matter the memory is there at once, in huge pages if there are some, because the pages of
+ * a chunk are then of one bank; huge pages are not made later, because that would move it; and it
+ * is locked, as far as the limit of locked memory lets (one line says so when it does not).
  */
 enum mapping_answer mapping_open(char *from, size_t bytes, bool is_ours, bool frames_matter);
 
