@@ -2,19 +2,18 @@
  * SPDX-License-Identifier: MIT
  *
  * Parts of libbank_malloc on their own: size classes, whose colours a thread gets, simulated
- * frames, and the settings with a syntax.
+ * frames, heaps without a thread, and the settings with a syntax.
  */
 #include "bank_malloc/api/settings.h"
 #include "bank_malloc/heap/colours.h"
-#include "bank_malloc/heap/size_class.h"
-#include "bank_malloc/memory/frames.h"
-#include "bank_malloc/pool/pool.h"
+#include "bank_malloc/heap/heap.h"
 
 #include "run_suite.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 START_TEST(a_class_holds_its_sizes_and_wastes_at_most_half_of_them_in_every_chunk_length)
 {
@@ -189,6 +188,34 @@ START_TEST(a_chunk_of_pages_of_several_banks_has_no_colour)
 }
 END_TEST
 
+/* The heap is a mapping of its own: a look at it ends the test. */
+START_TEST(a_sweep_looks_at_heaps_without_a_thread_only_if_a_block_came_back_to_one)
+{
+    static const uint16_t colour = 0;
+    size_t heap_bytes = (sizeof(struct heap) + FRAME_BYTES - 1) & ~(size_t)(FRAME_BYTES - 1);
+    struct frames frames;
+
+    frames_start_unknown(&frames);
+    ck_assert(arena_start(&frames, HUGE_PAGE_BYTES));
+    size_classes_start(arena.shift);
+    ck_assert(colours_start(NULL, 1, 1, false));
+    heap_modes = POOL_ALL_MODES;
+    struct heap *heap = heap_adopt(colours_intern(&colour, 1));
+    ck_assert_ptr_nonnull(heap);
+    void *block = heap_take(heap, size_class_of(100));
+    ck_assert_ptr_nonnull(block);
+    uint32_t chunk = (uint32_t)arena_find(block);
+    heap_abandon(heap);
+    ck_assert_int_eq(mprotect(heap, heap_bytes, PROT_NONE), 0);
+    heap_sweep();
+    ck_assert(!pool_is_free(&arena.pool, chunk));
+    ck_assert_int_eq(mprotect(heap, heap_bytes, PROT_READ | PROT_WRITE), 0);
+    heap_give(NULL, arena_chunk(chunk), block);
+    heap_sweep();
+    ck_assert(pool_is_free(&arena.pool, chunk));
+}
+END_TEST
+
 START_TEST(bytes_have_units_of_1024)
 {
     static const char *const wrong[] = {
@@ -237,6 +264,7 @@ int main(void)
     tcase_add_test(tests, simulated_frames_are_on_the_controllers_in_turn_and_on_all_banks);
     tcase_add_test(tests, no_two_simulated_pages_are_one_frame_under_any_shipped_map);
     tcase_add_test(tests, a_chunk_of_pages_of_several_banks_has_no_colour);
+    tcase_add_test(tests, a_sweep_looks_at_heaps_without_a_thread_only_if_a_block_came_back_to_one);
     tcase_add_test(tests, bytes_have_units_of_1024);
     tcase_add_test(tests, modes_are_a_mask_of_words);
     suite_add_tcase(suite, tests);

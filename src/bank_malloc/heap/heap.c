@@ -17,6 +17,7 @@ unsigned heap_modes;
 bool heap_follows;
 
 static struct heap *all_heaps;
+static atomic_bool orphan_is_notified; /* since the last sweep */
 
 /* A slab without blocks, so that heap_take need not ask whether there is one. Never written. */
 static uint64_t no_slab_bytes[sizeof(struct chunk) / sizeof(uint64_t) + 1];
@@ -88,6 +89,8 @@ static void notify(struct chunk *slab)
     do {
         slab->notified_next = top;
     } while (!atomic_compare_exchange_weak(&owner->notified, &top, slab));
+    if (atomic_load(&owner->is_orphan))
+        atomic_store(&orphan_is_notified, true);
 }
 
 /* Releases an inherited slab if its last block is free. No thread allocates from such a slab. */
@@ -316,15 +319,19 @@ void heap_shed(struct heap *heap)
 void heap_abandon(struct heap *heap)
 {
     arena_lock();
+    /* First: a slab that is pushed too late to be shed here finds an orphan. */
+    atomic_store(&heap->is_orphan, true);
     heap_shed(heap);
-    heap->is_orphan = true;
     arena_unlock();
 }
 
 void heap_sweep(void)
 {
+    if (!atomic_exchange(&orphan_is_notified, false))
+        return;
     for (struct heap *heap = all_heaps; heap != NULL; heap = heap->next) {
-        if (heap->is_orphan)
+        /* It was shed when it was left: since then a slab changes only by what others free. */
+        if (heap->is_orphan && atomic_load(&heap->notified) != NULL)
             heap_shed(heap);
     }
 }

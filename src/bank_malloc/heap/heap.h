@@ -19,9 +19,9 @@
 struct heap {
     struct colour_set set;
     uint32_t turn;
-    uint32_t elsewhere; /* refills in a row on a CPU with other colours */
-    struct heap *next;  /* of all heaps */
-    bool is_orphan;     /* no thread has it */
+    uint32_t elsewhere;    /* refills in a row on a CPU with other colours */
+    struct heap *next;     /* of all heaps */
+    atomic_bool is_orphan; /* no thread has it */
     _Atomic(struct chunk *) notified;
     struct chunk *current[CLASSES_MOST]; /* never NULL: see no_slab */
     struct chunk *partial[CLASSES_MOST];
@@ -50,7 +50,7 @@ void heap_follow(struct heap *heap);
    arena.lock. */
 void heap_shed(struct heap *heap);
 
-/* The same of heaps without a thread. Caller holds arena.lock. */
+/* The same of heaps without a thread that a block came back to. Caller holds arena.lock. */
 void heap_sweep(void);
 
 /* In the child of a fork: there is no heap. What the parent's threads were doing with theirs when
