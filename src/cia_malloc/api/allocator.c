@@ -434,7 +434,7 @@ void *cia_reallocate(void *block, size_t bytes)
         is_long && bytes > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES ? page_map_huge(block) : NULL;
 
     /* A mapping follows its block's length to the page. */
-    void *grown, *moved = huge != NULL ? resize_huge(huge, block, bytes, is_profiled) : NULL;
+    void *moved = huge != NULL ? resize_huge(huge, block, bytes, is_profiled) : NULL;
     if (moved != NULL)
         return moved;
     /* In place while at least half of the block stays in use, five eighths of a long one, or none
@@ -446,16 +446,15 @@ void *cia_reallocate(void *block, size_t bytes)
     size_t alignment = is_sampled ? LINE_BYTES : GRANULE_BYTES;
     if (is_long && bytes > usable)
         moved = allocate_quietly(alignment, bytes + bytes / GROWTH_PART, &zeroed);
-    /* If not, what was free is gathered now, and may do for a mapping that grows. */
-    if (moved == NULL && huge != NULL &&
-        (grown = resize_huge(huge, block, bytes, is_profiled)) != NULL)
-        return grown;
     if (moved == NULL)
         moved = allocate_quietly(alignment, bytes, &zeroed);
     if (is_sampled)
         profile_record(moved, bytes, __builtin_frame_address(0));
+    if (moved == NULL && bytes <= usable)
+        return block; /* shrinking never fails */
+    /* What was free is gathered now, and may do for a mapping that grows. */
     if (moved == NULL)
-        return bytes <= usable ? block : NULL; /* shrinking never fails */
+        return huge != NULL ? resize_huge(huge, block, bytes, is_profiled) : NULL;
     memcpy(moved, block, bytes < usable ? bytes : usable);
     cia_free(block);
     return moved;
