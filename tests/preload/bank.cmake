@@ -40,12 +40,18 @@ if(TARGET malloc_new)
     mplace_bank_test(operator_new_aligns_and_throws preload 120 "${bank_tilepro64}" $<TARGET_FILE:malloc_new>)
 endif()
 
-foreach(program bank_children bank_edges bank_growth bank_interface bank_where)
+foreach(program bank_atfork bank_children bank_edges bank_growth bank_interface bank_where)
     add_executable(${program} ${program}.c)
     target_compile_options(${program} PRIVATE -fno-builtin)
     target_link_libraries(${program} PRIVATE pthread ${CMAKE_DL_LIBS})
     set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endforeach()
+add_library(bank_atfork_early SHARED bank_atfork_early.c)
+target_compile_options(bank_atfork_early PRIVATE -fno-builtin)
+set_target_properties(bank_atfork_early PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+target_link_libraries(bank_atfork PRIVATE bank_atfork_early)
+mplace_bank_test(a_child_allocates_in_a_handler_that_was_registered_before_ours preload 120 "${bank_tilepro64}"
+                 $<TARGET_FILE:bank_atfork>)
 mplace_bank_test(the_interface_says_whose_memory_is_whose preload 60
                  "${bank_tilepro64};BANK_POOL=64M;BANK_MODE=none" $<TARGET_FILE:bank_interface>)
 

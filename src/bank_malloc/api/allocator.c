@@ -107,6 +107,29 @@ static void take_pool(void)
         report_line("mplace: BANK_POOL: the kernel gave only %luM", bytes >> 20);
 }
 
+/*
+ * --- fork ---
+ *
+ * The forking thread does not hold the pool's lock: between its handlers and the copy libc takes
+ * locks of its own (of stdio's list of streams, of NSS), and a thread that has one of those may
+ * want memory before it lets go. What another thread was changing is half changed in the child,
+ * which therefore trusts only what is a word of its own: see arena_start_child.
+ */
+static void begin_child(void)
+{
+    if (arena.base == NULL)
+        return;
+    arena_start_child();
+    together_start_child();
+    kept_start_child();
+    colours_start_child();
+    heap_start_child();
+    if (has_key)
+        (void)pthread_setspecific(key, NULL);
+    memset(refill_counts, 0, sizeof refill_counts);
+    refill_forget_yield();
+}
+
 void bank_start(void)
 {
     int saved_errno = errno;
@@ -119,6 +142,7 @@ void bank_start(void)
         heap_modes = bank_settings.modes;
         heap_follows = bank_settings.follows;
         refill_sweep = heap_sweep;
+        arena_child_begins = begin_child;
         start_memory();
         if (arena.base != NULL) {
             together_start();
@@ -370,30 +394,7 @@ uint16_t bank_colour_of(const void *address)
     return colour;
 }
 
-/*
- * --- fork ---
- *
- * The forking thread does not hold the pool's lock: between its handlers and the copy libc takes
- * locks of its own (of stdio's list of streams, of NSS), and a thread that has one of those may
- * want memory before it lets go. What another thread was changing is half changed in the child,
- * which therefore trusts only what is a word of its own: see arena_start_child.
- */
-static void after_fork_in_child(void)
-{
-    if (arena.base == NULL)
-        return;
-    arena_start_child();
-    together_start_child();
-    kept_start_child();
-    colours_start_child();
-    heap_start_child();
-    if (has_key)
-        (void)pthread_setspecific(key, NULL);
-    memset(refill_counts, 0, sizeof refill_counts);
-    refill_forget_yield();
-}
-
 void bank_register_fork(void)
 {
-    pthread_atfork(bank_start, NULL, after_fork_in_child);
+    pthread_atfork(bank_start, NULL, arena_after_fork);
 }

@@ -131,7 +131,7 @@ void __libc_free(void *block) ALIAS("free");
 void *__libc_calloc(size_t count, size_t size) ALIAS("calloc");
 void *__libc_realloc(void *block, size_t bytes) ALIAS("realloc");
 
-/* Early among constructors: our fork handlers then run last before fork and first after it. */
+/* Early among constructors of the program itself; those of its libraries may run before. */
 __attribute__((constructor(101))) static void start(void)
 {
     mistyped_settings_report("libbank_malloc.so", SETTINGS_BANK);

@@ -5,6 +5,8 @@
  */
 #include "bank_malloc/memory/arena.h"
 
+#include "base/pages.h"
+#include "base/spin.h"
 #include "bank_malloc/memory/tables.h"
 
 #include <signal.h>
@@ -14,6 +16,44 @@ enum { CAPACITY_LEAST = 1 << 12 /* of the tables, in chunks */ };
 
 struct arena arena;
 
+void (*arena_child_begins)(void);
+
+/*
+ * In a page of its own that the child of a fork finds zeroed. CHILD_NEW: that is this process, and
+ * nothing has been put in order; CHILD_BEGINS: a thread does. NULL: the kernel cannot do that
+ * (before Linux 4.14).
+ */
+enum { CHILD_NEW, CHILD_BEGINS, IN_ORDER };
+static atomic_int *order;
+
+static void watch_for_forks(void)
+{
+    void *page = order == NULL ? pages_map(FRAME_BYTES, 0) : NULL;
+
+    if (page == NULL)
+        return;
+    if (system_call_6(SYS_madvise, (long)page, FRAME_BYTES, MADV_WIPEONFORK, 0, 0, 0) != 0) {
+        pages_unmap(page, FRAME_BYTES);
+        return;
+    }
+    order = page;
+    atomic_store(order, IN_ORDER);
+}
+
+/* Puts the child in order, or waits for the thread that does. Signals are blocked: a handler of
+   that thread would wait for ever. */
+static void begin_child(void)
+{
+    int expected = CHILD_NEW;
+
+    if (atomic_compare_exchange_strong(order, &expected, CHILD_BEGINS)) {
+        arena_child_begins();
+        atomic_store(order, IN_ORDER);
+    }
+    while (atomic_load(order) != IN_ORDER)
+        spin_pause();
+}
+
 void arena_lock(void)
 {
     static const uint64_t all = UINT64_MAX;
@@ -21,8 +61,20 @@ void arena_lock(void)
 
     (void)system_call_6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof before,
                         0, 0);
+    if (__builtin_expect(order != NULL && atomic_load(order) != IN_ORDER, 0))
+        begin_child();
     bank_lock(&arena.lock);
     arena.signals = before;
+}
+
+void arena_after_fork(void)
+{
+    if (order == NULL) {
+        arena_child_begins();
+        return;
+    }
+    arena_lock();
+    arena_unlock();
 }
 
 void arena_unlock(void)
@@ -283,6 +335,7 @@ bool arena_start(const struct frames *frames, size_t bytes)
                                frames->controllers, frames->banks, &arena.pool, &arena.unread);
     if (arena.tables == NULL)
         return false;
+    watch_for_forks();
     arena.generation = 1;
     arena.base = base;
     return true;

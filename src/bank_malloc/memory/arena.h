@@ -134,6 +134,16 @@ void arena_forget(uint32_t chunk);
  */
 void arena_start_child(void);
 
+/*
+ * What the child of a fork does before all else with the arena: it calls arena_start_child, and
+ * begins anew what lies above. Set before arena_start. Called with signals blocked and without the
+ * lock, once in a child: by its fork handler, arena_after_fork, or before that, or in the child of
+ * _Fork, by the first thread that wants the lock. For who has the lock in the child may be a thread
+ * that only the parent has, and handlers of others, which may allocate, run before ours.
+ */
+extern void (*arena_child_begins)(void);
+void arena_after_fork(void);
+
 /* Reads the frames of all chunks again; returns how many are not of their colour any more, or -1 if
    the kernel cannot be asked this time. Only if frames are known. where(chunk) is the address at
    which its pages are now. */
