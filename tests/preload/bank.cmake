@@ -52,6 +52,11 @@ set_target_properties(bank_atfork_early PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CM
 target_link_libraries(bank_atfork PRIVATE bank_atfork_early)
 mplace_bank_test(a_child_allocates_in_a_handler_that_was_registered_before_ours preload 120 "${bank_tilepro64}"
                  $<TARGET_FILE:bank_atfork>)
+# Without a map, which is one line on standard error: a slab that is given away is then had by any thread.
+add_test(NAME preload.bank.a_thread_of_the_child_and_the_one_that_forked_have_blocks_of_their_own
+         COMMAND env LD_PRELOAD=$<TARGET_FILE:bank_malloc> $<TARGET_FILE:bank_atfork>)
+set_tests_properties(preload.bank.a_thread_of_the_child_and_the_one_that_forked_have_blocks_of_their_own PROPERTIES
+                     LABELS preload TIMEOUT 120)
 mplace_bank_test(the_interface_says_whose_memory_is_whose preload 60
                  "${bank_tilepro64};BANK_POOL=64M;BANK_MODE=none" $<TARGET_FILE:bank_interface>)
 

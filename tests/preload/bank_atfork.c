@@ -35,10 +35,59 @@ static void allocate(void)
     }
 }
 
+/* Of the thread that forks, before it does; and of one that is started in the child of _Fork. */
+static char *before[7], *after[2000];
+enum { BEFORE = sizeof before / sizeof before[0], AFTER = sizeof after / sizeof after[0] };
+
+static void *do_nothing(void *unused)
+{
+    return unused;
+}
+
+/* It wants the lock first. */
+static void *free_and_allocate(void *unused)
+{
+    free(malloc(1 << 20));
+    for (int i = 0; i < BEFORE; i++)
+        free(before[i]);
+    for (int i = 0; i < AFTER; i++) {
+        EXPECT((after[i] = malloc(4096)) != NULL);
+        memset(after[i], 3, 4096);
+    }
+    return unused;
+}
+
+static void a_thread_of_the_child_and_the_one_that_forked_have_blocks_of_their_own(void)
+{
+    pthread_t thread;
+
+    /* Its stack is kept: the one in the child takes no lock to be started. */
+    EXPECT(pthread_create(&thread, NULL, do_nothing, NULL) == 0);
+    EXPECT(pthread_join(thread, NULL) == 0);
+    for (int i = 0; i < BEFORE; i++)
+        before[i] = malloc(400);
+    pid_t child = _Fork();
+    if (child == 0) {
+        alarm(20);
+        EXPECT(pthread_create(&thread, NULL, free_and_allocate, NULL) == 0);
+        EXPECT(pthread_join(thread, NULL) == 0);
+        for (int i = 0; i < BEFORE; i++)
+            memset(malloc(400), 4, 400);
+        for (int i = 0; i < AFTER; i++)
+            EXPECT(after[i][0] == 3 && memcmp(after[i], after[i] + 1, 4095) == 0);
+        _exit(0);
+    }
+    int status;
+    EXPECT(child > 0 && waitpid(child, &status, 0) == child);
+    EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 int main(void)
 {
     enum { FORKS = 60 };
     pthread_t thread;
+
+    a_thread_of_the_child_and_the_one_that_forked_have_blocks_of_their_own();
 
     EXPECT(pthread_create(&thread, NULL, come_and_go, NULL) == 0);
     for (int i = 0; i < FORKS; i++) {

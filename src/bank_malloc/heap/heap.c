@@ -8,6 +8,7 @@
 #include "base/current_cpu.h"
 #include "base/pages.h"
 #include "base/report.h"
+#include "base/system_call.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,9 @@ bool heap_follows;
 
 static struct heap *all_heaps;
 static atomic_bool orphan_is_notified; /* since the last sweep */
+/* In a child that another thread than the one that forked put in order: that one goes on with its
+   heap, and alone may release what it has inherited. */
+static bool forker_goes_on;
 
 /* A slab without blocks, so that heap_take need not ask whether there is one. Never written. */
 static uint64_t no_slab_bytes[sizeof(struct chunk) / sizeof(uint64_t) + 1];
@@ -93,11 +97,12 @@ static void notify(struct chunk *slab)
         atomic_store(&orphan_is_notified, true);
 }
 
-/* Releases an inherited slab if its last block is free. No thread allocates from such a slab. */
+/* Releases an inherited slab if its last block is free. No thread allocates from such a slab,
+   unless the one that forked goes on. */
 static void release_inherited(struct chunk *slab)
 {
     arena_lock();
-    bool is_empty = slab->kind == CHUNK_SLAB && slab->is_inherited;
+    bool is_empty = !forker_goes_on && slab->kind == CHUNK_SLAB && slab->is_inherited;
     for (uint32_t index = 0; is_empty && index < slab->blocks; index++) {
         uint64_t word = slab->bits[index / 64] | chunk_remote(slab)[index / 64];
 
@@ -340,4 +345,6 @@ void heap_start_child(void)
 {
     all_heaps = NULL;
     heap_of_thread = NULL;
+    /* The thread that forked has its process's id in the child. */
+    forker_goes_on = system_call(SYS_gettid, 0, NULL, 0) != system_call(SYS_getpid, 0, NULL, 0);
 }

@@ -32,12 +32,14 @@ static void watch_for_forks(void)
 
     if (page == NULL)
         return;
-    if (system_call_6(SYS_madvise, (long)page, FRAME_BYTES, MADV_WIPEONFORK, 0, 0, 0) != 0) {
+    /* One that takes any advice follows none. */
+    if (system_call_6(SYS_madvise, (long)page, FRAME_BYTES, -1, 0, 0, 0) == 0 ||
+        system_call_6(SYS_madvise, (long)page, FRAME_BYTES, MADV_WIPEONFORK, 0, 0, 0) != 0) {
         pages_unmap(page, FRAME_BYTES);
         return;
     }
+    atomic_store((atomic_int *)page, IN_ORDER);
     order = page;
-    atomic_store(order, IN_ORDER);
 }
 
 /* Puts the child in order, or waits for the thread that does. Signals are blocked: a handler of
