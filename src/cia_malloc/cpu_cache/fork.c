@@ -88,7 +88,8 @@ static void release_after_fork(void)
         return;
     }
     for (uint32_t i = 0; i < CPU_HEAPS; i++) {
-        struct subheap *heap = atomic_load_explicit(&heap_table[i], memory_order_relaxed);
+        /* Acquire: another thread may have made one meanwhile, which is not held. */
+        struct subheap *heap = atomic_load_explicit(&heap_table[i], memory_order_acquire);
 
         if (heap != NULL && heap->held_for_fork) {
             heap->held_for_fork = false;
