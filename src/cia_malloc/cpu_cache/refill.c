@@ -39,9 +39,7 @@ static __attribute__((noinline)) uintptr_t refill_from_heap(struct magazine_acce
         subheap_unlock(heap);
         return block;
     }
-    /* While they are revoked, or the revoker waits for a processor, a load finds no room. */
-    bool has_room = open != NULL && !(by_sequences && magazines_are_revoked(heap->number));
-    uint32_t most = has_room ? (uint32_t)open->load : 1;
+    uint32_t most = open != NULL ? (uint32_t)open->load : 1;
     char **end = blocks + most;
     uint32_t count = subheap_load(heap, size_class, end, most);
 
