@@ -190,9 +190,7 @@ static inline void chunk_note_idle_run(struct chunk *chunk)
 
 static inline void chunk_forget_idle_run(struct chunk *chunk)
 {
-    if (chunk->idle_run_link.next != NULL)
-        circle_remove(chunk->with_idle_runs, &chunk->idle_run_link);
-    chunk->idle_run_link.next = NULL;
+    circle_forget(chunk->with_idle_runs, &chunk->idle_run_link);
 }
 
 /* A span and its remote words have the same index in their chunk. */

@@ -32,6 +32,14 @@ static inline void circle_remove(struct circle_link **head, struct circle_link *
         *head = link->next != link ? link->next : NULL;
 }
 
+/* The same of one that may be in none: its next is NULL then, as it is afterwards. */
+static inline void circle_forget(struct circle_link **head, struct circle_link *link)
+{
+    if (link->next != NULL)
+        circle_remove(head, link);
+    link->next = NULL;
+}
+
 /* The one behind it; NULL: it is the last one. */
 static inline struct circle_link *circle_next(const struct circle_link *head,
                                               const struct circle_link *link)

@@ -33,7 +33,7 @@ void chunk_circle_update(struct page_heap *heap, struct chunk *chunk)
 {
     enum chunk_circle circle = circle_for(chunk);
 
-    chunk_forget_dirty(heap, chunk);
+    circle_forget(&heap->dirty[chunk->circle], &chunk->dirty_link);
     if (circle != chunk->circle) {
         circle_remove(&heap->circle[chunk->circle], &chunk->link);
         chunk_circle_insert(heap, chunk, circle);

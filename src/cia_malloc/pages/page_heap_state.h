@@ -69,14 +69,6 @@ void chunk_circle_insert(struct page_heap *heap, struct chunk *chunk, enum chunk
    belongs, and makes it the last one to purge of it, or none. */
 void chunk_circle_update(struct page_heap *heap, struct chunk *chunk);
 
-/* Makes it none to purge. */
-static inline void chunk_forget_dirty(struct page_heap *heap, struct chunk *chunk)
-{
-    if (chunk->dirty_link.next != NULL)
-        circle_remove(&heap->dirty[chunk->circle], &chunk->dirty_link);
-    chunk->dirty_link.next = NULL;
-}
-
 /* The last one of a circle, or NULL. */
 static inline struct chunk *chunk_circle_last(const struct page_heap *heap,
                                               enum chunk_circle circle)
@@ -92,6 +84,12 @@ static inline struct chunk *chunk_circle_before(const struct page_heap *heap,
     return &chunk->link != heap->circle[circle] ? (struct chunk *)chunk->link.previous : NULL;
 }
 
+/* The chunk with that link, which has so many bytes of it before it; NULL where there is none. */
+static inline struct chunk *chunk_with(struct circle_link *link, size_t before)
+{
+    return link != NULL ? (struct chunk *)(void *)((char *)link - before) : NULL;
+}
+
 /*
  * The first one to purge of a circle, or NULL: one that was purged in part, else the one that
  * changed longest ago. Not the order of the circle, for that is turned round by searches: as much
@@ -99,19 +97,13 @@ static inline struct chunk *chunk_circle_before(const struct page_heap *heap,
  */
 static inline struct chunk *chunk_to_purge(const struct page_heap *heap, enum chunk_circle circle)
 {
-    char *link = (char *)heap->dirty[circle];
-
-    return link != NULL ? (struct chunk *)(void *)(link - offsetof(struct chunk, dirty_link))
-                        : NULL;
+    return chunk_with(heap->dirty[circle], offsetof(struct chunk, dirty_link));
 }
 
 /* One that may have an idle run, or NULL. */
 static inline struct chunk *chunk_that_may_have_idle_run(const struct page_heap *heap)
 {
-    char *link = (char *)heap->with_idle_runs;
-
-    return link != NULL ? (struct chunk *)(void *)(link - offsetof(struct chunk, idle_run_link))
-                        : NULL;
+    return chunk_with(heap->with_idle_runs, offsetof(struct chunk, idle_run_link));
 }
 
 #endif

@@ -154,7 +154,7 @@ static uint32_t remove_empty(struct page_heap *heap, uint32_t most, uint32_t sta
         pages += last->dirty_pages;
         circle_remove(&heap->circle[CHUNKS_EMPTY], &last->link);
         chunk_forget_idle_run(last);
-        chunk_forget_dirty(heap, last);
+        circle_forget(&heap->dirty[CHUNKS_EMPTY], &last->dirty_link);
         heap->chunk_count--;
         heap->mapped_pages -= last->mapped_pages;
         heap->dirty_pages -= last->dirty_pages;
