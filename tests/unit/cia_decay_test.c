@@ -343,6 +343,15 @@ START_TEST(a_sub_heap_gives_back_the_runs_that_its_own_cpu_freed_last)
 }
 END_TEST
 
+/* A sub-heap that no thread allocates from. */
+static struct subheap *locked_heap(void)
+{
+    make_first_call();
+    struct subheap *heap = subheap_create(0, MEMORY_NODE_UNKNOWN);
+    ck_assert(subheap_try_lock(heap));
+    return heap;
+}
+
 static struct page_run take_pages(struct subheap *heap, uint32_t pages)
 {
     const struct page_request request = {.pages = pages, .modulus = 1};
@@ -362,9 +371,7 @@ static void allow_to_look_at(struct chunk *chunk, bool allowed)
 
 START_TEST(a_purge_looks_at_no_chunk_without_dirty_pages)
 {
-    make_first_call();
-    struct subheap *heap = subheap_create(0, MEMORY_NODE_UNKNOWN);
-    ck_assert(subheap_try_lock(heap));
+    struct subheap *heap = locked_heap();
     struct chunk *before = take_pages(heap, 700).chunk;
     take_pages(heap, 700);
     struct page_run run = take_pages(heap, 70);
@@ -392,9 +399,7 @@ static void purge_10_pages(struct subheap *heap)
 
 START_TEST(the_chunk_that_changed_longest_ago_is_purged_first_and_until_it_is_clean)
 {
-    make_first_call();
-    struct subheap *heap = subheap_create(0, MEMORY_NODE_UNKNOWN);
-    ck_assert(subheap_try_lock(heap));
+    struct subheap *heap = locked_heap();
     struct page_run first = take_pages(heap, 800), early = take_pages(heap, 40);
     struct page_run late = take_pages(heap, 40), second = take_pages(heap, 900);
     struct page_run between = take_pages(heap, 40);
@@ -418,9 +423,7 @@ END_TEST
 
 START_TEST(pages_that_the_kernel_refuses_keep_no_others_back)
 {
-    make_first_call();
-    struct subheap *heap = subheap_create(0, MEMORY_NODE_UNKNOWN);
-    ck_assert(subheap_try_lock(heap));
+    struct subheap *heap = locked_heap();
     struct page_run first = take_pages(heap, 800), locked = take_pages(heap, 40);
     struct page_run second = take_pages(heap, 900), other = take_pages(heap, 40);
     ck_assert_ptr_eq(locked.chunk, first.chunk);
@@ -476,9 +479,7 @@ START_TEST(a_chunk_is_to_be_purged_while_it_has_dirty_pages_and_no_work)
     static uint32_t pages[COUNT];
     uint64_t random = 7;
 
-    make_first_call();
-    struct subheap *heap = subheap_create(0, MEMORY_NODE_UNKNOWN);
-    ck_assert(subheap_try_lock(heap));
+    struct subheap *heap = locked_heap();
     for (uint32_t call = 0; call < CALLS; call++) {
         /* At times few runs are live, and at times many. */
         uint32_t i = random_below(&random, call / 1000 % 4 == 3 ? 10 : COUNT);
@@ -523,9 +524,7 @@ static const struct chunk *leave_an_idle_run(struct subheap *heap, unsigned size
 
 START_TEST(a_trim_finds_idle_runs_whatever_it_purges)
 {
-    make_first_call();
-    struct subheap *heap = subheap_create(0, MEMORY_NODE_UNKNOWN);
-    ck_assert(subheap_try_lock(heap));
+    struct subheap *heap = locked_heap();
     /* The last chunk of a circle has an idle run, and nothing to purge. */
     const struct chunk *last = take_pages(heap, 900).chunk;
     ck_assert_ptr_eq(leave_an_idle_run(heap, size_class_of(500)), last);
@@ -581,9 +580,7 @@ START_TEST(a_trim_leaves_no_idle_run_whatever_came_before)
     static char *blocks[BLOCKS];
     uint64_t random = 7;
 
-    make_first_call();
-    struct subheap *heap = subheap_create(0, MEMORY_NODE_UNKNOWN);
-    ck_assert(subheap_try_lock(heap));
+    struct subheap *heap = locked_heap();
     for (uint32_t round = 0; round < ROUNDS; round++) {
         uint32_t used = round % 6 == 5 ? 0 : random_below(&random, BLOCKS);
         uint32_t calls = random_below(&random, 2 * BLOCKS);

@@ -585,6 +585,19 @@ START_TEST(while_one_cpus_magazines_are_taken_away_another_cpu_has_its_own)
 }
 END_TEST
 
+START_TEST(a_kernel_that_knows_no_single_cpu_takes_its_magazines_away_too)
+{
+    have_another_thread();
+    stay_on_cpu(0);
+    open_magazine();
+    if (!magazines_use_sequences() || !take_flags_of_membarrier_away())
+        return;
+    ck_assert(magazines_revoke(0));
+    ck_assert(magazines_are_revoked(0));
+    magazines_restore();
+}
+END_TEST
+
 /* Every block that the child takes must be one that no thread of the parent had at the fork; the
    parent's threads write to theirs before and after, so a shared page would show as well. */
 START_TEST(the_child_of_a_fork_uses_the_magazines_that_it_finds)
@@ -733,6 +746,7 @@ int main(void)
         tcase_add_test(tests, a_thread_that_only_frees_has_magazines_and_hoards_little);
     tcase_add_test(tests, memory_that_was_used_is_zeroed_for_calloc_and_fresh_memory_is_zero);
     tcase_add_loop_test(tests, magazines_that_are_taken_away_again_and_again_lose_nothing, 0, 2);
+    tcase_add_test(tests, a_kernel_that_knows_no_single_cpu_takes_its_magazines_away_too);
     tcase_add_test(tests, while_one_cpus_magazines_are_taken_away_another_cpu_has_its_own);
     tcase_add_test(tests, the_child_of_a_fork_uses_the_magazines_that_it_finds);
     tcase_add_test(tests, a_magazine_that_was_half_open_at_a_fork_is_opened_whole);
