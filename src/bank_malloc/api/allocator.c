@@ -115,7 +115,7 @@ static void take_pool(void)
  * want memory before it lets go. What another thread was changing is half changed in the child,
  * which therefore trusts only what is a word of its own: see arena_start_child.
  */
-static void begin_child(void)
+static void start_child(void)
 {
     if (arena.base == NULL)
         return;
@@ -142,7 +142,7 @@ void bank_start(void)
         heap_modes = bank_settings.modes;
         heap_follows = bank_settings.follows;
         refill_sweep = heap_sweep;
-        arena_child_begins = begin_child;
+        arena_child_begins = start_child;
         start_memory();
         if (arena.base != NULL) {
             together_start();

@@ -24,11 +24,11 @@ void (*arena_child_begins)(void);
  * (before Linux 4.14).
  */
 enum { CHILD_NEW, CHILD_BEGINS, IN_ORDER };
-static atomic_int *order;
+static atomic_int *child_state;
 
 static void watch_for_forks(void)
 {
-    void *page = order == NULL ? pages_map(FRAME_BYTES, 0) : NULL;
+    void *page = child_state == NULL ? pages_map(FRAME_BYTES, 0) : NULL;
 
     if (page == NULL)
         return;
@@ -39,20 +39,20 @@ static void watch_for_forks(void)
         return;
     }
     atomic_store((atomic_int *)page, IN_ORDER);
-    order = page;
+    child_state = page;
 }
 
-/* Puts the child in order, or waits for the thread that does. Signals are blocked: a handler of
-   that thread would wait for ever. */
+/* Puts the child in order, or waits for the thread that does. Signals are blocked: a handler
+   of that thread would wait for ever. */
 static void begin_child(void)
 {
     int expected = CHILD_NEW;
 
-    if (atomic_compare_exchange_strong(order, &expected, CHILD_BEGINS)) {
+    if (atomic_compare_exchange_strong(child_state, &expected, CHILD_BEGINS)) {
         arena_child_begins();
-        atomic_store(order, IN_ORDER);
+        atomic_store(child_state, IN_ORDER);
     }
-    while (atomic_load(order) != IN_ORDER)
+    while (atomic_load(child_state) != IN_ORDER)
         spin_pause();
 }
 
@@ -63,7 +63,7 @@ void arena_lock(void)
 
     (void)system_call_6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof before,
                         0, 0);
-    if (__builtin_expect(order != NULL && atomic_load(order) != IN_ORDER, 0))
+    if (__builtin_expect(child_state != NULL && atomic_load(child_state) != IN_ORDER, 0))
         begin_child();
     bank_lock(&arena.lock);
     arena.signals = before;
@@ -71,7 +71,7 @@ void arena_lock(void)
 
 void arena_after_fork(void)
 {
-    if (order == NULL) {
+    if (child_state == NULL) {
         arena_child_begins();
         return;
     }

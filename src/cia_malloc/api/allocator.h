@@ -12,8 +12,9 @@
 #include "cia_malloc/heap/block.h"
 #include "cia_malloc/profile/profile.h"
 
-/* As cia_allocate and cia_free, for what the fast paths leave: in plain or profiled mode, with its
-   bytes counted; in any mode, with bytes that a magazine serves counted. */
+/* As cia_allocate and cia_free, for what the fast paths leave. cia_allocate_by_mode: in any mode;
+   up to MAGAZINE_LARGEST bytes are counted for the profile already. cia_allocate_slow: not
+   hardened; whatever is to be counted is. */
 void *cia_allocate_slow(size_t bytes);
 void *cia_allocate_by_mode(size_t bytes);
 void cia_free_slow(void *block);

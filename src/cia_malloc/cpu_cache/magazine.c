@@ -261,11 +261,12 @@ static bool interrupt_sections(int32_t cpu)
     (void)magazine_area_here(); /* counts this thread, which perhaps has no block yet */
     return (__libc_single_threaded && atomic_load(&threads_counted) <= 1) ||
            (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, ALL_CPUS) == 0 &&
+            /* Another kernel than Linux may know no single CPU. */
             (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, cpu) == 0 ||
              membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, ALL_CPUS) == 0));
 }
 
-bool magazines_revoke(int32_t only)
+bool magazines_revoke(int32_t of_cpu)
 {
     void *expected = NULL;
 
@@ -275,14 +276,14 @@ bool magazines_revoke(int32_t only)
         return false;
     for (uint32_t cpu = 0; cpu < CPU_HEAPS; cpu++) {
         /* One that is published from now on stays in use. */
-        if ((only < 0 || cpu == (uint32_t)only) && !magazines_are_revoked(cpu)) {
+        if ((of_cpu < 0 || cpu == (uint32_t)of_cpu) && !magazines_are_revoked(cpu)) {
             atomic_store(&magazine_to_put[cpu], magazines_without_room);
             atomic_store(&magazine_to_take[cpu], magazines_without_room);
             magazines_of(cpu)->revoked = true;
         }
     }
     /* A section that began before finds itself at its beginning, and there NULL. */
-    if (interrupt_sections(only))
+    if (interrupt_sections(of_cpu))
         return true;
     magazines_restore();
     return false;

@@ -293,13 +293,13 @@ extern _Atomic(struct magazines *) magazines_published[CPU_HEAPS];
 struct magazines *magazines_of(uint32_t cpu);
 
 /*
- * Takes the magazines of one CPU or of all out of the tables and waits until no sequence works on
- * one: those that are revoked are the caller's then, who may use magazine_exclusive.h on them,
- * until magazines_restore. False when the kernel cannot do that (before Linux 5.10), another thread
- * is at it, or in the child of a vfork: none is revoked then. Two system calls.
+ * Takes the magazines of the CPU, or of ALL_CPUS, out of the tables and waits until no sequence
+ * works on one: those that are revoked are the caller's then, who may use magazine_exclusive.h on
+ * them, until magazines_restore. False when the kernel cannot do that (before Linux 5.10), another
+ * thread is at it, or in the child of a vfork: none is revoked then. Two system calls.
  */
 enum { ALL_CPUS = -1 };
-bool magazines_revoke(int32_t only);
+bool magazines_revoke(int32_t of_cpu);
 void magazines_restore(void);
 
 /* Whether the CPU is without magazines now. */

@@ -21,8 +21,8 @@
  */
 void *page_source_map(size_t bytes, size_t alignment);
 
-/* Whether the kernel has so many addresses left for this process. Takes no memory, for good or for
-   the moment, where the program locks all that it maps. */
+/* Whether the kernel has so many addresses left for this process. Takes no memory meanwhile, also
+   where the program locks all that it maps. */
 bool page_source_has_room(size_t bytes);
 
 /* madvise. Returns 0, or the number of the error. */
