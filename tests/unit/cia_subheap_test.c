@@ -27,12 +27,10 @@
 static bool lies_at_a_start(const struct page_info *info, const char *address)
 {
     const struct class_layout *layout = &class_layouts[info->size_class];
-    uintptr_t place = (uintptr_t)address % CHUNK_BYTES;
-    uintptr_t first = (uintptr_t)info->run_page * PAGE_BYTES +
-                      ((uintptr_t)info->first_unit << layout->unit_shift);
-    uint32_t unit = (uint32_t)((place - first) >> layout->unit_shift);
+    const char *first = page_map_chunk(address)->spans[block_run_page(info)].base;
+    uint32_t unit = (uint32_t)((address - first) >> layout->unit_shift);
 
-    if (place < first || (place - first) % (1u << layout->unit_shift) != 0)
+    if (address < first || (address - first) % (1 << layout->unit_shift) != 0)
         return false;
     struct block_position at = class_layout_locate(layout, unit);
     return at.span < layout->run_spans && at.block < layout->span_blocks &&

@@ -338,15 +338,20 @@ void cia_free_slow(void *address)
         ptrdiff_t area = magazine_area_here();
 
         /* The fast path did not try the loaded magazine: nothing was announced. */
-        if (magazine_area_is_usable(area) && (magazine_push(area, info->magazine, address) ||
-                                              overflow_by_sequence(area, info, address)))
+        if (magazine_area_is_usable(area) &&
+            (magazine_push(area, info->magazine, info->start, address) ||
+             overflow_by_sequence(area, info, address)))
             return;
     }
     overflow_block(info, address);
 }
 
-void cia_free_refused(ptrdiff_t area, const struct page_info *info, void *address)
+void cia_free_refused(void *address, const struct page_info *info, ptrdiff_t area)
 {
+    if (__builtin_expect(!block_begins(info, address), 0)) {
+        cia_free_slow(address);
+        return;
+    }
     PROBE1(free_slow_path, address);
     if (__builtin_expect(!overflow_by_sequence(area, info, address), 0))
         overflow_block(info, address);

@@ -157,6 +157,7 @@ bool magazine_open(struct magazines *magazines, unsigned size_class)
     }
     /* Each time: the child of a fork may find a store alone. */
     magazine->load = load_of(size_class);
+    magazine->multiplier = size_class_multiplier[size_class];
     /* Blocks that are freed in a row fill their lines. */
     magazine->colour_limit = size_class_bytes(size_class) == GRANULE_BYTES
                                  ? MAGAZINE_OF_A_COLOUR_MOST

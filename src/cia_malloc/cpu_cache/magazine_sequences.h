@@ -29,6 +29,7 @@
         [at_ceiling] "i"(offsetof(struct magazine, ceiling)),                                      \
         [at_full] "i"(offsetof(struct magazine, full)),                                            \
         [at_store] "i"(offsetof(struct magazine, store)),                                          \
+        [at_multiplier] "i"(offsetof(struct magazine, multiplier)),                                \
         [at_colour_limit] "i"(offsetof(struct magazine, colour_limit)),                            \
         [at_count] "i"(offsetof(struct magazine_store, count)),                                    \
         [at_full_count] "i"(offsetof(struct magazine_store, full_count)),                          \
@@ -76,49 +77,54 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
 
 /*
  * The section that puts a block on top of the loaded magazine. look: what it does before, with the
- * block's colour in r10 and the store in r11. There are no outputs, so the registers that it works
- * in are named.
+ * magazine in r9 and its store in r11; the inputs behind it are look's. There are no outputs, so
+ * the registers that it works in are named.
  */
-#define MAGAZINE_PUSH(look)                                                                        \
-    __asm__ goto(RSEQ_BEGIN("%%r8") MAGAZINE_FIND("magazine_to_put", "%%r9", "%%r8", "%%r8d",      \
-                                                  "%l[refused]") /* */                             \
-                 "movq (%%r9), %%r8\n\t"                                                           \
-                 "cmpw %c[at_ceiling](%%r9), %%r8w\n\t"                                            \
-                 "jae %l[refused]\n\t"                                                             \
-                 "movq %c[at_store](%%r9), %%r11\n\t" /* store */                                  \
-                 "movl %k[block], %%r10d\n\t"                                                      \
-                 "shrl $6, %%r10d\n\t"                                                             \
-                 "andl $63, %%r10d\n\t"                                                            \
-                 "movzbl %c[at_colour_limit](%%r9), %%ecx\n\t"                                     \
-                 "cmpb %%cl, %c[at_count](%%r11, %%r10)\n\t"                                       \
-                 "jge %l[refused]\n\t" look "movl %k[block], (%%r11, %%r10, 4)\n\t"                \
-                 "incb %c[at_count](%%r11, %%r10)\n\t"                                             \
-                 "movzwl %%r8w, %%r10d\n\t"                                                        \
-                 "incq %%r8\n\t"                                                                   \
-                 "movq %[block], %c[at_stack](%%r11, %%r10, 8)\n\t"                                \
-                 "movq %%r8, (%%r9)\n\t" RSEQ_COMMITTED                                            \
-                 :                                                                                 \
-                 : MAGAZINE_INPUTS, [block] "r"(block)                                             \
-                 : "memory", "cc", "rcx", "r8", "r9", "r10", "r11"                                 \
-                 : refused)
+#define MAGAZINE_PUSH(look, ...)                                                                   \
+    __asm__ goto(                                                                                  \
+        RSEQ_BEGIN("%%r8")                                                                         \
+            MAGAZINE_FIND("magazine_to_put", "%%r9", "%%r8", "%%r8d", "%l[refused]") /* */         \
+        "movq (%%r9), %%r8\n\t"                                                                    \
+        "cmpw %c[at_ceiling](%%r9), %%r8w\n\t"                                                     \
+        "jae %l[refused]\n\t"                                                                      \
+        "movq %c[at_store](%%r9), %%r11\n\t" /* store */                                           \
+        "movzbl %c[at_colour_limit](%%r9), %%ecx\n\t"                                              \
+        "cmpb %%cl, %c[at_count](%%r11, %[colour])\n\t"                                            \
+        "jge %l[refused]\n\t" look "movl %k[block], (%%r11, %[colour], 4)\n\t"                     \
+        "incb %c[at_count](%%r11, %[colour])\n\t"                                                  \
+        "movzwl %%r8w, %%ecx\n\t"                                                                  \
+        "incq %%r8\n\t"                                                                            \
+        "movq %[block], %c[at_stack](%%r11, %%rcx, 8)\n\t"                                         \
+        "movq %%r8, (%%r9)\n\t" RSEQ_COMMITTED                                                     \
+        :                                                                                          \
+        : MAGAZINE_INPUTS, [block] "r"(block), [colour] "r"((uint64_t)magazine_colour(block)),     \
+          ##__VA_ARGS__                                                                            \
+        : "memory", "cc", "rcx", "r8", "r9", "r11"                                                 \
+        : refused)
 
 /*
- * Puts a block on top of the loaded magazine. False: that has as many of its colour as it may, or
- * the stack as many as that may, or it is the last of its colour that was put here, and waits
- * already; or the CPU has no magazine for it, or is of another node. 25 instructions; writes as
- * magazine_pop, and a place.
+ * Puts a block on top of the loaded magazine, whose line's bit its page has set; start: of its run.
+ * False: no block begins there; or that has as many of its colour as it may, or the stack as many
+ * as that may, or it is the last of its colour that was put here, and waits already; or the CPU has
+ * no magazine for it, or is of another node. 28 instructions; writes as magazine_pop, and a place.
  */
 static inline __attribute__((always_inline)) bool magazine_push(ptrdiff_t area, uint32_t offset,
-                                                                void *block)
+                                                                uint32_t start, void *block)
 {
-    MAGAZINE_PUSH("cmpl %k[block], (%%r11, %%r10, 4)\n\t"
-                  "je %l[refused]\n\t");
+    MAGAZINE_PUSH("cmpl %k[block], (%%r11, %[colour], 4)\n\t"
+                  "je %l[refused]\n\t"
+                  "movl %k[block], %%ecx\n\t" /* size_class_divides */
+                  "subl %[start], %%ecx\n\t"
+                  "imull %c[at_multiplier](%%r9), %%ecx\n\t"
+                  "cmpl %c[at_multiplier](%%r9), %%ecx\n\t"
+                  "jae %l[refused]\n\t",
+                  [start] "g"(start));
     return true;
 refused:
     return false;
 }
 
-/* The same where the block is known not to wait. */
+/* The same where the block is known to begin there and not to wait. */
 static inline bool magazine_push_anyway(ptrdiff_t area, uint32_t offset, void *block)
 {
     MAGAZINE_PUSH("");

@@ -24,24 +24,23 @@ struct chunk *block_chunk(const void *address)
 
 struct block block_at(struct chunk *chunk, const void *address)
 {
-    size_t offset = (uintptr_t)address % CHUNK_BYTES;
     const struct page_info *info = block_page(chunk, address);
+    uint32_t offset = block_offset(info, address);
     struct block at = {.chunk = chunk, .size_class = info->size_class};
 
     if (__builtin_expect(info->size_class >= CLASS_LARGE, 0)) {
-        const struct span *span = &chunk->spans[info->run_page];
+        const struct span *span = &chunk->spans[block_run_page(info)];
 
-        if (info->size_class != CLASS_LARGE || block_unit(info, LINE_SHIFT, address) != 0)
+        if (info->size_class != CLASS_LARGE || offset >= LINE_BYTES)
             block_is_wrong(address, "not the address of a block");
-        at.span = info->run_page;
+        at.span = block_run_page(info);
         at.bit = 1;
         at.start = span->base;
-        at.bytes = (size_t)span->run_pages * PAGE_BYTES - (size_t)info->first_unit * LINE_BYTES;
+        at.bytes = (size_t)span->run_pages * PAGE_BYTES - info->start % PAGE_BYTES;
         return at;
     }
     const struct class_layout *layout = &class_layouts[info->size_class];
-    uint32_t unit = block_unit(info, layout->unit_shift, address);
-    struct block_position position = class_layout_locate(layout, unit);
+    struct block_position position = class_layout_locate(layout, offset >> layout->unit_shift);
     uint32_t first_unit = position.span * layout->span_units + position.block * layout->units;
 
     if (__builtin_expect(
@@ -50,8 +49,7 @@ struct block block_at(struct chunk *chunk, const void *address)
     struct block_place place = block_place_at(layout, info, position);
     at.span = place.span;
     at.bit = place.bit;
-    at.start =
-        chunk->base + (((offset >> layout->unit_shift) - unit + first_unit) << layout->unit_shift);
+    at.start = (char *)address - offset + ((size_t)first_unit << layout->unit_shift);
     at.bytes = size_class_bytes(info->size_class);
     return at;
 }

@@ -43,26 +43,30 @@ static inline const struct page_info *block_page(const struct chunk *chunk, cons
     return &chunk->pages[(uintptr_t)address % CHUNK_BYTES >> PAGE_SHIFT];
 }
 
-/* The address's unit, counted from the first one of block 0 of its run. */
-static inline uint32_t block_unit(const struct page_info *info, uint32_t unit_shift,
-                                  const void *address)
+/* How many bytes behind block 0 of its run the address is. */
+static inline uint32_t block_offset(const struct page_info *info, const void *address)
 {
-    return (uint32_t)((uintptr_t)address % CHUNK_BYTES >> unit_shift) -
-           (((uint32_t)info->run_page << (PAGE_SHIFT - unit_shift)) + info->first_unit);
+    return magazine_low_address(address) - info->start;
+}
+
+/* First page of the run, counted in the chunk: its spans are chunk->spans[run_page] on, see
+   class_layout_span. */
+static inline uint32_t block_run_page(const struct page_info *info)
+{
+    return info->start % CHUNK_BYTES >> PAGE_SHIFT;
 }
 
 /*
  * Whether a block that may be cached begins at the address, on a page of that info: one begins in
- * its line, and where it is in the page tells where in the line. The same steps for all classes, so
- * that the processor need not guess which kind a block is of.
+ * its line, and where it is in the run tells where in the line. The same steps for all classes, so
+ * that the processor need not guess which kind a block is of. (Runs begin at a line, so no address
+ * before block 0 is in a line in which one begins.)
  */
 static inline __attribute__((always_inline)) bool block_begins(const struct page_info *info,
                                                                const void *address)
 {
-    uint32_t offset = (uint32_t)((uintptr_t)address % PAGE_BYTES);
-
     return page_info_starts_line(info, address) &&
-           size_class_divides(info->size_class, offset + ((uint32_t)info->before << GRANULE_SHIFT));
+           size_class_divides(info->size_class, block_offset(info, address));
 }
 
 /* Of a page of the class with that layout. */
@@ -73,7 +77,7 @@ static inline struct block_place block_place_at(const struct class_layout *layou
     uint32_t phase = span_phase(layout, info->run_type, position.span);
 
     return (struct block_place){
-        .span = class_layout_span(layout, info->run_page, position.span),
+        .span = class_layout_span(layout, block_run_page(info), position.span),
         .bit = (uint64_t)1 << span_bit_of_block(layout, phase, position.block),
     };
 }
@@ -89,7 +93,8 @@ static inline struct block_place block_place(const struct class_layout *layout,
     const struct page_info *info = block_page(chunk, address);
 
     return block_place_at(
-        layout, info, class_layout_locate(layout, block_unit(info, layout->unit_shift, address)));
+        layout, info,
+        class_layout_locate(layout, block_offset(info, address) >> layout->unit_shift));
 }
 
 /* The process ends unless the address was handed out: the first byte, or an aligned one. */

@@ -40,18 +40,6 @@ static void mark_starts(struct page_info *pages, const struct class_layout *layo
     }
 }
 
-/* What is before each page of a compact class's run, of which block 0 begins at the unit. */
-static void mark_before(struct page_info *pages, uint32_t count, const struct class_layout *layout,
-                        uint32_t first_unit)
-{
-    uint32_t before = (layout->units - first_unit % layout->units) % layout->units;
-
-    for (uint32_t i = 0; i < count; i++) {
-        pages[i].before = (uint8_t)before;
-        before = (before + GRANULES_PER_PAGE) % layout->units;
-    }
-}
-
 void class_heap_hand_out_inside(struct span *span, uint64_t bit, char *start, size_t alignment)
 {
     uint64_t *words = span->chunk->remotes[span - span->chunk->spans].alignment;
@@ -90,17 +78,15 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
                                    ? magazine_offset(heap->size_class, chunk->node)
                                    : 0),
         .size_class = heap->size_class,
-        .run_page = (uint16_t)page,
-        .first_unit = (uint8_t)offset,
         .run_type = (uint8_t)run_type,
+        .start = (uint32_t)((uintptr_t)chunk->base + (size_t)page * PAGE_BYTES +
+                            ((size_t)offset << layout->unit_shift)),
     };
 
     for (uint32_t i = 0; i < pages; i++)
         chunk->pages[page + i] = info;
     if (info.magazine != 0)
         mark_starts(&chunk->pages[page], layout, offset);
-    if (size_class_is_compact(heap->size_class))
-        mark_before(&chunk->pages[page], pages, layout, offset);
     /* From the last one on, so that the first one is found first. */
     for (uint32_t i = layout->run_spans; i-- > 0;) {
         uint32_t number = class_layout_span(layout, page, i);

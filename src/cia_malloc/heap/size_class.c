@@ -62,7 +62,7 @@ uint8_t size_class_by_lines[SIZE_CLASS_LARGEST_LINES + 1] = {
 
 struct class_layout class_layouts[SIZE_CLASS_COUNT];
 uint32_t size_class_multiplier[UINT8_MAX + 1];
-static_assert(COMPACT_LARGEST <= 1 << 19, "see size_class_divides");
+static_assert(COMPACT_LARGEST <= 1 << 14, "see size_class_divides");
 uint32_t colours = COLOURS_LEAST;
 
 enum {

@@ -130,14 +130,14 @@ void size_class_initialise(uint32_t l1_sets);
 
 /*
  * By class, for the remainder of small numbers without a divide: ceil(2^32 / d), where d is the
- * distance in bytes at which blocks of the class can begin in a page, of an exclusive class a line.
+ * distance in bytes at which blocks of the class can begin in a run, of an exclusive class a line.
  * 0 for what else a page may say.
  */
 extern uint32_t size_class_multiplier[UINT8_MAX + 1];
 
 /*
- * Whether d divides x, below 2^13 (Lemire, Kaser, Kurz, "Faster remainder by direct computation",
- * 2019: exact for x of N bits and d up to 2^(32 - N)).
+ * Whether d divides x, below the length of a run (Lemire, Kaser, Kurz, "Faster remainder by direct
+ * computation", 2019: exact for x of N bits and d up to 2^(32 - N), and where d is a power of two).
  */
 static inline __attribute__((always_inline)) bool size_class_divides(unsigned size_class,
                                                                      uint32_t x)

@@ -52,17 +52,17 @@ static void *run_allocate(struct subheap *heap, size_t bytes, size_t alignment, 
         return NULL;
     struct chunk *chunk = run.chunk;
     uint32_t page = run.page, pages = request.pages;
+    char *base = chunk->base + (size_t)page * PAGE_BYTES + (size_t)first_line * LINE_BYTES;
     *zeroed = run.clean;
 
     struct page_info info = {
-        .run_page = (uint16_t)page,
-        .first_unit = (uint8_t)first_line,
         .size_class = CLASS_LARGE,
+        .start = (uint32_t)(uintptr_t)base,
     };
     for (uint32_t i = 0; i < pages; i++)
         chunk->pages[page + i] = info;
     chunk->spans[page] = (struct span){
-        .base = chunk->base + (size_t)page * PAGE_BYTES + (size_t)first_line * LINE_BYTES,
+        .base = base,
         .chunk = chunk,
         .size_class = CLASS_LARGE,
         .run_page = (uint16_t)page,
@@ -71,7 +71,7 @@ static void *run_allocate(struct subheap *heap, size_t bytes, size_t alignment, 
     heap->large_live++;
     heap->large_allocations++;
     heap->large_pages_live += pages;
-    return chunk->spans[page].base;
+    return base;
 }
 
 void *large_allocate_and_unlock(struct subheap *heap, size_t bytes, size_t alignment, bool *zeroed)

@@ -36,14 +36,8 @@ struct page_info {
         struct {
             uint16_t magazine;  /* where that is: see magazine_offset. 0: no such blocks here */
             uint8_t size_class; /* or CLASS_LARGE, CLASS_HUGE or CLASS_NONE */
-            uint8_t before;     /* of a compact class: granules of this page's first block that lie
-                                   before the page; else 0 */
-            uint16_t run_page;  /* first page of the run, counted in the chunk: the spans of the run
-                                   are chunk->spans[run_page] on, see class_layout_span */
-            /* Where block 0 of the run begins, in lines, for a compact class in granules, counted
-               from run_page. */
-            uint8_t first_unit;
-            uint8_t run_type; /* type of the run's first span */
+            uint8_t run_type;   /* type of the run's first span */
+            uint32_t start;     /* where block 0 of the run begins: its address modulo 2^32 */
         };
         /* Of the page where a huge block begins: its record, see page_map_set_huge. */
         _Atomic uint64_t huge;
