@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * Slow path of free for blocks that may be cached: what to do when the loaded magazine has no
- * place. Puts the loaded one aside, flushes it, or returns the block to its owner.
+ * place. Puts the loaded one aside, flushes it, or returns the block to its owner: by flush.c, and
+ * where that is another CPU's sub-heap by its inbox, heap/remote_free.c.
  */
 #ifndef MPLACE_CIA_MAGAZINE_OVERFLOW_H
 #define MPLACE_CIA_MAGAZINE_OVERFLOW_H

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * Which class malloc takes for a request, an exclusive or a packed one: CIA_LINES. One table, by
- * the length of the request, says that and where the class's magazine is. cpu_cache/packing.c says
- * when a class is packed.
+ * the length of the request, says that and where the class's magazine is. How long the blocks of
+ * each class are is in size_class.c; when a class is packed, in cpu_cache/packing.c.
  */
 #ifndef MPLACE_CIA_REQUEST_CLASS_H
 #define MPLACE_CIA_REQUEST_CLASS_H

@@ -5,7 +5,8 @@
  * over, see decay_policy.h, those above the bound of what may stay, or all), and the work itself.
  * The page heap's lock does not wait for the kernel: pages are chosen under the lock, their chunk
  * is in work, the thread that chose them purges them when it has given up the lock, and what came
- * of it is taken in under the lock again. Pages are populated by the same way.
+ * of it is taken in under the lock again. Pages are populated by the same way. The system calls
+ * are page_source.c's.
  */
 #ifndef MPLACE_CIA_PURGE_H
 #define MPLACE_CIA_PURGE_H
