@@ -31,6 +31,17 @@ static const struct log_head *newest_head(const struct log *log)
     return newest;
 }
 
+/* Whether the log has a group of the round after the head's. A round's head is durable before its
+   first group: so it was not torn but damaged later, and what the log holds cannot be read. */
+static bool next_head_is_lost(const struct log *log)
+{
+    for (uint64_t group = 0; group < log->group_count; group++) {
+        if (log->groups[group].sid == log->first_sid + log->group_count + group)
+            return true;
+    }
+    return false;
+}
+
 /* Counts the blocks of each transaction; found has an entry for each block of the log. Returns how
    many entries are in use. */
 static uint64_t count_blocks(const struct log *log, struct found *found)
@@ -115,6 +126,8 @@ int recovery_run(struct log *log, uint64_t *recovered)
         return EBADMSG;
     log->first_sid = head->first_sid;
     log->first_txid = head->first_txid;
+    if (next_head_is_lost(log))
+        return EBADMSG;
     found = calloc(all, sizeof *found);
     if (found == NULL)
         return ENOMEM;

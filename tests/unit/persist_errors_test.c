@@ -248,6 +248,24 @@ START_TEST(both_heads_damaged_is_refused)
 }
 END_TEST
 
+/* By the head before it the log would be empty, and its transactions were durable. */
+START_TEST(a_damaged_newest_head_of_a_log_with_transactions_is_refused)
+{
+    struct persist_region *region = create_region(_i);
+    const struct log_head *heads = region->log.heads;
+    int newest = heads[1].first_sid > heads[0].first_sid;
+    char copy[128], zero[8] = {0};
+
+    commit_block(region, 64, 1);
+    snprintf(copy, sizeof copy, "%s.copy", path);
+    copy_region(copy);
+    ck_assert_int_eq(persist_close(region), 0);
+    ck_assert_int_eq(rename(copy, path), 0);
+    poke(HEADS_OFFSET + newest * (off_t)sizeof *heads, zero, sizeof zero);
+    expect_refusal(EBADMSG, "its head");
+}
+END_TEST
+
 START_TEST(a_region_that_is_open_is_not_opened_again)
 {
     struct persist_region *region = create_region(_i);
@@ -405,6 +423,7 @@ int main(void)
         both, the_least_region_has_room_for_a_block_whose_span_is_longer_than_the_region, 0, 2);
     tcase_add_loop_test(both, a_damaged_log_of_wal_is_refused_and_of_eager_ends_there, 0, 2);
     tcase_add_loop_test(both, both_heads_damaged_is_refused, 0, 2);
+    tcase_add_loop_test(both, a_damaged_newest_head_of_a_log_with_transactions_is_refused, 0, 2);
     tcase_add_loop_test(both, a_region_that_is_open_is_not_opened_again, 0, 2);
     tcase_add_loop_test(both, a_region_with_an_open_transaction_is_not_closed, 0, 2);
     tcase_add_test(one, a_creation_that_fails_says_why_and_leaves_no_file);
