@@ -65,9 +65,10 @@ int persist_create(const char *path, uint64_t memory_bytes, enum persist_log log
 
 /*
  * Opens the region and recovers it. NULL, and errno: EBUSY, some process has it open; EMEDIUMTYPE,
- * not a region; ENOTSUP, a region of another version; EBADMSG, truncated or damaged; ENOMEM; and
- * what else open(2) and mmap(2) say. A region that is refused is not changed, except where it is
- * the table of pages that is damaged: that is seen when the log has been copied to its places.
+ * not a region; ENOTSUP, a region of another version; EBADMSG, truncated or damaged; ENOMEM;
+ * ENOSPC, a sparse copy, for whose holes there is no room; and what else open(2), mmap(2) and
+ * posix_fallocate(3) say. A region that is refused is not changed, except where it is the table of
+ * pages that is damaged: that is seen when the log has been copied to its places.
  * Recovery takes time in proportion to the log: well below a second for 32 MiB.
  */
 struct persist_region *persist_open(const char *path);

@@ -74,17 +74,25 @@ static int sync_folder(const char *path)
     return error == EINVAL ? 0 : error; /* a file system that has nothing to write */
 }
 
+/* Room for all of the region: a store to a mapped hole that finds none ends the process. */
+static int allocate(int file, uint64_t bytes)
+{
+    int error = posix_fallocate(file, 0, (off_t)bytes);
+
+    return error == 0 ? 0
+                      : error_say(error, "no room for a region of %llu bytes: %s",
+                                  (unsigned long long)bytes, strerror(error));
+}
+
 static int fill(int file, const struct region_sizes *sizes, enum persist_log log)
 {
     struct persistence persistence;
     const char *medium;
     uint64_t seed;
-    int error = posix_fallocate(file, 0, (off_t)sizes->file_bytes);
+    int error = allocate(file, sizes->file_bytes);
 
-    if (error != 0)
-        return error_say(error, "no room for a region of %llu bytes: %s",
-                         (unsigned long long)sizes->file_bytes, strerror(error));
-    error = map_shared(&persistence, &medium, file, sizes->file_bytes);
+    if (error == 0)
+        error = map_shared(&persistence, &medium, file, sizes->file_bytes);
     if (error != 0)
         return error;
     if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
@@ -124,11 +132,12 @@ EXPORT int persist_create(const char *path, uint64_t memory_bytes, enum persist_
     return error;
 }
 
-/* Opens and locks the file, and looks at its header. */
+/* Opens and locks the file, looks at its header, and fills the holes of a sparse copy. */
 static int open_file(struct persist_region *region, const char *path, uint64_t *bytes)
 {
     uint8_t header[LOG_OFFSET] = {0};
     struct stat status;
+    int error;
 
     region->file = open(path, O_RDWR | O_CLOEXEC);
     if (region->file < 0)
@@ -141,7 +150,10 @@ static int open_file(struct persist_region *region, const char *path, uint64_t *
     if (pread(region->file, header, sizeof header, 0) < 0)
         return error_say(errno, "cannot read '%s': %s", path, strerror(errno));
     *bytes = ((const struct region_header *)(void *)header)->file_bytes;
-    return region_check(header, (uint64_t)status.st_size);
+    error = region_check(header, (uint64_t)status.st_size);
+    if (error == 0 && (uint64_t)status.st_blocks * 512 < *bytes)
+        error = allocate(region->file, *bytes);
+    return error;
 }
 
 /* The view, and a page that tells the child of a fork that it is one. */

@@ -40,12 +40,12 @@ static void poke(off_t place, const void *bytes, size_t size)
     close(file);
 }
 
-/* Copies the region of a running process: what kill -9 would leave. */
+/* Copies the region of a running process: what kill -9 would leave. Zeros become holes. */
 static void copy_region(const char *to)
 {
     char command[300];
 
-    snprintf(command, sizeof command, "cp %s %s", path, to);
+    snprintf(command, sizeof command, "cp --sparse=always %s %s", path, to);
     ck_assert_int_eq(system(command), 0);
 }
 
@@ -324,6 +324,26 @@ START_TEST(a_creation_that_fails_says_why_and_leaves_no_file)
 }
 END_TEST
 
+/* A store to a hole would end the process by SIGBUS when the disk is full. */
+START_TEST(the_holes_of_a_sparse_copy_are_filled_when_it_is_opened)
+{
+    struct persist_region *region = create_region(_i);
+    char copy[128];
+    struct stat status;
+
+    snprintf(copy, sizeof copy, "%s.copy", path);
+    copy_region(copy);
+    ck_assert_int_eq(persist_close(region), 0);
+    ck_assert_int_eq(rename(copy, path), 0);
+    ck_assert_int_eq(stat(path, &status), 0);
+    ck_assert_int_lt(status.st_blocks * 512, status.st_size);
+    region = open_region();
+    ck_assert_int_eq(stat(path, &status), 0);
+    ck_assert_int_ge(status.st_blocks * 512, status.st_size);
+    ck_assert_int_eq(persist_close(region), 0);
+}
+END_TEST
+
 START_TEST(a_transaction_longer_than_the_log_is_refused_and_goes_on)
 {
     struct persist_region *region = create_region(_i);
@@ -427,6 +447,7 @@ int main(void)
     tcase_add_loop_test(both, a_region_that_is_open_is_not_opened_again, 0, 2);
     tcase_add_loop_test(both, a_region_with_an_open_transaction_is_not_closed, 0, 2);
     tcase_add_test(one, a_creation_that_fails_says_why_and_leaves_no_file);
+    tcase_add_loop_test(both, the_holes_of_a_sparse_copy_are_filled_when_it_is_opened, 0, 2);
     tcase_add_loop_test(both, a_transaction_longer_than_the_log_is_refused_and_goes_on, 0, 2);
     tcase_add_loop_test(both, a_full_region_refuses_and_serves_again_after_a_free, 0, 2);
     tcase_add_loop_test(both, what_is_no_block_of_the_region_is_refused, 0, 2);
