@@ -64,7 +64,8 @@ static inline void mplace_trace_tx_abort(void)
     mplace_trace_tell(MPLACE_TRACE_TX_ABORT, 0, 0);
 }
 
-/* So many bytes from `address` on are persistent memory. */
+/* So many bytes from `address` on are persistent memory. 0: for mplace powercut, the file that was
+   mapped there is unmapped. */
 static inline void mplace_trace_persistent(const void *address, size_t bytes)
 {
     mplace_trace_tell(MPLACE_TRACE_PERSISTENT, (uint64_t)(uintptr_t)address, bytes);

@@ -5,7 +5,7 @@
  * moments at which power may be cut, and to cut it at some of them.
  *
  * The file is the longest range that the program marked as persistent memory. Each mark of that
- * length is the same file, mapped where the mark says.
+ * length is the same file, mapped where the mark says, until a mark without length says otherwise.
  */
 #include "powercut/images.h"
 
@@ -30,7 +30,7 @@ struct state {
     const struct images_plan *plan;
     uint64_t bytes; /* of the file */
 
-    uint64_t base; /* where it is mapped; 0: nowhere yet */
+    uint64_t base; /* where it is mapped; 0: nowhere */
     bool has_region, in_region;
     uint64_t moments, in_region_moments; /* so far */
 
@@ -205,11 +205,9 @@ static bool store(struct state *state, uint32_t thread, const struct trace_event
 
 static bool fence(struct state *state, uint32_t thread, const struct trace_event *event)
 {
-    if (state->base == 0)
-        return true;
     if (state->cutting)
         power_cut_fence(&state->cut, thread);
-    return moment(state, event);
+    return state->base == 0 || moment(state, event);
 }
 
 /* The kernel writes whole pages of an msync, which begins at one. */
@@ -248,6 +246,8 @@ static bool visit(void *context, uint32_t thread, const struct trace_event *even
     case TRACE_MARK:
         if (event->what == TRACE_PERSISTENT && event->value == state->bytes)
             state->base = event->address;
+        if (event->what == TRACE_PERSISTENT && event->value == 0 && event->address == state->base)
+            state->base = 0;
         if (event->what == TRACE_REGION_BEGIN || event->what == TRACE_REGION_END)
             state->in_region = event->what == TRACE_REGION_BEGIN;
         state->has_region = state->has_region || (!state->cutting && state->in_region);

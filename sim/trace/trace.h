@@ -72,7 +72,7 @@ enum trace_mark {
     TRACE_TX_BEGIN, /* a transaction */
     TRACE_TX_COMMIT,
     TRACE_TX_ABORT,
-    TRACE_PERSISTENT, /* address, value bytes from there on are persistent memory */
+    TRACE_PERSISTENT, /* address, value bytes from there on are persistent memory; 0: unmapped */
     TRACE_FRAME,      /* the page at this address lies in the physical frame of this number */
 };
 

@@ -61,6 +61,12 @@ static int map_shared(struct persistence *persistence, const char **medium, int 
     return 0;
 }
 
+static void unmap_shared(const struct persistence *persistence)
+{
+    mplace_trace_persistent(persistence->base, 0);
+    munmap(persistence->base, persistence->bytes);
+}
+
 /* A new file's name is durable when its folder is. */
 static int sync_folder(const char *path)
 {
@@ -98,7 +104,7 @@ static int fill(int file, const struct region_sizes *sizes, enum persist_log log
     if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
         seed = (uint64_t)(uintptr_t)&seed;
     error = region_format(&persistence, sizes, log, seed);
-    munmap(persistence.base, persistence.bytes);
+    unmap_shared(&persistence);
     if (error == 0 && fsync(file) != 0)
         error = errno;
     return error == 0 ? 0 : error_say(error, "cannot write the region: %s", strerror(error));
@@ -193,7 +199,7 @@ static void discard(struct persist_region *region)
     if (region->alive != NULL)
         munmap((void *)(uintptr_t)region->alive, PERSIST_PAGE);
     if (region->persistence.base != NULL)
-        munmap(region->persistence.base, region->persistence.bytes);
+        unmap_shared(&region->persistence);
     if (region->file >= 0)
         close(region->file);
     free(region);

@@ -4,6 +4,7 @@
  * Programs with a persistent file, for tests of mplace powercut:
  *
  *   powercut_program bank FILE          creates a region of libmplace_persist and moves money there
+ *   powercut_program reused FILE        the same, then other data where the region was mapped
  *   powercut_program careful FILE       a message in a mapped file, then the flag that it is there
  *   powercut_program careless FILE      the same without a fence between them
  *   powercut_program synced FILE        both with msync of one byte of their page, which is enough
@@ -13,6 +14,8 @@
  */
 #include "mplace_persist.h"
 #include "mplace_trace.h"
+
+#include "persist/region.h"
 
 #include <emmintrin.h>
 #include <fcntl.h>
@@ -56,6 +59,26 @@ static int bank(const char *path)
     }
     mplace_trace_end();
     return persist_close(region);
+}
+
+static int reused(const char *path)
+{
+    struct persist_region *region = bank(path) == 0 ? persist_open(path) : NULL;
+    void *place, *memory;
+
+    if (region == NULL)
+        return 1;
+    place = region->persistence.base;
+    if (persist_close(region) != 0)
+        return 1;
+    memory = mmap(place, BYTES, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (memory != place)
+        return 1;
+    mplace_trace_begin();
+    memset(memory, 1, BYTES);
+    mplace_trace_end();
+    return 0;
 }
 
 static int check_bank(const char *path)
@@ -126,6 +149,8 @@ int main(int argc, char **argv)
         return 2;
     if (strcmp(argv[1], "bank") == 0)
         return bank(argv[2]);
+    if (strcmp(argv[1], "reused") == 0)
+        return reused(argv[2]);
     if (strcmp(argv[1], "check-bank") == 0)
         return check_bank(argv[2]);
     if (strcmp(argv[1], "check-flag") == 0)

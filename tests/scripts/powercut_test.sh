@@ -30,6 +30,13 @@ a_region_of_libmplace_persist_is_whole_after_every_cut()
     expect "files that are left" "$quick/file" "$(find "$quick" -type f)"
 }
 
+what_is_stored_where_a_closed_region_was_mapped_is_not_in_its_file()
+{
+    trace reused --values
+    run "$mplace" powercut --images 150 reused.mptrace -- "$program" check-bank
+    expect "exit status" 0 "$status"
+}
+
 a_fence_that_is_missing_is_found_with_the_store_that_was_lost()
 {
     local line
