@@ -10,6 +10,7 @@
 
 #include <cpuid.h>
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -79,10 +80,16 @@ int persistence_fence(struct persistence *persistence)
     }
     if (persistence->dirty_begin < persistence->dirty_end) {
         uint64_t begin = persistence->dirty_begin & ~(uint64_t)(PERSIST_PAGE - 1);
+        int cancellable, error = 0;
 
+        /* A thread that is cancelled here would keep the commit lock. */
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellable);
         /* Clean pages in between cost no write. */
         if (msync(persistence->base + begin, persistence->dirty_end - begin, MS_SYNC) != 0)
-            return errno;
+            error = errno;
+        pthread_setcancelstate(cancellable, NULL);
+        if (error != 0)
+            return error;
         persistence->dirty_begin = persistence->dirty_end = 0;
     }
     return 0;

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -370,6 +371,33 @@ START_TEST(a_transaction_longer_than_the_log_is_refused_and_goes_on)
 }
 END_TEST
 
+static void *commit_cancelled(void *region)
+{
+    struct persist_tx *tx = persist_begin(region);
+
+    persist_set_root(tx, 0);
+    pthread_cancel(pthread_self()); /* at the next call that waits */
+    persist_commit(tx);
+    pthread_testcancel();
+    return NULL;
+}
+
+/* msync waits, and the commit lock is held there. */
+START_TEST(a_thread_that_is_cancelled_commits_first)
+{
+    struct persist_region *region = create_region(_i);
+    pthread_t thread;
+    void *result;
+
+    region->persistence.method = PERSISTENCE_MSYNC; /* wherever the file is */
+    ck_assert_int_eq(pthread_create(&thread, NULL, commit_cancelled, region), 0);
+    ck_assert_int_eq(pthread_join(thread, &result), 0);
+    ck_assert_ptr_eq(result, PTHREAD_CANCELED);
+    ck_assert_uint_eq(counts_of(region).committed, 1);
+    ck_assert_int_eq(persist_close(region), 0);
+}
+END_TEST
+
 START_TEST(a_full_region_refuses_and_serves_again_after_a_free)
 {
     struct persist_region *region = create_region(_i);
@@ -449,6 +477,7 @@ int main(void)
     tcase_add_test(one, a_creation_that_fails_says_why_and_leaves_no_file);
     tcase_add_loop_test(both, the_holes_of_a_sparse_copy_are_filled_when_it_is_opened, 0, 2);
     tcase_add_loop_test(both, a_transaction_longer_than_the_log_is_refused_and_goes_on, 0, 2);
+    tcase_add_loop_test(both, a_thread_that_is_cancelled_commits_first, 0, 2);
     tcase_add_loop_test(both, a_full_region_refuses_and_serves_again_after_a_free, 0, 2);
     tcase_add_loop_test(both, what_is_no_block_of_the_region_is_refused, 0, 2);
     suite_add_tcase(suite, both);
