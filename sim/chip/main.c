@@ -156,8 +156,9 @@ static int parse(struct options *options, int argc, char **argv)
             options->sharing.path = optarg;
             break;
         case POWER_CUTS:
-            if (!count(optarg, &options->run.power_cuts) || options->run.power_cuts == 0)
-                return 1 + bad("--power-cuts '%s': expected a number from 1", optarg);
+            if (!count(optarg, &options->run.power_cuts) || options->run.power_cuts == 0 ||
+                options->run.power_cuts > 1000000000)
+                return 1 + bad("--power-cuts '%s': expected a number from 1 to 1000000000", optarg);
             break;
         case SEED:
             if (!count(optarg, &options->run.seed))

@@ -47,6 +47,8 @@ bad_input_is_one_line_and_exit_2()
     expect_refusal "mplace machines: bad.machine, line 1: there is no key 'colour'"
     run "$mplace" simulate --machine loc --power-cuts 10 tree.mptrace
     expect_refusal "no transaction of tree.mptrace stores"
+    run "$mplace" simulate --machine loc --power-cuts 2305843009213693953 tree.mptrace
+    expect_refusal "from 1 to 1000000000"
     run "$mplace" simulate --sweep core.window tree.mptrace
     expect_refusal "--sweep"
     run "$mplace" simulate --set memory.part=ddr9 tree.mptrace
