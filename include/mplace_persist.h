@@ -14,7 +14,7 @@
  * The log's two formats are those of Lu, Shu, Sun and Mutlu, "Loose-Ordering Consistency for
  * Persistent Memory" (ICCD 2014): a redo log with commit records, and Eager Commit. The private
  * view is that of DudeTM (Liu et al., ASPLOS 2017). It costs memory for each page that was written
- * to since the region was opened.
+ * to since the region was opened, and 40 B for each page of the region.
  *
  * Threads: any number of transactions at a time, each used by one thread at a time. The library
  * keeps commits and allocation apart; the program keeps its data apart, as with libpmemobj: what
@@ -24,7 +24,8 @@
  *
  * One process at a time. The child of a fork has no transactions: where a function could begin,
  * change, commit or flush one it returns EPERM, persist_abort does nothing, and what it reads in
- * the view may be what its parent wrote later. It may close the region, which is not written.
+ * the view may be what its parent wrote later. It may close the region, which is not written. Until
+ * it has done so, or ended, no process can open the region, even if its parent has ended.
  *
  * Functions that fail return NULL, 0 or an errno value as each says; persist_error tells more.
  */
