@@ -396,6 +396,41 @@ START_TEST(an_access_over_two_blocks_is_one_coherence_miss)
 }
 END_TEST
 
+/* Cores with caches of two blocks fight for some; requests of token are made again at once, so that
+ * a miss gets data more than once. */
+START_TEST(no_miss_counts_twice_when_it_gets_data_twice)
+{
+    struct chip_script *script = calloc(1, sizeof *script);
+    struct cores *cores = malloc(sizeof *cores);
+    struct machine machine = chip_machine((enum machine_protocol)_i);
+    uint32_t random = 1;
+
+    ck_assert(script != NULL && cores != NULL);
+    machine.l1.size = machine.l2.size = 128;
+    machine.l1.ways = machine.l2.ways = 2;
+    machine.llc.latency = 200;
+    machine.token.timeout = 10;
+    machine.token.retries = 100;
+    for (unsigned i = 0; i < 16 * 200; i++) {
+        random = random * 1664525 + 1013904223;
+        chip_event(script, i % 16, (random >> 30) != 0 ? TRACE_STORE : TRACE_LOAD,
+                   X + (random >> 16) % 8 * 64);
+    }
+    chip_replay(script, &machine, cores);
+    for (unsigned core = 0; core < 16; core++) {
+        const uint64_t *of = cores->fabric.counts[core].of;
+
+        ck_assert_uint_eq(of[COUNT_ACCESSES], 200);
+        ck_assert_uint_le(of[COUNT_L1_HITS] + of[COUNT_L2_HITS] + of[COUNT_LLC_HITS] +
+                              of[COUNT_COHERENCE_MISSES],
+                          200);
+    }
+    cores_destroy(cores);
+    free(cores);
+    free(script);
+}
+END_TEST
+
 /* One core on the tile of home and controller, with no way on the network: 1 cycle of injection at
  * request and unblock come from "a message a cycle", the rest are the machine's. */
 START_TEST(a_miss_takes_the_sum_of_its_parts)
@@ -430,6 +465,8 @@ int main(void)
     tcase_add_loop_test(
         tests, an_access_over_two_blocks_counts_once_by_the_one_that_is_farther_away, 0, 9);
     tcase_add_loop_test(tests, an_access_over_two_blocks_is_one_coherence_miss, 0, 3);
+    tcase_add_loop_test(tests, no_miss_counts_twice_when_it_gets_data_twice, MACHINE_SPARSE,
+                        MACHINE_FLASK + 1);
     tcase_add_test(tests, a_miss_takes_the_sum_of_its_parts);
     tcase_set_timeout(tests, 60);
     suite_add_tcase(suite, tests);

@@ -40,10 +40,10 @@ struct mshr {
     uint8_t retries;     /* token */
     bool used;
     bool write;
-    bool then_write; /* a store came while a load was under way */
-    bool counted;    /* it is to be counted by where its data come from */
-    bool from_below; /* a home or memory gave data */
-    bool persistent; /* token: all agents were asked to send what they have */
+    bool then_write;             /* a store came while a load was under way */
+    bool counted;                /* it is to be counted by where its data come from */
+    bool from_home, from_memory; /* gave data */
+    bool persistent;             /* token: all agents were asked to send what they have */
 };
 
 /* What a protocol does where a miss begins and ends, and with the messages of each kind of agent.

@@ -171,7 +171,8 @@ static void satisfy(struct fabric *fabric, unsigned core, struct mshr *mshr)
     load(fabric, core, mshr->block, line);
     if (mshr->counted) {
         fabric_count(fabric, core, COUNT_LATENCY, now - mshr->begun);
-        fabric_count(fabric, core, COUNT_COHERENCE_MISSES, !mshr->from_below);
+        fabric_count(fabric, core, COUNT_LLC_HITS, mshr->from_home);
+        fabric_count(fabric, core, COUNT_COHERENCE_MISSES, !mshr->from_home && !mshr->from_memory);
     }
     fabric_count(fabric, core, COUNT_LATENCY, mshr->later * (now - mshr->begun) - mshr->merged);
     mshr->later = 0;
@@ -214,12 +215,11 @@ bool requester_granted(struct fabric *fabric, unsigned core, struct message *mes
         return true;
     if (message->from < fabric->machine->core.count)
         mshr->answered |= fabric_bit(message->from);
+    else if (message->data &&
+             message->from < fabric->machine->core.count + fabric->machine->llc.banks)
+        mshr->from_home = true;
     else if (message->data)
-        mshr->from_below = true;
-    if (mshr->counted && message->data)
-        fabric_count(fabric, core, COUNT_LLC_HITS,
-                     message->from >= fabric->machine->core.count &&
-                         message->from < fabric->machine->core.count + fabric->machine->llc.banks);
+        mshr->from_memory = true;
     if (is_satisfied(fabric, mshr))
         satisfy(fabric, core, mshr);
     return true;
