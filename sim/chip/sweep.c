@@ -35,6 +35,13 @@ bool sweep_add(struct sweep *sweep, char *text, char *problem, size_t length)
         return false;
     }
     *equals = '\0';
+    for (unsigned i = 0; i < key; i++) {
+        if (strcmp(sweep->keys[i], text) == 0) {
+            snprintf(problem, length,
+                     "--sweep %s: it is swept already; give all values in one list", text);
+            return false;
+        }
+    }
     sweep->keys[key] = text;
     rest = equals + 1;
     while (rest != NULL) {

@@ -51,6 +51,8 @@ bad_input_is_one_line_and_exit_2()
     expect_refusal "from 1 to 1000000000"
     run "$mplace" simulate --sweep core.window tree.mptrace
     expect_refusal "--sweep"
+    run "$mplace" simulate --sweep core.window=1,2 --sweep core.window=3,4 tree.mptrace
+    expect_refusal "--sweep core.window: it is swept already"
     run "$mplace" simulate --set memory.part=ddr9 tree.mptrace
     expect_refusal "ddr2-800"
     run "$mplace" simulate --set memory.model=dram --set "memory.bank_bits=13 14" tree.mptrace
