@@ -41,13 +41,17 @@ static void poke(off_t place, const void *bytes, size_t size)
     close(file);
 }
 
-/* Copies the region of a running process: what kill -9 would leave. Zeros become holes. */
-static void copy_region(const char *to)
+/* Closes the region, and makes its file what it was before that: what kill -9 would leave. Zeros
+   become holes. */
+static void leave_as_killed(struct persist_region *region)
 {
-    char command[300];
+    char copy[128], command[300];
 
-    snprintf(command, sizeof command, "cp --sparse=always %s %s", path, to);
+    snprintf(copy, sizeof copy, "%s.copy", path);
+    snprintf(command, sizeof command, "cp --sparse=always %s %s", path, copy);
     ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(persist_close(region), 0);
+    ck_assert_int_eq(rename(copy, path), 0);
 }
 
 START_TEST(a_foreign_or_empty_file_is_refused)
@@ -220,13 +224,10 @@ END_TEST
 START_TEST(a_damaged_log_of_wal_is_refused_and_of_eager_ends_there)
 {
     struct persist_region *region = create_region(_i);
-    char copy[128], zero[8] = {0};
+    char zero[8] = {0};
 
     commit_block(region, 64, 1);
-    snprintf(copy, sizeof copy, "%s.copy", path);
-    copy_region(copy);
-    ck_assert_int_eq(persist_close(region), 0);
-    ck_assert_int_eq(rename(copy, path), 0);
+    leave_as_killed(region);
     poke(4096 + 8, zero, sizeof zero); /* data of the first block */
     if (_i == PERSIST_LOG_WAL) {
         expect_refusal(EBADMSG, "damaged");
@@ -255,13 +256,10 @@ START_TEST(a_damaged_newest_head_of_a_log_with_transactions_is_refused)
     struct persist_region *region = create_region(_i);
     const struct log_head *heads = region->log.heads;
     int newest = heads[1].first_sid > heads[0].first_sid;
-    char copy[128], zero[8] = {0};
+    char zero[8] = {0};
 
     commit_block(region, 64, 1);
-    snprintf(copy, sizeof copy, "%s.copy", path);
-    copy_region(copy);
-    ck_assert_int_eq(persist_close(region), 0);
-    ck_assert_int_eq(rename(copy, path), 0);
+    leave_as_killed(region);
     poke(HEADS_OFFSET + newest * (off_t)sizeof *heads, zero, sizeof zero);
     expect_refusal(EBADMSG, "its head");
 }
@@ -329,13 +327,9 @@ END_TEST
 START_TEST(the_holes_of_a_sparse_copy_are_filled_when_it_is_opened)
 {
     struct persist_region *region = create_region(_i);
-    char copy[128];
     struct stat status;
 
-    snprintf(copy, sizeof copy, "%s.copy", path);
-    copy_region(copy);
-    ck_assert_int_eq(persist_close(region), 0);
-    ck_assert_int_eq(rename(copy, path), 0);
+    leave_as_killed(region);
     ck_assert_int_eq(stat(path, &status), 0);
     ck_assert_int_lt(status.st_blocks * 512, status.st_size);
     region = open_region();
