@@ -1,15 +1,23 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Cores and threads: what a core does next, and when; see core.h.
+ * Cores and threads; see core.h.
  */
-#include "chip/cores/replay.h"
+#include "chip/cores/core.h"
 
 #include "chip/coherence/check.h"
 #include "chip/coherence/protocols.h"
+#include "chip/coherence/requester.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { PROGRAM_SHIFT = 48 }; /* programs do not share blocks */
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
 
 static void schedule(struct cores *cores, unsigned number)
 {
@@ -112,7 +120,8 @@ void cores_record_sharing(struct cores *cores)
     cores->sharing = sharing_new(machine->block, machine->core.count, machine->core.window);
 }
 
-void core_unblock(void *context, uint32_t number)
+/* A thread may go on, no earlier than what it waited for was done. */
+static void unblock(void *context, uint32_t number)
 {
     struct cores *cores = context;
     struct thread *thread = &cores->threads[number];
@@ -134,7 +143,7 @@ static void resume(void *context, uint32_t number)
     struct cores *cores = context;
 
     cores->released = cores->fabric.queue.now;
-    core_unblock(cores, number);
+    unblock(cores, number);
 }
 
 /* The core's next thread that can run, after the present one. False: there is none. */
@@ -159,6 +168,12 @@ static bool next_thread(struct cores *cores, unsigned number)
     return false;
 }
 
+static bool stall(struct core *core)
+{
+    core->stalled = true;
+    return false;
+}
+
 static void issue(struct cores *cores, struct core *core, uint32_t instructions)
 {
     uint32_t width = cores->fabric.machine->core.width;
@@ -166,6 +181,12 @@ static void issue(struct cores *cores, struct core *core, uint32_t instructions)
     core->instructions += instructions;
     core->time += (core->slots + (uint64_t)instructions) / width;
     core->slots = (uint32_t)((core->slots + (uint64_t)instructions) % width);
+}
+
+static uint64_t block_of(const struct cores *cores, uint32_t program, uint64_t address)
+{
+    return address >> __builtin_ctz(cores->fabric.machine->block) | (uint64_t)program
+                                                                        << PROGRAM_SHIFT;
 }
 
 /* The thread's next event. False: none, or not yet. */
@@ -194,13 +215,13 @@ static bool fetch(struct cores *cores, struct core *core, struct thread *thread)
     if (status == TRACE_END) {
         thread->at_end = true;
         if (core->outstanding > 0)
-            return core_stall(core);
+            return stall(core);
         thread->over = true;
         core->time = later(core->time, core->ready);
         core->ended = core->time;
         cores->running--;
         cores->released = core->time;
-        sync_release_all(&cores->sync, (uint32_t)(thread - cores->threads), core_unblock, cores);
+        sync_release_all(&cores->sync, (uint32_t)(thread - cores->threads), unblock, cores);
         return true;
     }
     issue(cores, core, event->instructions);
@@ -213,10 +234,274 @@ static bool fetch(struct cores *cores, struct core *core, struct thread *thread)
     } else if (event->kind <= TRACE_NT_STORE) {
         uint64_t last = event->address + (event->size > 0 ? event->size - 1u : 0);
 
-        thread->block = core_block_of(cores, thread->source.program, event->address);
-        thread->last_block = core_block_of(cores, thread->source.program, last);
+        thread->block = block_of(cores, thread->source.program, event->address);
+        thread->last_block = block_of(cores, thread->source.program, last);
     }
     return true;
+}
+
+static void wait_for_data(struct core *core, struct mshr *mshr)
+{
+    if (mshr->loads++ > 0)
+        return;
+    mshr->age = core->instructions;
+    if (core->loads++ == 0)
+        core->oldest = core->instructions;
+}
+
+static void record_sharing(const struct cores *cores, unsigned number, const struct thread *thread,
+                           enum requester_result result, const struct mshr *mshr, bool write)
+{
+    const struct trace_event *event = &thread->event;
+    struct sharing_access access = {
+        .block = thread->block,
+        .address = event->address,
+        .size = event->size,
+        .site = event->site,
+        .reads = event->kind == TRACE_LOAD || event->kind == TRACE_LOCKED,
+        .writes = write,
+    };
+    unsigned place = mshr == NULL ? 0 : (unsigned)(mshr - cores->fabric.cores[number].mshrs);
+
+    if (result == REQUESTER_MISS)
+        sharing_missed(cores->sharing, number, place, &access);
+    else if (result == REQUESTER_MERGED)
+        sharing_merged(cores->sharing, number, place, write && !mshr->write, &access);
+    else
+        sharing_hit(cores->sharing, number, &access);
+}
+
+/* The event stays until persistent memory lets the thread go on. */
+static bool persists(struct thread *thread, bool done)
+{
+    thread->blocked = !done;
+    return done;
+}
+
+/* Counts an access of which no block missed, with its last one: as a hit in the second level if one
+ * of them was. A merged one has its latency from the miss. */
+static void count_hit(struct fabric *fabric, unsigned number, const struct thread *thread,
+                      bool merged)
+{
+    const struct machine *machine = fabric->machine;
+
+    fabric_count(fabric, number, thread->in_l2 ? COUNT_L2_HITS : COUNT_L1_HITS, 1);
+    if (thread->in_l2)
+        fabric_count(fabric, number, COUNT_LATENCY, machine->l1.latency + machine->l2.latency);
+    else if (!merged)
+        fabric_count(fabric, number, COUNT_LATENCY, machine->l1.latency);
+}
+
+/* One block of an access. False: stalled, or blocked. */
+static bool access_block(struct cores *cores, unsigned number, struct thread *thread, bool write,
+                         bool load)
+{
+    struct fabric *fabric = &cores->fabric;
+    struct core *core = &cores->core[number];
+    bool last = thread->block == thread->last_block;
+    uint64_t latency = fabric->machine->l1.latency, block = thread->block;
+    struct mshr *mshr = NULL;
+    enum requester_result result;
+
+    uint32_t self = (uint32_t)(thread - cores->threads);
+
+    if (!persists(thread, thread->software
+                              ? software_replay(cores->persistence, self, &thread->event)
+                              : persistence_access(cores->persistence, self, &block, write)))
+        return false;
+    result = requester_access(fabric, number, block, write, core->time, &mshr);
+    if (cores->sharing != NULL && result != REQUESTER_RETRY)
+        record_sharing(cores, number, thread, result, mshr, write);
+    switch (result) {
+    case REQUESTER_RETRY:
+        return stall(core);
+    case REQUESTER_L2:
+        latency += fabric->machine->l2.latency;
+        thread->in_l2 = true;
+        break;
+    case REQUESTER_L1:
+        break;
+    case REQUESTER_MERGED:
+        if (thread->missed || thread->in_l2 || !last) {
+            mshr->later--;
+            mshr->merged -= core->time - mshr->begun;
+        }
+        if (load)
+            wait_for_data(core, mshr);
+        break;
+    case REQUESTER_MISS:
+        core->outstanding++;
+        mshr->counted = !thread->missed;
+        thread->missed = true;
+        if (load)
+            wait_for_data(core, mshr);
+        break;
+    }
+    if (load)
+        core->ready = later(core->ready, core->time + latency);
+    if (last && !thread->missed)
+        count_hit(fabric, number, thread, result == REQUESTER_MERGED);
+    thread->block++;
+    return true;
+}
+
+static bool replay_access(struct cores *cores, unsigned number, struct thread *thread)
+{
+    struct core *core = &cores->core[number];
+    const struct trace_event *event = &thread->event;
+    bool locked = event->kind == TRACE_LOCKED;
+
+    if (locked && core->outstanding > 0)
+        return stall(core);
+    if ((locked || event->dependent) && core->loads > 0)
+        return stall(core);
+    if (locked || event->dependent)
+        core->time = later(core->time, core->ready);
+    while (thread->block <= thread->last_block)
+        if (!access_block(cores, number, thread, event->kind != TRACE_LOAD,
+                          event->kind == TRACE_LOAD || locked))
+            return false;
+    core->fence |= locked;
+    cores->accesses++;
+    cores->fabric.counts[number].of[COUNT_ACCESSES]++;
+    return true;
+}
+
+static void region_mark(struct cores *cores, const struct core *core, enum trace_mark what)
+{
+    size_t bytes = fabric_count_rows(&cores->fabric) * sizeof *cores->region;
+
+    if (what == TRACE_REGION_BEGIN && !cores->in_region) {
+        cores->in_region = true;
+        cores->region_begin = core->time;
+        memset(cores->fabric.counts, 0, bytes);
+        persistence_restart(cores->persistence);
+        if (cores->sharing != NULL)
+            sharing_restart(cores->sharing);
+    } else if (what == TRACE_REGION_END && cores->in_region && !cores->left) {
+        cores->left = true;
+        cores->region_end = core->time;
+        memcpy(cores->region, cores->fabric.counts, bytes);
+        persistence_stop(cores->persistence);
+        if (cores->sharing != NULL)
+            sharing_stop(cores->sharing);
+    }
+}
+
+/* What is where: heap blocks and locks. */
+static void record_objects(struct sharing *sharing, const struct trace_event *event,
+                           uint32_t program)
+{
+    uint64_t address = HEAP_ADDRESS(program, event->address);
+
+    if (event->kind == TRACE_ALLOC)
+        heap_allocated(&sharing->heap, address, event->value, event->stack);
+    else if (event->kind == TRACE_FREE)
+        heap_freed(&sharing->heap, address);
+    else if (event->kind == TRACE_ACQUIRE)
+        sharing_locked(sharing, address, event->what, event->site);
+}
+
+/* A commit waits for the thread's stores, except where nothing is persistent. */
+static bool replay_commit(struct cores *cores, struct core *core, struct thread *thread)
+{
+    uint32_t self = (uint32_t)(thread - cores->threads);
+
+    if (!persistence_is_none(cores->persistence)) {
+        if (core->outstanding > 0)
+            return stall(core);
+        core->time = later(core->time, core->ready);
+    }
+    if (persists(thread, persistence_commit(cores->persistence, self, core->time)))
+        return true;
+    if (software_is_due(cores->persistence, self)) {
+        thread->blocked = false;
+        thread->held = true;
+        thread->after = thread->event;
+        return true;
+    }
+    return false;
+}
+
+/* What the protocol's software does beside loads and stores. */
+static bool replay_software(struct cores *cores, struct core *core, struct thread *thread)
+{
+    if (core->outstanding > 0)
+        return stall(core);
+    core->time = later(core->time, core->ready);
+    return persists(thread, software_replay(cores->persistence, (uint32_t)(thread - cores->threads),
+                                            &thread->event));
+}
+
+/* False: the core is stalled, or the thread blocked; the event stays. */
+static bool replay_mark(struct cores *cores, unsigned number, struct thread *thread)
+{
+    const struct trace_event *event = &thread->event;
+    uint32_t self = (uint32_t)(thread - cores->threads), program = thread->source.program;
+    struct core *core = &cores->core[number];
+
+    switch (event->what) {
+    case TRACE_FRAME:
+        memory_place(&cores->fabric.memory, block_of(cores, program, event->address), event->value);
+        return true;
+    case TRACE_PERSISTENT:
+        if (event->value > 0)
+            persistence_region(cores->persistence, block_of(cores, program, event->address),
+                               block_of(cores, program, event->address + event->value - 1));
+        return true;
+    case TRACE_TX_BEGIN:
+        return persists(thread, persistence_begin(cores->persistence, self, number));
+    case TRACE_TX_COMMIT:
+        return replay_commit(cores, core, thread);
+    case TRACE_TX_ABORT:
+        return persists(thread, persistence_abort(cores->persistence, self));
+    default:
+        region_mark(cores, core, event->what);
+        return true;
+    }
+}
+
+/* The thread's event is replayed. False: the core is stalled or the thread blocked; the event
+ * stays.
+ */
+static bool replay(struct cores *cores, unsigned number, struct thread *thread)
+{
+    const struct trace_event *event = &thread->event;
+    uint32_t self = (uint32_t)(thread - cores->threads), program = thread->source.program;
+    struct core *core = &cores->core[number];
+
+    if (event->kind <= TRACE_NT_STORE)
+        return replay_access(cores, number, thread);
+    if (thread->software)
+        return replay_software(cores, core, thread);
+    if (cores->sharing != NULL)
+        record_objects(cores->sharing, event, program);
+    switch (event->kind) {
+    case TRACE_FENCE:
+        core->fence = true;
+        return true;
+    case TRACE_ACQUIRE:
+        thread->blocked = !sync_acquire(&cores->sync, self, program, event->address, event->shared);
+        return true;
+    case TRACE_RELEASE:
+        cores->released = core->time;
+        sync_release(&cores->sync, self, program, event->address, unblock, cores);
+        return true;
+    case TRACE_POST:
+        cores->released = core->time;
+        sync_post(&cores->sync, self, unblock, cores);
+        return true;
+    case TRACE_WAIT:
+        thread->blocked =
+            !sync_wait(&cores->sync, self, thread->base + event->thread, event->value);
+        return true;
+    case TRACE_MARK:
+        return replay_mark(cores, number, thread);
+    case TRACE_FLUSH:
+        return persists(thread, persistence_flush(cores->persistence, self));
+    default:
+        return true; /* the heap: nothing that the caches see */
+    }
 }
 
 /* Goes on with an event, or takes the next one. False: the core is stalled, or ahead of `limit`. */
@@ -225,14 +510,14 @@ static bool go_on(struct cores *cores, unsigned number, struct thread *thread, u
     struct core *core = &cores->core[number];
 
     if (core->loads > 0 && core->instructions - core->oldest >= cores->fabric.machine->core.rob)
-        return core_stall(core);
+        return stall(core);
     if (!thread->has_event && !fetch(cores, core, thread))
         return false;
     if (!thread->has_event)
         return true; /* it is over */
     if (core->fence) {
         if (core->outstanding > 0)
-            return core_stall(core);
+            return stall(core);
         core->time = later(core->time, core->ready);
         core->fence = false;
     }
@@ -240,7 +525,7 @@ static bool go_on(struct cores *cores, unsigned number, struct thread *thread, u
         schedule(cores, number);
         return false;
     }
-    if (!core_replay(cores, number, thread))
+    if (!replay(cores, number, thread))
         return thread->blocked;
     thread->has_event = false;
     return true;
@@ -279,7 +564,7 @@ bool cores_run(struct cores *cores, uint64_t accesses)
             if (persistence_let_one_in(cores->persistence) ||
                 (cores->running == 0 && persistence_drain(cores->persistence)))
                 continue;
-            if (!sync_let_one_in(&cores->sync, core_unblock, cores))
+            if (!sync_let_one_in(&cores->sync, unblock, cores))
                 return false;
             cores->let_in++;
             continue;
