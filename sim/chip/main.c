@@ -82,6 +82,9 @@ static int set(struct machine *machine, char *text)
     return 0;
 }
 
+/* The moments of all are kept, 8 bytes each. */
+enum { POWER_CUTS_MOST = 1000000000 };
+
 static bool count(const char *text, uint64_t *number)
 {
     char *end;
@@ -157,8 +160,9 @@ static int parse(struct options *options, int argc, char **argv)
             break;
         case POWER_CUTS:
             if (!count(optarg, &options->run.power_cuts) || options->run.power_cuts == 0 ||
-                options->run.power_cuts > 1000000000)
-                return 1 + bad("--power-cuts '%s': expected a number from 1 to 1000000000", optarg);
+                options->run.power_cuts > POWER_CUTS_MOST)
+                return 1 + bad("--power-cuts '%s': expected a number from 1 to %d", optarg,
+                               POWER_CUTS_MOST);
             break;
         case SEED:
             if (!count(optarg, &options->run.seed))

@@ -17,8 +17,8 @@
 
 /*
  * Sets first_sid, first_txid, next_txid and used of a log that has all else, and recovers it.
- * *recovered becomes the number of transactions. 0; EBADMSG: no valid head, or the newest
- * is damaged, or a committed transaction of a wal is not whole (nothing was changed then); ENOMEM;
+ * *recovered becomes the number of transactions. 0; EBADMSG: no valid head, or the newest is
+ * damaged, or a committed transaction of a wal is not whole (nothing was changed then); ENOMEM;
  * what msync failed with.
  */
 int recovery_run(struct log *log, uint64_t *recovered);

@@ -42,7 +42,7 @@ struct mshr {
     bool write;
     bool then_write;             /* a store came while a load was under way */
     bool counted;                /* it is to be counted by where its data come from */
-    bool from_home, from_memory; /* gave data */
+    bool from_home, from_memory; /* data came from there */
     bool persistent;             /* token: all agents were asked to send what they have */
 };
 

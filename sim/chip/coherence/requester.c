@@ -215,11 +215,10 @@ bool requester_granted(struct fabric *fabric, unsigned core, struct message *mes
         return true;
     if (message->from < fabric->machine->core.count)
         mshr->answered |= fabric_bit(message->from);
-    else if (message->data &&
-             message->from < fabric->machine->core.count + fabric->machine->llc.banks)
-        mshr->from_home = true;
-    else if (message->data)
-        mshr->from_memory = true;
+    else if (message->from < fabric->machine->core.count + fabric->machine->llc.banks)
+        mshr->from_home |= message->data;
+    else
+        mshr->from_memory |= message->data;
     if (is_satisfied(fabric, mshr))
         satisfy(fabric, core, mshr);
     return true;

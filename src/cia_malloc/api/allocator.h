@@ -20,7 +20,7 @@ void *cia_allocate_by_mode(size_t bytes);
 void cia_free_slow(void *block);
 
 /* An address in whose line a block begins, on a page of that info, which the loaded magazine
-   refused. (The arguments are where cia_free has them.) */
+   refused. (In this order none of them has to be moved for the call.) */
 void cia_free_refused(void *block, const struct page_info *info, ptrdiff_t area);
 
 /*

@@ -121,7 +121,7 @@ struct magazine {
     uint64_t load;                /* blocks to load at once; constant likewise */
     /* Blocks were flushed for want of room since the ceiling last rose. Relaxed: a hint. */
     atomic_bool overflowed;
-    uint32_t multiplier;  /* size_class_multiplier's, for free to find here; constant likewise */
+    uint32_t multiplier;  /* the class's, in the line that free reads; constant likewise */
     uint8_t colour_limit; /* blocks of each colour in the loaded magazine; constant likewise */
 };
 

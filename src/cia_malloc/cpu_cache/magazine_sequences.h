@@ -77,8 +77,8 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
 
 /*
  * The section that puts a block on top of the loaded magazine. look: what it does before, with the
- * magazine in r9 and its store in r11; the inputs behind it are look's. There are no outputs, so
- * the registers that it works in are named.
+ * magazine in r9 and its store in r11; what follows are the inputs of look. There are no outputs,
+ * so the registers that it works in are named.
  */
 #define MAGAZINE_PUSH(look, ...)                                                                   \
     __asm__ goto(                                                                                  \
@@ -103,10 +103,11 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
         : refused)
 
 /*
- * Puts a block on top of the loaded magazine, whose line's bit its page has set; start: of its run.
- * False: no block begins there; or that has as many of its colour as it may, or the stack as many
- * as that may, or it is the last of its colour that was put here, and waits already; or the CPU has
- * no magazine for it, or is of another node. 28 instructions; writes as magazine_pop, and a place.
+ * Puts a block on top of the loaded magazine. Its page says that a block begins in its line, and
+ * that its run begins at start. False: no block begins there; or the loaded magazine has as many of
+ * its colour as it may, or the stack as many as that may, or it is the last of its colour that was
+ * put here, and waits already; or the CPU has no magazine for it, or is of another node. 28
+ * instructions; writes as magazine_pop, and a place.
  */
 static inline __attribute__((always_inline)) bool magazine_push(ptrdiff_t area, uint32_t offset,
                                                                 uint32_t start, void *block)

@@ -73,14 +73,14 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
         class_layout_run_offset(layout, run_type) & (class_layout_page_units(layout) - 1);
     uint32_t pages = class_layout_run_pages(layout, run_type);
     uint64_t all = class_layout_all_bits(layout);
+    char *first = chunk->base + (size_t)page * PAGE_BYTES + ((size_t)offset << layout->unit_shift);
     struct page_info info = {
         .magazine = (uint16_t)(class_is_cached(heap->size_class)
                                    ? magazine_offset(heap->size_class, chunk->node)
                                    : 0),
         .size_class = heap->size_class,
         .run_type = (uint8_t)run_type,
-        .start = (uint32_t)((uintptr_t)chunk->base + (size_t)page * PAGE_BYTES +
-                            ((size_t)offset << layout->unit_shift)),
+        .start = magazine_low_address(first),
     };
 
     for (uint32_t i = 0; i < pages; i++)
@@ -91,12 +91,11 @@ void class_heap_add_run(struct class_heap *heap, struct chunk *chunk, uint32_t p
     for (uint32_t i = layout->run_spans; i-- > 0;) {
         uint32_t number = class_layout_span(layout, page, i);
         struct span *span = &chunk->spans[number];
-        uint32_t unit = offset + i * layout->span_units;
 
         *span = (struct span){
             .free = all,
             .untouched = clean ? all : 0, /* if not, see below */
-            .base = chunk->base + (size_t)page * PAGE_BYTES + ((size_t)unit << layout->unit_shift),
+            .base = first + ((size_t)i * layout->span_units << layout->unit_shift),
             .chunk = chunk,
             .size_class = heap->size_class,
             .type = (uint8_t)((run_type + i) & (layout->types - 1u)),

@@ -136,8 +136,9 @@ void size_class_initialise(uint32_t l1_sets);
 extern uint32_t size_class_multiplier[UINT8_MAX + 1];
 
 /*
- * Whether d divides x, below the length of a run (Lemire, Kaser, Kurz, "Faster remainder by direct
+ * Whether d divides x, a distance within a run (Lemire, Kaser, Kurz, "Faster remainder by direct
  * computation", 2019: exact for x of N bits and d up to 2^(32 - N), and where d is a power of two).
+ * A compact run is shorter than 2^18 bytes; an exclusive class's d is a line.
  */
 static inline __attribute__((always_inline)) bool size_class_divides(unsigned size_class,
                                                                      uint32_t x)

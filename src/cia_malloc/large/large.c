@@ -57,7 +57,7 @@ static void *run_allocate(struct subheap *heap, size_t bytes, size_t alignment, 
 
     struct page_info info = {
         .size_class = CLASS_LARGE,
-        .start = (uint32_t)(uintptr_t)base,
+        .start = magazine_low_address(base),
     };
     for (uint32_t i = 0; i < pages; i++)
         chunk->pages[page + i] = info;
