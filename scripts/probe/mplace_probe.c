@@ -8,7 +8,7 @@
 #include "base/cache_geometry.h"
 #include "base/current_cpu.h"
 #include "program_options.h"
-#include "ttstle_lock/rtm_probe.h"
+#include "ttstle_lock/rtm/rtm_probe.h"
 
 #include <cpuid.h>
 #include <errno.h>

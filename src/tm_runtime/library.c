@@ -17,8 +17,8 @@
 #include "tm_runtime/statistics/report.h"
 #include "tm_runtime/statistics/statistics.h"
 #include "tm_runtime/transaction.h"
-#include "ttstle_lock/rtm.h"
-#include "ttstle_lock/rtm_probe.h"
+#include "ttstle_lock/rtm/rtm.h"
+#include "ttstle_lock/rtm/rtm_probe.h"
 
 #include <pthread.h>
 

@@ -10,8 +10,8 @@
 #include "tts_lock/tts.h"
 #include "tts_lock/tts_rwlock.h"
 #include "tts_lock/tts_spin_lock.h"
-#include "ttstle_lock/elision.h"
-#include "ttstle_lock/skip.h"
+#include "ttstle_lock/elision/elision.h"
+#include "ttstle_lock/elision/skip.h"
 
 static inline bool lock_core_elides(void)
 {

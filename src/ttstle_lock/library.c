@@ -15,11 +15,11 @@
 #include "mutex/thread_id.h"
 #include "tts_lock/tts.h"
 #include "ttstle_lock/condition.h"
-#include "ttstle_lock/elision.h"
-#include "ttstle_lock/hourglass.h"
-#include "ttstle_lock/rtm_probe.h"
+#include "ttstle_lock/elision/elision.h"
+#include "ttstle_lock/elision/hourglass.h"
+#include "ttstle_lock/rtm/rtm_probe.h"
 #include "ttstle_lock/signals.h"
-#include "ttstle_lock/skip.h"
+#include "ttstle_lock/elision/skip.h"
 
 bool htm_usable;
 

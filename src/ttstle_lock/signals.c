@@ -15,7 +15,7 @@
 #include "base/real_symbol.h"
 #include "base/settings.h"
 #include "mutex/lock_core.h"
-#include "ttstle_lock/deferred.h"
+#include "ttstle_lock/elision/deferred.h"
 
 #include <errno.h>
 #include <semaphore.h>

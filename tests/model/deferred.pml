@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Signals that wait for the commit: src/ttstle_lock/deferred.c, each inline with the name of what it
+ * Signals that wait for the commit: src/ttstle_lock/elision/deferred.c, each inline with the name of what it
  * mirrors. One thread sets a predicate, signals and posts a semaphore in one section. A second one
  * waits for the predicate and takes the semaphore back. With DESTROYS it destroys both then; else it
  * starts a second phase, for which a third thread waits on the same condition variable, from the

@@ -8,7 +8,7 @@
  *   tts_rwlock_try_read_any, begin_read_phase, tts_rwlock_try_write,
  *   tts_rwlock_end_read, tts_rwlock_end_write      src/tts_lock/tts_rwlock.c, tts_rwlock.h
  *   pthread_rwlock_rdlock, wrlock, unlock          src/mutex/rwlock/rwlock.c
- *   elision_enter_rwlock                           src/ttstle_lock/elision.c
+ *   elision_enter_rwlock                           src/ttstle_lock/elision/elision.c
  *
  * and those that begin with libc its algorithm since 2.25, with its order of accesses: what
  * deadlines and too many readers undo is left out. A wait before libc's function is called may be

@@ -8,9 +8,9 @@
  *   front_become_owner, front_give_up                   src/mutex/front.h, front.c
  *   lock_core_elide, lock_core_try_elide, lock_core_elide_until,
  *   lock_core_leave_transaction                         src/ttstle_lock/core.h
- *   elision_enter, enter_nested, trylock_answers_busy   src/ttstle_lock/elision.c
- *   retry_policy_after_abort                            src/ttstle_lock/retry_policy.c
- *   hourglass_admits, hourglass_open                    src/ttstle_lock/hourglass.c
+ *   elision_enter, enter_nested, trylock_answers_busy   src/ttstle_lock/elision/elision.c
+ *   retry_policy_after_abort                            src/ttstle_lock/elision/retry_policy.c
+ *   hourglass_admits, hourglass_open                    src/ttstle_lock/elision/hourglass.c
  *   tts_try, tts_acquire_contended,
  *   tts_acquire_contended_until, tts_wait_until_free,
  *   tts_release                                         src/tts_lock/tts.c, tts.h

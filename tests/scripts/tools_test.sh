@@ -459,6 +459,8 @@ include_order()
     run python3 "$source_folder/tests/scripts/include_order.py" "$1" \
         --folder src/bank_malloc=api,heap,memory,.,pool \
         --folder src/cia_malloc=api,statistics,hardened,profile,cpu_cache,large,heap,pages \
+        --folder src/cia_malloc/heap=.,colours,size_classes \
+        --folder src/ttstle_lock=.,elision,rtm \
         --folder sim/chip=.,cores,sharing,persistence,coherence,mesh,memory,caches,engine,machine \
         --folder sim/rtmgrind=.,report,translation,processors,transactions,counts,common
 }
@@ -479,10 +481,10 @@ an_include_against_the_order_is_found()
     expect "exit status" 1 "$status"
     expect "violation" "src/cia_malloc/pages/decay_policy.c includes src/cia_malloc/heap/block.h: heap is above pages" "$(cat "$scratch/out")"
     cp "$source_folder/src/cia_malloc/pages/decay_policy.c" "$scratch/tree/src/cia_malloc/pages"
-    echo '#include "cia_malloc/heap/subheap.h"' >>"$scratch/tree/src/cia_malloc/heap/size_class.c"
+    echo '#include "cia_malloc/heap/subheap.h"' >>"$scratch/tree/src/cia_malloc/heap/size_classes/size_class.c"
     include_order "$scratch/tree"
     expect "exit status with a circle" 1 "$status"
-    expect "circle" 1 "$(grep -c '^a circle of includes: .*src/cia_malloc/heap/size_class.*src/cia_malloc/heap/subheap' "$scratch/out")"
+    expect "circle" 1 "$(grep -c '^a circle of includes: .*src/cia_malloc/heap/size_classes/size_class.*src/cia_malloc/heap/subheap' "$scratch/out")"
 }
 
 a_folder_of_many_files_has_a_readme_of_at_most_30_lines()

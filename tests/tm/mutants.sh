@@ -29,7 +29,7 @@ compile()
 {
     gcc -std=gnu11 -O2 -fPIC -shared -fvisibility=hidden -ftls-model=initial-exec -D_GNU_SOURCE -Wno-psabi \
         -I"$scratch/src" -I"$source/src" -I"$source/include" -o "$scratch/libtm_runtime.so" \
-        "$scratch"/src/tm_runtime/*.[cS] "$scratch"/src/tm_runtime/*/*.c "$source/src/ttstle_lock/rtm_probe.c" \
+        "$scratch"/src/tm_runtime/*.[cS] "$scratch"/src/tm_runtime/*/*.c "$source/src/ttstle_lock/rtm/rtm_probe.c" \
         -Wl,--version-script="$scratch/src/tm_runtime/tm_runtime.map" "$build/obj/libmplace_base.a" -ldl
 }
 

@@ -3,7 +3,7 @@
  *
  * What the table of size classes promises, and the arithmetic from a line to its block and back.
  */
-#include "cia_malloc/heap/size_class.h"
+#include "cia_malloc/heap/size_classes/size_class.h"
 
 #include "run_suite.h"
 

@@ -6,12 +6,13 @@ set(ttstle ${CMAKE_SOURCE_DIR}/src/ttstle_lock)
 set(front ${CMAKE_SOURCE_DIR}/src/mutex)
 
 mplace_unit_test(mutex_tts_test mutex_tts_test.c ${tts}/tts.c)
-mplace_unit_test(mutex_policy_test mutex_policy_test.c ${ttstle}/retry_policy.c)
+mplace_unit_test(mutex_policy_test mutex_policy_test.c ${ttstle}/elision/retry_policy.c)
 
 # mplace_front_unit_test(NAME SOURCE...): the front, the elision core and the scripted back end.
 function(mplace_front_unit_test name)
-    mplace_unit_test(${name} ${ARGN} mutex_fake_htm.c ${tts}/tts.c ${ttstle}/elision.c ${ttstle}/hourglass.c
-                     ${ttstle}/condition.c ${ttstle}/deferred.c ${ttstle}/signals.c ${ttstle}/skip.c ${ttstle}/retry_policy.c ${front}/interpose.c
+    mplace_unit_test(${name} ${ARGN} mutex_fake_htm.c ${tts}/tts.c ${ttstle}/elision/elision.c ${ttstle}/elision/hourglass.c
+                     ${ttstle}/condition.c ${ttstle}/elision/deferred.c ${ttstle}/signals.c ${ttstle}/elision/skip.c
+                     ${ttstle}/elision/retry_policy.c ${front}/interpose.c
                      ${front}/c11.c ${front}/front.c ${front}/next_mutex.c ${front}/statistics/statistics.c
                      ${front}/rwlock/rwlock.c ${front}/rwlock/next_rwlock.c ${front}/spin_lock/spin_lock.c
                      ${tts}/tts_rwlock.c

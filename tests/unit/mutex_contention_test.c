@@ -4,7 +4,7 @@
  * The contention managers at work in a mutex: what comes between two attempts, and what ends them.
  */
 #include "mutex_elision_fixture.h"
-#include "ttstle_lock/hourglass.h"
+#include "ttstle_lock/elision/hourglass.h"
 
 #include "run_suite.h"
 

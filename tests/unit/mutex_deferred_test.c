@@ -6,7 +6,7 @@
  * (mutex.cmake); libc's own, which they lead to, are told by what they do to the objects.
  */
 #include "mutex_elision_fixture.h"
-#include "ttstle_lock/deferred.h"
+#include "ttstle_lock/elision/deferred.h"
 #include "ttstle_lock/signals.h"
 
 #include <limits.h>

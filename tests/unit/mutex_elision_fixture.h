@@ -13,7 +13,7 @@
 #include "mutex/thread_id.h"
 #include "mutex_fake_htm.h"
 #include "tts_lock/tts.h"
-#include "ttstle_lock/elision.h"
+#include "ttstle_lock/elision/elision.h"
 
 #include <check.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * A scripted transaction back end with the functions of ttstle_lock/rtm.h. Begin returns what the
- * script says. A real abort would travel back to the begin; here it lands in the test
+ * A scripted transaction back end with the functions of ttstle_lock/rtm/rtm.h. Begin returns what
+ * the script says. A real abort would travel back to the begin; here it lands in the test
  * (FAKE_ABORTS), which then hands the core the status that the hardware would have returned, as the
  * next step of a script. Nothing is rolled back. Every function fails the test when the code under
  * test would have crashed a processor: RTM instructions while htm_usable is false, XEND outside a
@@ -11,7 +11,7 @@
 #ifndef MPLACE_FAKE_HTM_H
 #define MPLACE_FAKE_HTM_H
 
-#include "ttstle_lock/htm_status.h"
+#include "ttstle_lock/rtm/htm_status.h"
 
 #include <setjmp.h>
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 #include "mutex/mutex_layout.h"
 #include "mutex/thread_id.h"
 #include "mutex_fake_htm.h"
-#include "ttstle_lock/elision.h"
+#include "ttstle_lock/elision/elision.h"
 
 #include "run_suite.h"
 

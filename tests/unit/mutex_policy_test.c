@@ -4,8 +4,8 @@
  * What the retry policies promise, over every status that RTM can leave and over whole histories of
  * a lock's memory.
  */
-#include "ttstle_lock/htm_status.h"
-#include "ttstle_lock/retry_policy.h"
+#include "ttstle_lock/rtm/htm_status.h"
+#include "ttstle_lock/elision/retry_policy.h"
 
 #include "run_suite.h"
 

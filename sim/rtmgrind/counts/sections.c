@@ -11,7 +11,7 @@
 
 enum {
     LOCK_BYTES_MOST = 56,   /* a pthread_rwlock_t is the largest */
-    CODE_BUSY = 0xb1,       /* HTM_CODE_BUSY of src/ttstle_lock/htm_status.h */
+    CODE_BUSY = 0xb1,       /* HTM_CODE_BUSY of src/ttstle_lock/rtm/htm_status.h */
     SYSTEM_CALL_LENGTH = 2, /* bytes of SYSCALL */
 };
 

@@ -17,10 +17,10 @@
  * there are fewer, blocks are flushed. So N blocks in a row from full magazines put at most 2.7
  * times the even share into a set, and 2 * MAGAZINE_OF_A_COLOUR more as they begin and end within
  * magazines, whatever the program freed, and nearly the even share if that was everything. What
- * comes after them is what the class heap, which keeps count, finds eligible (heap/next_block.c);
- * to it a block cached here is live. Blocks never used are loaded in the class heap's order and
- * come out in it: the rule for them, at most ceil(N / C) + 1 of any N in a row, is as exact as
- * without magazines.
+ * comes after them is what the class heap, which keeps count, finds eligible
+ * (heap/colours/next_block.c); to it a block cached here is live. Blocks never used are loaded in
+ * the class heap's order and come out in it: the rule for them, at most ceil(N / C) + 1 of any N in
+ * a row, is as exact as without magazines.
  *
  * A load of packed blocks brings them as they lie, and so may have more of a colour than a magazine
  * otherwise: three more than the even share.
@@ -46,7 +46,7 @@
 #define MPLACE_CIA_MAGAZINE_H
 
 #include "base/rseq.h"
-#include "cia_malloc/heap/request_class.h"
+#include "cia_malloc/heap/size_classes/request_class.h"
 
 #include <assert.h>
 #include <stdatomic.h>

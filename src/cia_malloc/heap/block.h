@@ -7,7 +7,7 @@
 #ifndef MPLACE_CIA_BLOCK_H
 #define MPLACE_CIA_BLOCK_H
 
-#include "cia_malloc/heap/cached_block.h"
+#include "cia_malloc/heap/size_classes/cached_block.h"
 #include "cia_malloc/pages/chunk.h"
 #include "cia_malloc/pages/page_map.h"
 

@@ -9,9 +9,9 @@
  *                             malloc's slow path and in housekeeping
  *
  * The thread that fills the inbox drains it, for the owner may never come back to its CPU: once it
- * has given up a lock that it holds (full_inbox, subheap_unlock_and_work), and not while another
- * thread has the owner's. Then the next one that frees to it does, for the inbox stays full.
- * Pushing is lock-free; taking everything at once leaves no ABA problem.
+ * has given up a lock that it holds (full_inbox, subheap_unlock_and_work in subheap.c), and not
+ * while another thread has the owner's. Then the next one that frees to it does, for the inbox
+ * stays full. Pushing is lock-free; taking everything at once leaves no ABA problem.
  * tests/model/remote_free.pml checks this protocol.
  */
 #include "cia_malloc/heap/subheap.h"

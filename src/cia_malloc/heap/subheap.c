@@ -9,7 +9,7 @@
 #include "base/probes.h"
 #include "base/report.h"
 #include "base/spin.h"
-#include "cia_malloc/heap/populate.h"
+#include "cia_malloc/heap/colours/populate.h"
 #include "cia_malloc/pages/purge.h"
 
 /* L2 sets in pages, a power of two. */

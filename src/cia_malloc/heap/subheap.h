@@ -17,8 +17,8 @@
 #define MPLACE_CIA_SUBHEAP_H
 
 #include "base/futex.h"
-#include "cia_malloc/heap/cached_block.h"
-#include "cia_malloc/heap/class_heap.h"
+#include "cia_malloc/heap/size_classes/cached_block.h"
+#include "cia_malloc/heap/colours/class_heap.h"
 #include "cia_malloc/pages/page_heap.h"
 #include "cia_malloc/pages/purge.h"
 

@@ -14,7 +14,8 @@
 #include <assert.h>
 #include <stddef.h>
 
-/* What a page is in: a run of one of so many size classes (heap/size_class.h), or of these. */
+/* What a page is in: a run of one of so many size classes (heap/size_classes/size_class.h), or of
+ * these. */
 enum {
     PAGE_SIZE_CLASSES = 72,
     CLASS_LARGE = PAGE_SIZE_CLASSES, /* a run that is one block, see large/large.h */

@@ -13,7 +13,7 @@
 #include "tm_runtime/abi/itm.h"
 #include "tm_runtime/gate.h"
 #include "tm_runtime/statistics/statistics.h"
-#include "ttstle_lock/rtm.h"
+#include "ttstle_lock/rtm/rtm.h"
 
 enum { ATTEMPTS = 4, BUSY_LOOKS = 1000 };
 

@@ -14,7 +14,7 @@
 #ifndef MPLACE_CIA_POPULATE_H
 #define MPLACE_CIA_POPULATE_H
 
-#include "cia_malloc/heap/size_class.h"
+#include "cia_malloc/heap/size_classes/size_class.h"
 #include "cia_malloc/pages/chunk.h"
 
 /* A transaction that writes more than this fails for its size. With blocks of 52 KB whose ends

@@ -9,7 +9,7 @@
 #ifndef MPLACE_RTM_H
 #define MPLACE_RTM_H
 
-#include "ttstle_lock/htm_status.h"
+#include "ttstle_lock/rtm/htm_status.h"
 
 #include <stdbool.h>
 

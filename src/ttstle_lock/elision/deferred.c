@@ -13,7 +13,7 @@
  * Who reads: any thread, acquire. Clearing an entry is a release: who no longer finds it knows that
  * the call on the object has returned.
  */
-#include "ttstle_lock/deferred.h"
+#include "ttstle_lock/elision/deferred.h"
 
 #include "base/spin.h"
 #include "base/system_call.h"

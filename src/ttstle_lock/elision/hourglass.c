@@ -3,7 +3,7 @@
  *
  * See hourglass.h.
  */
-#include "ttstle_lock/hourglass.h"
+#include "ttstle_lock/elision/hourglass.h"
 
 #include "base/spin.h"
 #include "mutex/thread_id.h"

@@ -6,8 +6,8 @@
  * has the balance that this keeps. Malloc takes what waits in a magazine first, the newest block,
  * whatever its colour: cpu_cache/magazine.h says which colours those blocks have.
  */
-#include "cia_malloc/heap/cached_block.h"
-#include "cia_malloc/heap/class_heap.h"
+#include "cia_malloc/heap/size_classes/cached_block.h"
+#include "cia_malloc/heap/colours/class_heap.h"
 
 #include <emmintrin.h>
 

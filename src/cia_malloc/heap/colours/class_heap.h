@@ -34,7 +34,7 @@
 #ifndef MPLACE_CIA_CLASS_HEAP_H
 #define MPLACE_CIA_CLASS_HEAP_H
 
-#include "cia_malloc/heap/populate.h"
+#include "cia_malloc/heap/colours/populate.h"
 #include "cia_malloc/pages/chunk.h"
 
 struct class_heap {

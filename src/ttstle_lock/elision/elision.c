@@ -4,16 +4,16 @@
  * The elided path; see elision.h. Inside a transaction nothing here spins, pauses, calls the system
  * or writes a line that other threads read, with one exception explained at memory_reset().
  */
-#include "ttstle_lock/elision.h"
+#include "ttstle_lock/elision/elision.h"
 
 #include "base/probes.h"
 #include "base/settings.h"
 #include "base/spin.h"
 #include "mutex/statistics/statistics.h"
 #include "mutex/thread_id.h"
-#include "ttstle_lock/deferred.h"
-#include "ttstle_lock/hourglass.h"
-#include "ttstle_lock/subject.h"
+#include "ttstle_lock/elision/deferred.h"
+#include "ttstle_lock/elision/hourglass.h"
+#include "ttstle_lock/elision/subject.h"
 
 static const char *const policy_names[] = {
     [POLICY_PAPER] = "paper",         [POLICY_ADAPTIVE] = "adaptive",

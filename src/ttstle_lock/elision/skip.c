@@ -5,12 +5,12 @@
  * memory has only the exported ones. What the file says is checked against what is loaded and
  * against its own length: it may have been replaced meanwhile.
  */
-#include "ttstle_lock/skip.h"
+#include "ttstle_lock/elision/skip.h"
 
 #include "base/pages.h"
 #include "base/report.h"
 #include "base/settings.h"
-#include "ttstle_lock/elision.h"
+#include "ttstle_lock/elision/elision.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -25,7 +25,7 @@
  * 132 granules a step of a granule up to 240 B, then steps that waste at most 12.5 %. None is a
  * multiple of four granules, see struct class_layout.
  */
-#include "cia_malloc/heap/size_class.h"
+#include "cia_malloc/heap/size_classes/size_class.h"
 
 #include <assert.h>
 

@@ -4,10 +4,10 @@
  * What follows an abort: another attempt, now or after a wait, or the lock. The loop that makes the
  * attempts is enter, in elision.c. See retry_policy.h.
  */
-#include "ttstle_lock/retry_policy.h"
+#include "ttstle_lock/elision/retry_policy.h"
 
 #include "base/random.h"
-#include "ttstle_lock/htm_status.h"
+#include "ttstle_lock/rtm/htm_status.h"
 
 enum {
     /* Failures by conflict or by a busy lock that the adaptive policy takes before the lock. */

@@ -8,7 +8,7 @@
 #ifndef MPLACE_CIA_REQUEST_CLASS_H
 #define MPLACE_CIA_REQUEST_CLASS_H
 
-#include "cia_malloc/heap/cached_block.h"
+#include "cia_malloc/heap/size_classes/cached_block.h"
 
 /*
  * Where malloc finds the magazine of the class that it takes, by number of granules of the request:

@@ -12,11 +12,11 @@
 #include "mutex/mutex_layout.h"
 #include "mutex/rwlock/rwlock_layout.h"
 #include "mutex/spin_lock/spin_layout.h"
-#include "ttstle_lock/retry_policy.h"
+#include "ttstle_lock/elision/retry_policy.h"
 
 /* The back end; unit tests name their scripted one. */
 #ifndef MPLACE_HTM_BACK_END
-#define MPLACE_HTM_BACK_END "ttstle_lock/rtm.h"
+#define MPLACE_HTM_BACK_END "ttstle_lock/rtm/rtm.h"
 #endif
 #include MPLACE_HTM_BACK_END
 

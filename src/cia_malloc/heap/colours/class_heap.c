@@ -3,9 +3,9 @@
  *
  * The runs of one class; see class_heap.h.
  */
-#include "cia_malloc/heap/class_heap.h"
+#include "cia_malloc/heap/colours/class_heap.h"
 
-#include "cia_malloc/heap/cached_block.h"
+#include "cia_malloc/heap/size_classes/cached_block.h"
 
 enum {
     IDLE_RUN_PAGES = 64, /* a run longer than this does not stay when it is idle */

@@ -7,7 +7,7 @@
 #ifndef MPLACE_CIA_CACHED_BLOCK_H
 #define MPLACE_CIA_CACHED_BLOCK_H
 
-#include "cia_malloc/heap/size_class.h"
+#include "cia_malloc/heap/size_classes/size_class.h"
 
 #include <assert.h>
 

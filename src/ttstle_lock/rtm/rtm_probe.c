@@ -3,10 +3,10 @@
  *
  * See rtm_probe.h. Intel SDM volume 2A, CPUID leaf 7.
  */
-#include "ttstle_lock/rtm_probe.h"
+#include "ttstle_lock/rtm/rtm_probe.h"
 
 #include "base/settings.h"
-#include "ttstle_lock/rtm.h"
+#include "ttstle_lock/rtm/rtm.h"
 
 #include <cpuid.h>
 

@@ -11,7 +11,7 @@
 #include "tts_lock/tts.h"
 #include "tts_lock/tts_rwlock.h"
 #include "tts_lock/tts_spin_lock.h"
-#include "ttstle_lock/retry_policy.h"
+#include "ttstle_lock/elision/retry_policy.h"
 
 /*
  * The lock at hand. Each entry point below makes one of constants and of its argument, and is

@@ -3,7 +3,7 @@
  *
  * See request_class.h.
  */
-#include "cia_malloc/heap/request_class.h"
+#include "cia_malloc/heap/size_classes/request_class.h"
 
 #include "base/report.h"
 #include "base/settings.h"

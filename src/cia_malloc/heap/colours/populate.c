@@ -3,7 +3,7 @@
  *
  * See populate.h.
  */
-#include "cia_malloc/heap/populate.h"
+#include "cia_malloc/heap/colours/populate.h"
 
 #include "cia_malloc/pages/purge.h"
 
