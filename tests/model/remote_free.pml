@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Remote frees and the hand-over of a sub-heap's inbox, as src/cia_malloc/heap/remote_free.c does
- * them. Two spans of one sub-heap, four blocks, three threads that free them from other CPUs, and
+ * Remote frees and the hand-over of a sub-heap's inbox, as
+ * src/cia_malloc/heap/remote_free/inbox.c does them. Two spans of one sub-heap, four blocks, three threads that free them from other CPUs, and
  * two that try the sub-heap's lock and drain: the owner, and whoever finds the inbox full. A block
  * that was returned may be taken and freed once more, so that a span comes onto the inbox again
  * while an earlier drain is not over; or all of its span is free, and the span is unmapped.

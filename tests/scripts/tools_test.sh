@@ -459,7 +459,7 @@ include_order()
     run python3 "$source_folder/tests/scripts/include_order.py" "$1" \
         --folder src/bank_malloc=api,heap,memory,.,pool \
         --folder src/cia_malloc=api,statistics,hardened,profile,cpu_cache,large,heap,pages \
-        --folder src/cia_malloc/heap=.,colours,size_classes \
+        --folder src/cia_malloc/heap=remote_free,.,colours,size_classes \
         --folder src/ttstle_lock=.,elision,rtm \
         --folder sim/chip=.,cores,sharing,persistence,coherence,mesh,memory,caches,engine,machine \
         --folder sim/rtmgrind=.,report,translation,processors,transactions,counts,common

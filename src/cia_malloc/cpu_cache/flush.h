@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * Returns blocks to the sub-heaps that own them: single ones, batches, whole magazines. Those of
- * other sub-heaps than the locked one go to the owner's inbox: heap/remote_free.c.
+ * other sub-heaps than the locked one go to the owner's inbox: heap/remote_free/inbox.c.
  * magazine_overflow.c decides whether a full magazine is flushed; housekeeping flushes all now and
  * then. locked: a sub-heap whose lock the caller has, or NULL.
  */

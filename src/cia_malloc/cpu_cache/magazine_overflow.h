@@ -3,7 +3,7 @@
  *
  * Slow path of free for blocks that may be cached: what to do when the loaded magazine has no
  * place. Puts the loaded one aside, flushes it, or returns the block to its owner: by flush.c, and
- * where that is another CPU's sub-heap by its inbox, heap/remote_free.c.
+ * where that is another CPU's sub-heap by its inbox, heap/remote_free/inbox.c.
  */
 #ifndef MPLACE_CIA_MAGAZINE_OVERFLOW_H
 #define MPLACE_CIA_MAGAZINE_OVERFLOW_H

@@ -52,7 +52,7 @@ struct subheap {
     uint64_t large_allocations;
     uint64_t large_pages_live;
 
-    /* Spans with blocks that other threads freed: see remote_free.c. */
+    /* Spans with blocks that other threads freed: see remote_free/inbox.c. */
     struct {
         /* Newest first: pushed by compare-and-swap from any thread, taken whole by exchange under
            the lock. */
