@@ -18,6 +18,7 @@ usage: scripts/test.sh [OPTION]...
   -L LABEL       only this label (may be repeated): unit, preload, emulated, sanitize, apps-quick,
                  apps, soak, root, browser
   -R REGEX       of these only the tests whose name matches
+  -E REGEX       of these not the tests whose name matches
 
 Without -L: unit, preload, emulated, sanitize and apps-quick. Exit status: 0 all that ran passed,
 1 the packages could not be installed or the tree does not build, 2 bad arguments, 8 a test failed.
@@ -39,10 +40,10 @@ while [[ $# -gt 0 ]]; do
     case $1 in
     --no-install) install=no; shift ;;
     --apps | --soak | --root | --browser) more+=" ${1#--}"; shift ;;
-    -L | -R)
+    -L | -R | -E)
         [[ $# -ge 2 ]] || die "option $1 needs a value"
-        if [[ $1 == -R ]]; then
-            names+=(-R "$2")
+        if [[ $1 != -L ]]; then
+            names+=("$1" "$2")
         elif [[ " $default apps soak root browser " == *" $2 "* && $2 != *' '* && -n $2 ]]; then
             chosen+=" $2"
         else

@@ -679,6 +679,8 @@ bad_options_of_test_and_reproduce_are_one_line_and_exit_2()
     expect_refusal "unknown label 'slow'"
     run "$source_folder/scripts/test.sh" -L
     expect_refusal "option -L needs a value"
+    run "$source_folder/scripts/test.sh" -E
+    expect_refusal "option -E needs a value"
     run "$source_folder/scripts/reproduce.sh" --fast
     expect_refusal "unknown option '--fast'"
     run "$source_folder/scripts/reproduce.sh" --no-install --out /proc/out

@@ -402,13 +402,20 @@ START_TEST(what_is_wrongly_said_to_have_been_freed_can_be_freed)
     struct magazine *magazine = open_magazine();
     void *block = cia_allocate(BYTES);
 
-    magazine->store->last[magazine_colour(block)] = magazine_low_address(block);
+    magazine->store->colour[magazine_colour(block)] =
+        magazine_low_address(block) | magazine->no_blocks;
     uint32_t waiting = magazine_cached(magazine);
     cia_free(block);
     ck_assert_uint_eq(magazine_cached(magazine), waiting + 1);
     ck_assert_uint_eq(live_blocks(), 0);
 }
 END_TEST
+
+static void set_counts(struct magazine *magazine, uint32_t count)
+{
+    for (int colour = 0; colour < MAGAZINE_COLOURS; colour++)
+        magazine_set_count(&magazine->store->colour[colour], count);
+}
 
 START_TEST(a_magazine_that_is_empty_except_for_its_counts_takes_blocks)
 {
@@ -417,7 +424,7 @@ START_TEST(a_magazine_that_is_empty_except_for_its_counts_takes_blocks)
     for (int i = 0; i < 10; i++)
         blocks[i] = cia_allocate(BYTES);
     cia_trim();
-    memset(magazine->store->count, MAGAZINE_OF_A_COLOUR, sizeof magazine->store->count);
+    set_counts(magazine, MAGAZINE_COUNT_FULL);
     for (uint32_t i = 0; i < 10; i++) {
         cia_free(blocks[i]);
         ck_assert_uint_eq(magazine_cached(magazine), i + 1);
@@ -436,17 +443,18 @@ START_TEST(of_blocks_that_went_home_none_is_said_to_wait)
         cia_free(blocks[i]);
     cia_trim();
     for (int colour = 0; colour < MAGAZINE_COLOURS; colour++)
-        ck_assert_uint_eq(magazine->store->last[colour], 0);
+        ck_assert_uint_eq(magazine->store->colour[colour], magazine->no_blocks);
 }
 END_TEST
 
 START_TEST(a_wrong_count_of_a_colour_costs_places_and_loses_nothing)
 {
     struct magazine *magazine = open_magazine();
-    const int8_t wrong[] = {-1, 1, MAGAZINE_OF_A_COLOUR, INT8_MAX, INT8_MIN};
+    const uint32_t wrong[] = {magazine->no_blocks - 1, magazine->no_blocks + 1, MAGAZINE_COUNT_FULL,
+                              MAGAZINE_COUNT_MASK, 0};
 
     allocate_many();
-    memset(magazine->store->count, wrong[_i], sizeof magazine->store->count);
+    set_counts(magazine, wrong[_i]);
     free_many();
     allocate_many();
     check_what_waits(magazine);
@@ -645,10 +653,10 @@ START_TEST(a_magazine_that_was_half_open_at_a_fork_is_opened_whole)
 
     magazine_set_word(&magazine->bounds, 0);
     magazine->load = 0;
-    magazine->colour_limit = 0;
+    magazine->no_blocks = 0;
     ck_assert(magazine_open(heap_here()->magazines, SIZE_CLASS));
     ck_assert_uint_gt(magazine->load, 1);
-    ck_assert_uint_gt(magazine->colour_limit, 0);
+    ck_assert_uint_gt(magazine->no_blocks, 0);
 }
 END_TEST
 

@@ -158,12 +158,10 @@ bool magazine_open(struct magazines *magazines, unsigned size_class)
     /* Each time: the child of a fork may find a store alone. */
     magazine->load = load_of(size_class);
     magazine->multiplier = size_class_multiplier[size_class];
-    /* Blocks that are freed in a row fill their lines. */
-    magazine->colour_limit = size_class_bytes(size_class) == GRANULE_BYTES
-                                 ? MAGAZINE_OF_A_COLOUR_MOST
-                                 : MAGAZINE_OF_A_COLOUR;
+    magazine->no_blocks = magazine_no_blocks(size_class);
     if (!there_is_room(magazines, size_class, ceiling))
         ceiling = 2 * (uint32_t)magazine->load;
+    magazine_count_colours(magazine->no_blocks, NULL, 0, magazine->store->colour);
     touch(magazine->store, magazine->store, ceiling);
     bounds.ceiling = (uint16_t)ceiling;
     /* Release: a sequence that finds the ceiling finds the others. */

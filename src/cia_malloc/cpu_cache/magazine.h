@@ -76,6 +76,11 @@ enum {
     MAGAZINE_LOADS_OF_LONG = 8,                /* that a stack of those may hold */
     MAGAZINE_LONG_MOST = 2 * MAGAZINE_COLOURS, /* and so many at most */
 
+    /* Of a colour's word. The count begins where a full colour has MAGAZINE_COUNT_FULL. */
+    MAGAZINE_COUNT_MASK = GRANULE_BYTES - 1, /* no block's address has these bits */
+    MAGAZINE_COUNT_FULL = 8,
+    MAGAZINE_ONE_LESS = 0x1e3779b1, /* one block less; and what is left names no block */
+
     MAGAZINE_TOP_BITS = 16,
     MAGAZINE_TOP_MASK = (1 << MAGAZINE_TOP_BITS) - 1,
     MAGAZINE_SERVED = 1 << MAGAZINE_TOP_BITS, /* one malloc more */
@@ -84,19 +89,21 @@ enum {
 /*
  * What a magazine holds; apart from it, so that those of all classes are side by side.
  *
- * count and last are not committed with the stack: after a sequence that was interrupted in its
- * last instructions they may be wrong until it is next filled or flushed. Then a colour has
- * more in the loaded magazine than it may, or fewer (a count may be below none; so it has a sign),
- * or last names a block that does not wait, or does not name one. A loaded magazine that is empty,
- * but for what is counted, is flushed by the first free that it refuses.
+ * A colour's word is not committed with the stack: after a sequence that was interrupted in its
+ * last instructions it may be wrong until the magazine is next filled or flushed. Then a colour has
+ * more in the loaded magazine than it may, or fewer (so its count may be below where it begins), or
+ * names a block that does not wait, or none. A loaded magazine that is empty, but for what is
+ * counted, is flushed by the first free that it refuses.
  */
 struct magazine_store {
-    /* By colour, the address of the block that was freed last, modulo 2^32; 0 since one was taken.
-       Blocks are freed twice in a row more often than in any other way. */
-    uint32_t last[MAGAZINE_COLOURS];
-    int8_t count[MAGAZINE_COLOURS]; /* the loaded magazine's blocks of each colour */
-    int8_t full_count[MAGAZINE_FULL_MOST][MAGAZINE_COLOURS]; /* count, when it was put aside */
-    uint64_t full_floor[MAGAZINE_FULL_MOST];                 /* where in the stack it begins */
+    /* By colour, in MAGAZINE_COUNT_MASK: the loaded magazine's blocks, counted from no_blocks on.
+       Above: the address of the block that was freed last, modulo 2^32; since one was taken, an
+       address far from it. Blocks are freed twice in a row more often than in any other way. */
+    uint32_t colour[MAGAZINE_COLOURS];
+    /* The counts when it was put aside, eight to a word: that of colour c is in [c / 32][c % 4],
+       from bit c % 32 / 4 * 4 on. */
+    uint32_t full_counts[MAGAZINE_FULL_MOST][2][4];
+    uint64_t full_floor[MAGAZINE_FULL_MOST]; /* where in the stack it begins */
     char *stack[]; /* the full ones, and the loaded one above them: as many places as
                       the ceiling may reach */
 };
@@ -121,8 +128,8 @@ struct magazine {
     uint64_t load;                /* blocks to load at once; constant likewise */
     /* Blocks were flushed for want of room since the ceiling last rose. Relaxed: a hint. */
     atomic_bool overflowed;
-    uint32_t multiplier;  /* the class's, in the line that free reads; constant likewise */
-    uint8_t colour_limit; /* blocks of each colour in the loaded magazine; constant likewise */
+    uint32_t multiplier; /* the class's, in the line that free reads; constant likewise */
+    uint32_t no_blocks;  /* the count of a colour that the loaded magazine has none of; likewise */
 };
 
 union magazine_bounds {
@@ -153,7 +160,7 @@ struct magazines {
 };
 
 /* What the sequences have as numbers; where the fields are they are told (MAGAZINE_LAYOUT). */
-static_assert(offsetof(struct magazine, top) == 0 && offsetof(struct magazine_store, last) == 0,
+static_assert(offsetof(struct magazine, top) == 0 && offsetof(struct magazine_store, colour) == 0,
               "read and written without an offset");
 static_assert(offsetof(struct magazine, ceiling) - offsetof(struct magazine, bounds) == 2 &&
                   offsetof(struct magazine, full) - offsetof(struct magazine, bounds) == 4,
@@ -172,13 +179,28 @@ static inline struct magazine *magazine_from(struct magazine_region *region, uin
     return (struct magazine *)(void *)((char *)region + (size_t)offset * 8);
 }
 
-/* How many of each colour there are. */
-static inline void magazine_count_colours(char *const *blocks, uint32_t count,
-                                          int8_t counts[MAGAZINE_COLOURS])
+/* The count of a colour that has none. Blocks of 16 B that are freed in a row fill their lines. */
+static inline uint32_t magazine_no_blocks(unsigned size_class)
 {
-    memset(counts, 0, MAGAZINE_COLOURS);
+    return MAGAZINE_COUNT_FULL - (size_class_bytes(size_class) == GRANULE_BYTES
+                                      ? MAGAZINE_OF_A_COLOUR_MOST
+                                      : MAGAZINE_OF_A_COLOUR);
+}
+
+/* The colours' words of a magazine with these blocks, none of them freed. */
+static inline void magazine_count_colours(uint32_t no_blocks, char *const *blocks, uint32_t count,
+                                          uint32_t colour[MAGAZINE_COLOURS])
+{
+    for (uint32_t i = 0; i < MAGAZINE_COLOURS; i++)
+        colour[i] = no_blocks;
     for (uint32_t i = 0; i < count; i++)
-        counts[magazine_colour(blocks[i])]++;
+        colour[magazine_colour(blocks[i])]++;
+}
+
+/* Whether the colour's word names the block that was freed last at that address. */
+static inline bool magazine_names(uint32_t colour_word, uint32_t address)
+{
+    return (colour_word ^ address) <= MAGAZINE_COUNT_MASK;
 }
 
 /*

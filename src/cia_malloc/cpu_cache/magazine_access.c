@@ -38,30 +38,43 @@
     "movq %%xmm0, (" to ", " count ", 8)\n\t"                                                      \
     "jnz 5b\n\t" /* the moves leave the flags alone */
 
-/* from, to: registers with addresses, and how many bytes behind that. Copies what is counted of all
-   colours. */
-#define COPY_COUNTS(from, from_offset, to, to_offset)                                              \
-    "movups 0+" from_offset "(" from "), %%xmm0\n\t"                                               \
-    "movups 16+" from_offset "(" from "), %%xmm1\n\t"                                              \
-    "movups 32+" from_offset "(" from "), %%xmm2\n\t"                                              \
-    "movups 48+" from_offset "(" from "), %%xmm3\n\t"                                              \
-    "movups %%xmm0, 0+" to_offset "(" to ")\n\t"                                                   \
-    "movups %%xmm1, 16+" to_offset "(" to ")\n\t"                                                  \
-    "movups %%xmm2, 32+" to_offset "(" to ")\n\t"                                                  \
-    "movups %%xmm3, 48+" to_offset "(" to ")\n\t"
-#define COUNT      "%c[at_count]"
-#define FULL_COUNT "%c[at_full_count]"
+/* A step for the words of four colours each, so many bytes into [store]. xmm7: no_blocks in each
+   word. */
+#define EACH_8(step, at)                                                                           \
+    step("0+" at) step("16+" at) step("32+" at) step("48+" at) /* */                               \
+        step("64+" at) step("80+" at) step("96+" at) step("112+" at)
+#define EACH_16(step) EACH_8(step, "0") EACH_8(step, "128")
+#define READ_NO_BLOCKS                                                                             \
+    "movd %c[at_no_blocks](%[found]), %%xmm7\n\t"                                                  \
+    "pshufd $0, %%xmm7, %%xmm7\n\t"
+#define COPY_WORDS(at)                                                                             \
+    "movups " at "(%[colour]), %%xmm0\n\t"                                                         \
+    "movups %%xmm0, " at "(%[store])\n\t"
+#define CLEAR(at) "movups %%xmm7, " at "(%[store])\n\t"
 
-/* of: a register with an address, and how many bytes behind that. Clears as many bytes as
-   COPY_COUNTS copies. */
-#define CLEAR(of, offset)                                                                          \
-    "movups %%xmm0, 0+" offset "(" of ")\n\t"                                                      \
-    "movups %%xmm0, 16+" offset "(" of ")\n\t"                                                     \
-    "movups %%xmm0, 32+" offset "(" of ")\n\t"                                                     \
-    "movups %%xmm0, 48+" offset "(" of ")\n\t"
-#define CLEAR_COUNTS(of) "xorps %%xmm0, %%xmm0\n\t" CLEAR(of, COUNT)
-#define CLEAR_COUNTS_AND_LAST(of)                                                                  \
-    CLEAR_COUNTS(of) CLEAR(of, "0") CLEAR(of, "64") CLEAR(of, "128") CLEAR(of, "192")
+/* Gives the words, which are in xmm1, other counts. */
+#define SET_COUNTS(at, counts)                                                                     \
+    "psrld $4, %%xmm1\n\t"                                                                         \
+    "pslld $4, %%xmm1\n\t"                                                                         \
+    "por " counts ", %%xmm1\n\t"                                                                   \
+    "movups %%xmm1, " at "(%[store])\n\t"
+
+/* Eight of these steps collect the counts in xmm2, as in full_counts. */
+#define COLLECT(at)                                                                                \
+    "movups " at "(%[store]), %%xmm1\n\t"                                                          \
+    "movaps %%xmm1, %%xmm0\n\t"                                                                    \
+    "pslld $28, %%xmm0\n\t"                                                                        \
+    "psrld $4, %%xmm2\n\t"                                                                         \
+    "por %%xmm0, %%xmm2\n\t" SET_COUNTS(at, "%%xmm7")
+
+/* Eight of these set them again. */
+#define RESTORE(at)                                                                                \
+    "movups " at "(%[store]), %%xmm1\n\t"                                                          \
+    "movaps %%xmm2, %%xmm0\n\t"                                                                    \
+    "pslld $28, %%xmm0\n\t"                                                                        \
+    "psrld $28, %%xmm0\n\t" SET_COUNTS(at, "%%xmm0") /* */                                         \
+        "psrld $4, %%xmm2\n\t"
+#define FULL_COUNTS(half) half "+%c[at_full_counts](%[aside])"
 
 bool access_reload(const struct magazine_access *access)
 {
@@ -70,25 +83,26 @@ bool access_reload(const struct magazine_access *access)
 
     if (access->exclusive != NULL)
         return magazine_reload_exclusive(access->exclusive);
-    __asm__ volatile(
-        BEGIN READ_TOP_AND_FLOOR /* */
-        "cmpw %w[scratch], %w[top]\n\t"
-        "jne 6f\n\t"
-        "movzwl %c[at_full](%[found]), %k[aside]\n\t" /* full ones */
-        "decl %k[aside]\n\t"
-        "js 6f\n\t"
-        "movq %c[at_store](%[found]), %[store]\n\t"
-        "movq %c[at_bounds](%[found]), %[bounds]\n\t"
-        "movabsq $0x100000000, %[top]\n\t" /* a full one less */
-        "subq %[top], %[bounds]\n\t"
-        "movw %c[at_full_floor](%[store], %[aside], 8), %w[bounds]\n\t" /* floor */
-        "shlq $6, %[aside]\n\t"
-        "addq %[store], %[aside]\n\t" COPY_COUNTS("%[aside]", FULL_COUNT, "%[store]", COUNT) /* */
-        "incl %k[done]\n\t"
-        "movq %[bounds], %c[at_bounds](%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
-        : RESULTS, [bounds] "=&r"(bounds), [aside] "=&r"(aside), [store] "=&r"(store)
-        : INPUTS(access->table, access->offset)
-        : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3");
+    __asm__ volatile(BEGIN READ_TOP_AND_FLOOR /* */
+                     "cmpw %w[scratch], %w[top]\n\t"
+                     "jne 6f\n\t"
+                     "movzwl %c[at_full](%[found]), %k[aside]\n\t" /* full ones */
+                     "decl %k[aside]\n\t"
+                     "js 6f\n\t"
+                     "movq %c[at_store](%[found]), %[store]\n\t"
+                     "movq %c[at_bounds](%[found]), %[bounds]\n\t"
+                     "movabsq $0x100000000, %[top]\n\t" /* a full one less */
+                     "subq %[top], %[bounds]\n\t"
+                     "movw %c[at_full_floor](%[store], %[aside], 8), %w[bounds]\n\t" /* floor */
+                     "shlq $5, %[aside]\n\t"
+                     "addq %[store], %[aside]\n\t"
+                     "movups " FULL_COUNTS("0") ", %%xmm2\n\t" EACH_8(RESTORE, "0")    /* */
+                     "movups " FULL_COUNTS("16") ", %%xmm2\n\t" EACH_8(RESTORE, "128") /* */
+                     "incl %k[done]\n\t"
+                     "movq %[bounds], %c[at_bounds](%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
+                     : RESULTS, [bounds] "=&r"(bounds), [aside] "=&r"(aside), [store] "=&r"(store)
+                     : INPUTS(access->table, access->offset)
+                     : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm7");
     return done != 0;
 }
 
@@ -113,19 +127,21 @@ bool access_put_aside(const struct magazine_access *access)
                      "jae 6f\n\t"
                      "movq %c[at_store](%[found]), %[store]\n\t"
                      "movq %[scratch], %c[at_full_floor](%[store], %[aside], 8)\n\t" /* floor */
-                     "shlq $6, %[aside]\n\t"
-                     "addq %[store], %[aside]\n\t" COPY_COUNTS(
-                         "%[store]", COUNT, "%[aside]", FULL_COUNT) CLEAR_COUNTS("%[store]") /* */
-                     "movq %c[at_bounds](%[found]), %[bounds]\n\t"
-                     "movabsq $0x100000000, %[scratch]\n\t" /* a full one more */
-                     "addq %[scratch], %[bounds]\n\t"
-                     "movw %w[top], %w[bounds]\n\t"
-                     "incl %k[done]\n\t"
-                     "movq %[bounds], %c[at_bounds](%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
+                     "shlq $5, %[aside]\n\t"
+                     "addq %[store], %[aside]\n\t" READ_NO_BLOCKS EACH_8(COLLECT, "0") /* */
+                     "movups %%xmm2, " FULL_COUNTS("0") "\n\t" EACH_8(COLLECT, "128")  /* */
+                     "movups %%xmm2, " FULL_COUNTS(
+                         "16") "\n\t"
+                               "movq %c[at_bounds](%[found]), %[bounds]\n\t"
+                               "movabsq $0x100000000, %[scratch]\n\t" /* a full one more */
+                               "addq %[scratch], %[bounds]\n\t"
+                               "movw %w[top], %w[bounds]\n\t"
+                               "incl %k[done]\n\t"
+                               "movq %[bounds], %c[at_bounds](%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
                      : RESULTS, [bounds] "=&r"(bounds), [aside] "=&r"(aside), [store] "=&r"(store)
                      : INPUTS(access->table, access->offset), [least] "i"(MAGAZINE_FULL_LEAST),
                        [most] "i"(MAGAZINE_FULL_MOST), [places] "i"(MAGAZINE_COLOURS)
-                     : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3");
+                     : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm7");
     return done != 0;
 }
 
@@ -151,12 +167,12 @@ uint32_t access_unload(const struct magazine_access *access, char *places[MAGAZI
                      "movq %[done], %[scratch]\n\t"
                      "testl %k[done], %k[done]\n\t"
                      "jz 8f\n\t" COPY("%[from]", "%[places]", "%[scratch]") /* */
-                     "8:\n\t" CLEAR_COUNTS_AND_LAST("%[store]")             /* */
+                     "8:\n\t" READ_NO_BLOCKS EACH_16(CLEAR)                 /* */
                      "movq %[top], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
                      : RESULTS, [from] "=&r"(from), [store] "=&r"(store)
                      : INPUTS(access->table, access->offset), [places] "r"(places),
                        [most] "i"(MAGAZINE_LOADED_MOST)
-                     : "memory", "cc", "xmm0");
+                     : "memory", "cc", "xmm0", "xmm7");
     return (uint32_t)done;
 }
 
@@ -164,29 +180,28 @@ bool access_load(const struct magazine_access *access, unsigned node, char *cons
                  uint32_t count)
 {
     uint64_t done, scratch, top;
-    char *found, *to;
-    int8_t counts[MAGAZINE_COLOURS];
+    char *found, *store;
+    uint32_t colour[MAGAZINE_COLOURS];
 
     if (access->exclusive != NULL)
         return magazine_load_exclusive(access->exclusive, places, count);
-    magazine_count_colours(places, count, counts);
-    __asm__ volatile(
-        BEGIN READ_TOP_AND_FLOOR /* */
-        "cmpw %w[scratch], %w[top]\n\t"
-        "jne 6f\n\t"
-        "addw %w[count], %w[scratch]\n\t"
-        "cmpw %c[at_ceiling](%[found]), %w[scratch]\n\t" /* ceiling */
-        "ja 6f\n\t"
-        "movq %c[at_store](%[found]), %[to]\n\t" COPY_COUNTS("%[counts]", "0", "%[to]", COUNT) /* */
-        "movzwl %w[top], %k[scratch]\n\t"
-        "leaq %c[at_stack](%[to], %[scratch], 8), %[to]\n\t"
-        "movl %[count], %k[scratch]\n\t"
-        "addq %[scratch], %[top]\n\t" COPY("%[places]", "%[to]", "%[scratch]") /* */
-        "incl %k[done]\n\t"
-        "movq %[top], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
-        : RESULTS, [to] "=&r"(to)
-        : INPUTS(magazine_to_put, magazine_offset(access->size_class, node)), [places] "r"(places),
-          [count] "r"(count), [counts] "r"(counts)
-        : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3");
+    magazine_count_colours(magazine_no_blocks(access->size_class), places, count, colour);
+    __asm__ volatile(BEGIN READ_TOP_AND_FLOOR /* */
+                     "cmpw %w[scratch], %w[top]\n\t"
+                     "jne 6f\n\t"
+                     "addw %w[count], %w[scratch]\n\t"
+                     "cmpw %c[at_ceiling](%[found]), %w[scratch]\n\t" /* ceiling */
+                     "ja 6f\n\t"
+                     "movq %c[at_store](%[found]), %[store]\n\t" EACH_16(COPY_WORDS) /* */
+                     "movzwl %w[top], %k[scratch]\n\t"
+                     "leaq %c[at_stack](%[store], %[scratch], 8), %[store]\n\t"
+                     "movl %[count], %k[scratch]\n\t"
+                     "addq %[scratch], %[top]\n\t" COPY("%[places]", "%[store]", "%[scratch]") /* */
+                     "incl %k[done]\n\t"
+                     "movq %[top], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
+                     : RESULTS, [store] "=&r"(store)
+                     : INPUTS(magazine_to_put, magazine_offset(access->size_class, node)),
+                       [places] "r"(places), [count] "r"(count), [colour] "r"(colour)
+                     : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm7");
     return done != 0;
 }

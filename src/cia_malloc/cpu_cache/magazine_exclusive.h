@@ -47,9 +47,7 @@ static inline uintptr_t magazine_pop_exclusive(struct magazine *magazine)
     if (__builtin_expect(count == atomic_load_explicit(&magazine->floor, memory_order_relaxed), 0))
         return 0;
     char *block = store->stack[count - 1];
-    size_t colour = magazine_colour(block);
-    store->count[colour]--;
-    store->last[colour] = 0;
+    store->colour[magazine_colour(block)] -= MAGAZINE_ONE_LESS;
     magazine_set_word(&magazine->top, top + (MAGAZINE_SERVED - 1));
     return (uintptr_t)block;
 }
@@ -61,17 +59,22 @@ static inline __attribute__((always_inline)) bool magazine_push_exclusive(struct
     uint64_t top = magazine_word(&magazine->top);
     size_t count = top & MAGAZINE_TOP_MASK;
     struct magazine_store *store = magazine->store;
-    size_t colour = magazine_colour(block);
+    uint32_t *colour = &store->colour[magazine_colour(block)];
     uint32_t address = magazine_low_address(block);
 
     if (count >= atomic_load_explicit(&magazine->ceiling, memory_order_relaxed) ||
-        store->count[colour] >= magazine->colour_limit || (look && store->last[colour] == address))
+        (*colour & MAGAZINE_COUNT_FULL) != 0 || (look && magazine_names(*colour, address)))
         return false;
     store->stack[count] = block;
-    store->count[colour]++;
-    store->last[colour] = address;
+    *colour = address + (*colour & MAGAZINE_COUNT_MASK) + 1;
     magazine_set_word(&magazine->top, top + 1);
     return true;
+}
+
+/* Whatever block the colour's word names. */
+static inline void magazine_set_count(uint32_t *colour, uint32_t count)
+{
+    *colour = (*colour & ~(uint32_t)MAGAZINE_COUNT_MASK) | (count & MAGAZINE_COUNT_MASK);
 }
 
 static inline bool magazine_reload_exclusive(struct magazine *magazine)
@@ -82,7 +85,9 @@ static inline bool magazine_reload_exclusive(struct magazine *magazine)
         return false;
     struct magazine_store *store = magazine->store;
     bounds.floor = (uint16_t)store->full_floor[--bounds.full];
-    memcpy(store->count, store->full_count[bounds.full], sizeof store->count);
+    for (uint32_t i = 0; i < MAGAZINE_COLOURS; i++)
+        magazine_set_count(&store->colour[i],
+                           store->full_counts[bounds.full][i / 32][i % 4] >> (i & 28));
     magazine_set_word(&magazine->bounds, bounds.word);
     return true;
 }
@@ -97,8 +102,13 @@ static inline bool magazine_put_aside_exclusive(struct magazine *magazine)
         return false;
     struct magazine_store *store = magazine->store;
     store->full_floor[bounds.full] = bounds.floor;
-    memcpy(store->full_count[bounds.full++], store->count, sizeof store->count);
-    memset(store->count, 0, sizeof store->count);
+    memset(store->full_counts[bounds.full], 0, sizeof store->full_counts[0]);
+    for (uint32_t i = 0; i < MAGAZINE_COLOURS; i++) {
+        store->full_counts[bounds.full][i / 32][i % 4] |= (store->colour[i] & MAGAZINE_COUNT_MASK)
+                                                          << (i & 28);
+        magazine_set_count(&store->colour[i], magazine->no_blocks);
+    }
+    bounds.full++;
     bounds.floor = (uint16_t)(bounds.floor + count);
     magazine_set_word(&magazine->bounds, bounds.word);
     return true;
@@ -116,8 +126,7 @@ static inline uint32_t magazine_unload_exclusive(struct magazine *magazine,
         count = MAGAZINE_LOADED_MOST;
     uint64_t top = magazine_word(&magazine->top) - count;
     memcpy(places, &store->stack[top & MAGAZINE_TOP_MASK], count * sizeof *places);
-    memset(store->count, 0, sizeof store->count);
-    memset(store->last, 0, sizeof store->last);
+    magazine_count_colours(magazine->no_blocks, NULL, 0, store->colour);
     magazine_set_word(&magazine->top, top);
     return count;
 }
@@ -130,7 +139,7 @@ static inline bool magazine_load_exclusive(struct magazine *magazine, char *cons
     if (magazine_loaded_blocks(magazine) != 0 || bounds.floor + count > bounds.ceiling)
         return false;
     memcpy(&magazine->store->stack[bounds.floor], places, count * sizeof *places);
-    magazine_count_colours(places, count, magazine->store->count);
+    magazine_count_colours(magazine->no_blocks, places, count, magazine->store->colour);
     magazine_set_word(&magazine->top, magazine_word(&magazine->top) + count);
     return true;
 }

@@ -69,8 +69,9 @@ static bool put_elsewhere(const struct magazine_access *access, struct magazine 
     if (magazine_bounds_of(now).ceiling == 0)
         return false;
     /* It is the last of its colour that was freed there: a hint. */
-    suspected = __atomic_load_n(&now->store->last[magazine_colour(address)], __ATOMIC_RELAXED) ==
-                magazine_low_address(address);
+    suspected = magazine_names(
+        __atomic_load_n(&now->store->colour[magazine_colour(address)], __ATOMIC_RELAXED),
+        magazine_low_address(address));
     if (__builtin_expect(magazine_has(now, address, suspected ? UINT32_MAX : LOOKED_AT), 0))
         freed_twice(address);
     if (suspected && access_push_anyway(access, address))

@@ -30,9 +30,9 @@
         [at_full] "i"(offsetof(struct magazine, full)),                                            \
         [at_store] "i"(offsetof(struct magazine, store)),                                          \
         [at_multiplier] "i"(offsetof(struct magazine, multiplier)),                                \
-        [at_colour_limit] "i"(offsetof(struct magazine, colour_limit)),                            \
-        [at_count] "i"(offsetof(struct magazine_store, count)),                                    \
-        [at_full_count] "i"(offsetof(struct magazine_store, full_count)),                          \
+        [at_no_blocks] "i"(offsetof(struct magazine, no_blocks)),                                  \
+        [count_mask] "i"(MAGAZINE_COUNT_MASK), [count_full] "i"(MAGAZINE_COUNT_FULL),              \
+        [at_full_counts] "i"(offsetof(struct magazine_store, full_counts)),                        \
         [at_full_floor] "i"(offsetof(struct magazine_store, full_floor)),                          \
         [at_stack] "i"(offsetof(struct magazine_store, stack)), [cpu_id] "i"(RSEQ_CPU_ID),         \
         [cpus] "i"(CPU_HEAPS)
@@ -61,8 +61,7 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
         "movl %k[block], %k[colour]\n\t"
         "shrl $6, %k[colour]\n\t"
         "andl $63, %k[colour]\n\t"
-        "movl $0, (%[store], %[colour], 4)\n\t"
-        "decb %c[at_count](%[store], %[colour])\n\t"
+        "subl %[one_less], (%[store], %[colour], 4)\n\t"
         "movq %[top], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
         ".pushsection .text.unlikely, \"ax\"\n\t"
         "7: xorl %k[block], %k[block]\n\t"
@@ -70,7 +69,7 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
         ".popsection\n\t"
         : [top] "=&r"(top), [found] "=&r"(found), [block] "=&r"(block), [store] "=&r"(store),
           [colour] "=&r"(colour)
-        : MAGAZINE_INPUTS, [less] "i"(MAGAZINE_SERVED - 1)
+        : MAGAZINE_INPUTS, [less] "i"(MAGAZINE_SERVED - 1), [one_less] "i"(MAGAZINE_ONE_LESS)
         : "memory", "cc");
     return block;
 }
@@ -88,10 +87,12 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
         "cmpw %c[at_ceiling](%%r9), %%r8w\n\t"                                                     \
         "jae %l[refused]\n\t"                                                                      \
         "movq %c[at_store](%%r9), %%r11\n\t" /* store */                                           \
-        "movzbl %c[at_colour_limit](%%r9), %%ecx\n\t"                                              \
-        "cmpb %%cl, %c[at_count](%%r11, %[colour])\n\t"                                            \
-        "jge %l[refused]\n\t" look "movl %k[block], (%%r11, %[colour], 4)\n\t"                     \
-        "incb %c[at_count](%%r11, %[colour])\n\t"                                                  \
+        "movl (%%r11, %[colour], 4), %%ecx\n\t"                                                    \
+        "testb %[count_full], %%cl\n\t"                                                            \
+        "jnz %l[refused]\n\t" look /* */                                                           \
+        "andl %[count_mask], %%ecx\n\t"                                                            \
+        "leal 1(%[block], %%rcx), %%ecx\n\t"                                                       \
+        "movl %%ecx, (%%r11, %[colour], 4)\n\t"                                                    \
         "movzwl %%r8w, %%ecx\n\t"                                                                  \
         "incq %%r8\n\t"                                                                            \
         "movq %[block], %c[at_stack](%%r11, %%rcx, 8)\n\t"                                         \
@@ -99,7 +100,7 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
         :                                                                                          \
         : MAGAZINE_INPUTS, [block] "r"(block), [colour] "r"((uint64_t)magazine_colour(block)),     \
           ##__VA_ARGS__                                                                            \
-        : "memory", "cc", "rcx", "r8", "r9", "r11"                                                 \
+        : "memory", "cc", "rcx", "r8", "r9", "r10", "r11"                                          \
         : refused)
 
 /*
@@ -112,12 +113,13 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
 static inline __attribute__((always_inline)) bool magazine_push(ptrdiff_t area, uint32_t offset,
                                                                 uint32_t start, void *block)
 {
-    MAGAZINE_PUSH("cmpl %k[block], (%%r11, %[colour], 4)\n\t"
-                  "je %l[refused]\n\t"
-                  "movl %k[block], %%ecx\n\t" /* size_class_divides */
-                  "subl %[start], %%ecx\n\t"
-                  "imull %c[at_multiplier](%%r9), %%ecx\n\t"
-                  "cmpl %c[at_multiplier](%%r9), %%ecx\n\t"
+    MAGAZINE_PUSH("xorl %k[block], %%ecx\n\t" /* magazine_names */
+                  "cmpl %[count_mask], %%ecx\n\t"
+                  "jbe %l[refused]\n\t"
+                  "movl %k[block], %%r10d\n\t" /* size_class_divides */
+                  "subl %[start], %%r10d\n\t"
+                  "imull %c[at_multiplier](%%r9), %%r10d\n\t"
+                  "cmpl %c[at_multiplier](%%r9), %%r10d\n\t"
                   "jae %l[refused]\n\t",
                   [start] "g"(start));
     return true;
