@@ -389,7 +389,7 @@ START_TEST(a_cached_block_whose_pages_are_of_another_class_is_noticed_where_it_i
     freed_twice = blocks[MANY / 2];
     free_many();
     cia_trim(); /* its run has gone back */
-    ck_assert(magazine_push_exclusive(magazine, freed_twice, false));
+    ck_assert(magazine_push_exclusive(magazine, freed_twice));
     for (int i = 0; i < 100 && then[_i] != 0; i++)
         blocks[i] = cia_allocate(then[_i]);
     cia_trim();
@@ -404,9 +404,7 @@ START_TEST(what_is_wrongly_said_to_have_been_freed_can_be_freed)
 
     magazine->store->colour[magazine_colour(block)] =
         magazine_low_address(block) | magazine->no_blocks;
-    uint32_t waiting = magazine_cached(magazine);
     cia_free(block);
-    ck_assert_uint_eq(magazine_cached(magazine), waiting + 1);
     ck_assert_uint_eq(live_blocks(), 0);
 }
 END_TEST
@@ -414,7 +412,7 @@ END_TEST
 static void set_counts(struct magazine *magazine, uint32_t count)
 {
     for (int colour = 0; colour < MAGAZINE_COLOURS; colour++)
-        magazine_set_count(&magazine->store->colour[colour], count);
+        magazine->store->colour[colour] = count;
 }
 
 START_TEST(a_magazine_that_is_empty_except_for_its_counts_takes_blocks)

@@ -52,16 +52,6 @@ static bool claim_fork(void *self)
     return false; /* forks without holding: the child passes by what is locked */
 }
 
-/*
- * Whether a thread that is asking the kernel for a chunk will take the sub-heap's lock again, other
- * than this one, in whose signal handler that is: in the child it waits for nobody but a holder
- * that is not there. For the holder of the lock.
- */
-static bool others_come_back(const struct subheap *heap)
-{
-    return heap->relocking > (heap->relocker == __builtin_thread_pointer());
-}
-
 static void before_fork(void)
 {
     uint32_t index = 0, passed_over = 0;
@@ -70,9 +60,11 @@ static void before_fork(void)
     if (!claim_fork(__builtin_thread_pointer()))
         return;
     while ((heap = heap_lock_next(&index, CPU_HEAPS, &passed_over)) != NULL) {
-        /* They have no other sub-heap to go to, and may have a lock of libc's that fork waits for.
-           This one is whole. */
-        if (others_come_back(heap))
+        /* Others than this thread, in whose signal handler this may be, ask the kernel for a chunk
+           and will take the lock again. They have no other sub-heap to go to, and may have a lock
+           of libc's that fork waits for; in the child they wait for nobody but a holder that is not
+           there. This one is whole. */
+        if (heap->relocking > (heap->relocker == __builtin_thread_pointer()))
             subheap_unlock(heap);
         else
             heap->held_for_fork = true;

@@ -158,10 +158,13 @@ bool magazine_open(struct magazines *magazines, unsigned size_class)
     /* Each time: the child of a fork may find a store alone. */
     magazine->load = load_of(size_class);
     magazine->multiplier = size_class_multiplier[size_class];
-    magazine->no_blocks = magazine_no_blocks(size_class);
+    /* Blocks of 16 B that are freed in a row fill their lines. */
+    magazine->no_blocks = MAGAZINE_COUNT_FULL - (size_class_bytes(size_class) == GRANULE_BYTES
+                                                     ? MAGAZINE_OF_A_COLOUR_MOST
+                                                     : MAGAZINE_OF_A_COLOUR);
     if (!there_is_room(magazines, size_class, ceiling))
         ceiling = 2 * (uint32_t)magazine->load;
-    magazine_count_colours(magazine->no_blocks, NULL, 0, magazine->store->colour);
+    magazine_count(magazine, NULL, 0);
     touch(magazine->store, magazine->store, ceiling);
     bounds.ceiling = (uint16_t)ceiling;
     /* Release: a sequence that finds the ceiling finds the others. */

@@ -100,8 +100,8 @@ struct magazine_store {
        Above: the address of the block that was freed last, modulo 2^32; since one was taken, an
        address far from it. Blocks are freed twice in a row more often than in any other way. */
     uint32_t colour[MAGAZINE_COLOURS];
-    /* The counts when it was put aside, eight to a word: that of colour c is in [c / 32][c % 4],
-       from bit c % 32 / 4 * 4 on. */
+    /* The counts when it was put aside by a sequence, eight to a word: that of colour c is in
+       [c / 32][c % 4], from bit c % 32 / 4 * 4 on. */
     uint32_t full_counts[MAGAZINE_FULL_MOST][2][4];
     uint64_t full_floor[MAGAZINE_FULL_MOST]; /* where in the stack it begins */
     char *stack[]; /* the full ones, and the loaded one above them: as many places as
@@ -179,20 +179,13 @@ static inline struct magazine *magazine_from(struct magazine_region *region, uin
     return (struct magazine *)(void *)((char *)region + (size_t)offset * 8);
 }
 
-/* The count of a colour that has none. Blocks of 16 B that are freed in a row fill their lines. */
-static inline uint32_t magazine_no_blocks(unsigned size_class)
+/* Counts what is in the loaded magazine: these blocks. Whatever blocks the words name. */
+static inline void magazine_count(struct magazine *magazine, char *const *blocks, uint32_t count)
 {
-    return MAGAZINE_COUNT_FULL - (size_class_bytes(size_class) == GRANULE_BYTES
-                                      ? MAGAZINE_OF_A_COLOUR_MOST
-                                      : MAGAZINE_OF_A_COLOUR);
-}
+    uint32_t *colour = magazine->store->colour;
 
-/* The colours' words of a magazine with these blocks, none of them freed. */
-static inline void magazine_count_colours(uint32_t no_blocks, char *const *blocks, uint32_t count,
-                                          uint32_t colour[MAGAZINE_COLOURS])
-{
     for (uint32_t i = 0; i < MAGAZINE_COLOURS; i++)
-        colour[i] = no_blocks;
+        colour[i] = (colour[i] & ~(uint32_t)MAGAZINE_COUNT_MASK) | magazine->no_blocks;
     for (uint32_t i = 0; i < count; i++)
         colour[magazine_colour(blocks[i])]++;
 }

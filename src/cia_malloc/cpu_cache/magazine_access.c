@@ -47,9 +47,6 @@
 #define READ_NO_BLOCKS                                                                             \
     "movd %c[at_no_blocks](%[found]), %%xmm7\n\t"                                                  \
     "pshufd $0, %%xmm7, %%xmm7\n\t"
-#define COPY_WORDS(at)                                                                             \
-    "movups " at "(%[colour]), %%xmm0\n\t"                                                         \
-    "movups %%xmm0, " at "(%[store])\n\t"
 #define CLEAR(at) "movups %%xmm7, " at "(%[store])\n\t"
 
 /* Gives the words, which are in xmm1, other counts. */
@@ -179,29 +176,36 @@ uint32_t access_unload(const struct magazine_access *access, char *places[MAGAZI
 bool access_load(const struct magazine_access *access, unsigned node, char *const *places,
                  uint32_t count)
 {
-    uint64_t done, scratch, top;
-    char *found, *store;
-    uint32_t colour[MAGAZINE_COLOURS];
+    uint64_t done, scratch, top, left;
+    char *found, *store, *to;
 
     if (access->exclusive != NULL)
         return magazine_load_exclusive(access->exclusive, places, count);
-    magazine_count_colours(magazine_no_blocks(access->size_class), places, count, colour);
     __asm__ volatile(BEGIN READ_TOP_AND_FLOOR /* */
                      "cmpw %w[scratch], %w[top]\n\t"
                      "jne 6f\n\t"
                      "addw %w[count], %w[scratch]\n\t"
                      "cmpw %c[at_ceiling](%[found]), %w[scratch]\n\t" /* ceiling */
                      "ja 6f\n\t"
-                     "movq %c[at_store](%[found]), %[store]\n\t" EACH_16(COPY_WORDS) /* */
+                     "movq %c[at_store](%[found]), %[store]\n\t" READ_NO_BLOCKS EACH_16(CLEAR) /* */
                      "movzwl %w[top], %k[scratch]\n\t"
-                     "leaq %c[at_stack](%[store], %[scratch], 8), %[store]\n\t"
-                     "movl %[count], %k[scratch]\n\t"
-                     "addq %[scratch], %[top]\n\t" COPY("%[places]", "%[store]", "%[scratch]") /* */
+                     "leaq %c[at_stack](%[store], %[scratch], 8), %[to]\n\t"
+                     "movl %[count], %k[left]\n\t"
+                     "addq %[left], %[top]\n\t"
+                     "5:\n\t"
+                     "decl %k[left]\n\t"
+                     "movq (%[places], %[left], 8), %[scratch]\n\t"
+                     "movq %[scratch], (%[to], %[left], 8)\n\t"
+                     "shrl $6, %k[scratch]\n\t"
+                     "andl $63, %k[scratch]\n\t"
+                     "incl (%[store], %[scratch], 4)\n\t"
+                     "testl %k[left], %k[left]\n\t"
+                     "jnz 5b\n\t"
                      "incl %k[done]\n\t"
                      "movq %[top], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
-                     : RESULTS, [store] "=&r"(store)
+                     : RESULTS, [store] "=&r"(store), [to] "=&r"(to), [left] "=&r"(left)
                      : INPUTS(magazine_to_put, magazine_offset(access->size_class, node)),
-                       [places] "r"(places), [count] "r"(count), [colour] "r"(colour)
-                     : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm7");
+                       [places] "r"(places), [count] "r"(count)
+                     : "memory", "cc", "xmm7");
     return done != 0;
 }

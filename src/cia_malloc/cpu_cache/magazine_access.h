@@ -30,11 +30,11 @@ static inline struct magazine_access access_to_take(ptrdiff_t area, unsigned siz
                                     .table = magazine_to_take};
 }
 
-/* Puts a block that is known not to wait on top of the loaded magazine, as magazine_push. */
-static inline bool access_push_anyway(const struct magazine_access *access, void *block)
+/* As magazine_push; the run of the block begins at start. */
+static inline bool access_push(const struct magazine_access *access, uint32_t start, void *block)
 {
-    return access->exclusive != NULL ? magazine_push_exclusive(access->exclusive, block, false)
-                                     : magazine_push_anyway(access->area, access->offset, block);
+    return access->exclusive != NULL ? magazine_push_exclusive(access->exclusive, block)
+                                     : magazine_push(access->area, access->offset, start, block);
 }
 
 /* Makes the last full magazine the loaded one, if that is empty. False: it is not, or there is

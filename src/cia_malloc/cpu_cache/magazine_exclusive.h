@@ -52,9 +52,8 @@ static inline uintptr_t magazine_pop_exclusive(struct magazine *magazine)
     return (uintptr_t)block;
 }
 
-/* look: as magazine_push; else as magazine_push_anyway. */
-static inline __attribute__((always_inline)) bool magazine_push_exclusive(struct magazine *magazine,
-                                                                          void *block, bool look)
+/* As magazine_push, of an address at which a block begins. */
+static inline bool magazine_push_exclusive(struct magazine *magazine, void *block)
 {
     uint64_t top = magazine_word(&magazine->top);
     size_t count = top & MAGAZINE_TOP_MASK;
@@ -63,18 +62,12 @@ static inline __attribute__((always_inline)) bool magazine_push_exclusive(struct
     uint32_t address = magazine_low_address(block);
 
     if (count >= atomic_load_explicit(&magazine->ceiling, memory_order_relaxed) ||
-        (*colour & MAGAZINE_COUNT_FULL) != 0 || (look && magazine_names(*colour, address)))
+        (*colour & MAGAZINE_COUNT_FULL) != 0 || magazine_names(*colour, address))
         return false;
     store->stack[count] = block;
     *colour = address + (*colour & MAGAZINE_COUNT_MASK) + 1;
     magazine_set_word(&magazine->top, top + 1);
     return true;
-}
-
-/* Whatever block the colour's word names. */
-static inline void magazine_set_count(uint32_t *colour, uint32_t count)
-{
-    *colour = (*colour & ~(uint32_t)MAGAZINE_COUNT_MASK) | (count & MAGAZINE_COUNT_MASK);
 }
 
 static inline bool magazine_reload_exclusive(struct magazine *magazine)
@@ -85,9 +78,8 @@ static inline bool magazine_reload_exclusive(struct magazine *magazine)
         return false;
     struct magazine_store *store = magazine->store;
     bounds.floor = (uint16_t)store->full_floor[--bounds.full];
-    for (uint32_t i = 0; i < MAGAZINE_COLOURS; i++)
-        magazine_set_count(&store->colour[i],
-                           store->full_counts[bounds.full][i / 32][i % 4] >> (i & 28));
+    magazine_count(magazine, &store->stack[bounds.floor],
+                   (uint32_t)(magazine_word(&magazine->top) & MAGAZINE_TOP_MASK) - bounds.floor);
     magazine_set_word(&magazine->bounds, bounds.word);
     return true;
 }
@@ -101,14 +93,8 @@ static inline bool magazine_put_aside_exclusive(struct magazine *magazine)
         bounds.full >= MAGAZINE_FULL_MOST)
         return false;
     struct magazine_store *store = magazine->store;
-    store->full_floor[bounds.full] = bounds.floor;
-    memset(store->full_counts[bounds.full], 0, sizeof store->full_counts[0]);
-    for (uint32_t i = 0; i < MAGAZINE_COLOURS; i++) {
-        store->full_counts[bounds.full][i / 32][i % 4] |= (store->colour[i] & MAGAZINE_COUNT_MASK)
-                                                          << (i & 28);
-        magazine_set_count(&store->colour[i], magazine->no_blocks);
-    }
-    bounds.full++;
+    store->full_floor[bounds.full++] = bounds.floor;
+    magazine_count(magazine, NULL, 0);
     bounds.floor = (uint16_t)(bounds.floor + count);
     magazine_set_word(&magazine->bounds, bounds.word);
     return true;
@@ -126,7 +112,8 @@ static inline uint32_t magazine_unload_exclusive(struct magazine *magazine,
         count = MAGAZINE_LOADED_MOST;
     uint64_t top = magazine_word(&magazine->top) - count;
     memcpy(places, &store->stack[top & MAGAZINE_TOP_MASK], count * sizeof *places);
-    magazine_count_colours(magazine->no_blocks, NULL, 0, store->colour);
+    memset(store->colour, 0, sizeof store->colour);
+    magazine_count(magazine, NULL, 0);
     magazine_set_word(&magazine->top, top);
     return count;
 }
@@ -139,7 +126,7 @@ static inline bool magazine_load_exclusive(struct magazine *magazine, char *cons
     if (magazine_loaded_blocks(magazine) != 0 || bounds.floor + count > bounds.ceiling)
         return false;
     memcpy(&magazine->store->stack[bounds.floor], places, count * sizeof *places);
-    magazine_count_colours(magazine->no_blocks, places, count, magazine->store->colour);
+    magazine_count(magazine, places, count);
     magazine_set_word(&magazine->top, magazine_word(&magazine->top) + count);
     return true;
 }

@@ -30,13 +30,6 @@ static bool magazine_has(const struct magazine *magazine, const void *block, uin
     return false;
 }
 
-static _Noreturn void freed_twice(const void *address)
-{
-    struct block block = block_at(page_map_chunk(address), address);
-
-    subheap_double_free(&block.chunk->spans[block.span], block.bit);
-}
-
 /*
  * Whether there is no room for another magazine above the loaded one, as on a CPU that frees what
  * others allocate; and the loaded one has as many blocks as a load, or, if it is all that is
@@ -61,31 +54,31 @@ static bool is_to_be_flushed(const struct magazine *now)
  * one block.
  */
 static bool put_elsewhere(const struct magazine_access *access, struct magazine *now,
-                          struct subheap *locked, void *address)
+                          struct subheap *locked, uint32_t start, void *address)
 {
     enum { LOOKED_AT = 8 };
-    bool suspected;
 
     if (magazine_bounds_of(now).ceiling == 0)
         return false;
-    /* It is the last of its colour that was freed there: a hint. */
-    suspected = magazine_names(
+    /* It is said to be the last of its colour that was freed there: a hint. */
+    bool suspected = magazine_names(
         __atomic_load_n(&now->store->colour[magazine_colour(address)], __ATOMIC_RELAXED),
         magazine_low_address(address));
-    if (__builtin_expect(magazine_has(now, address, suspected ? UINT32_MAX : LOOKED_AT), 0))
-        freed_twice(address);
-    if (suspected && access_push_anyway(access, address))
-        return true;
+    if (__builtin_expect(magazine_has(now, address, suspected ? UINT32_MAX : LOOKED_AT), 0)) {
+        struct block block = block_at(page_map_chunk(address), address);
+
+        subheap_double_free(&block.chunk->spans[block.span], block.bit);
+    }
     if (access_put_aside(access))
-        return access_push_anyway(access, address);
+        return access_push(access, start, address);
     /* Empty, and refused it: what is counted was left by a sequence that was interrupted. */
-    if (magazine_loaded_blocks(now) != 0 && !is_to_be_flushed(now))
+    if (suspected || (magazine_loaded_blocks(now) != 0 && !is_to_be_flushed(now)))
         return false;
     atomic_store_explicit(&now->overflowed, true, memory_order_relaxed);
     flush_loaded(access, locked);
     if (locked == NULL)
         housekeeping_tick();
-    return access_push_anyway(access, address);
+    return access_push(access, start, address);
 }
 
 bool overflow_by_sequence(ptrdiff_t area, const struct page_info *info, void *address)
@@ -100,7 +93,8 @@ bool overflow_by_sequence(ptrdiff_t area, const struct page_info *info, void *ad
     struct magazine_region *region =
         atomic_load_explicit(&magazine_to_put[cpu], memory_order_acquire);
 
-    return put_elsewhere(&access, magazine_from(region, info->magazine), NULL, address);
+    return put_elsewhere(&access, magazine_from(region, info->magazine), NULL, info->start,
+                         address);
 }
 
 bool overflow_push_locked(const struct page_info *info, void *address)
@@ -112,7 +106,7 @@ bool overflow_push_locked(const struct page_info *info, void *address)
     struct magazine *magazine = magazine_from(heap->magazines->region, info->magazine);
     if (__builtin_expect(!subheap_try_lock(heap), 0))
         return false;
-    bool pushed = magazine_push_exclusive(magazine, address, true);
+    bool pushed = magazine_push_exclusive(magazine, address);
     subheap_unlock(heap);
     return pushed;
 }
@@ -126,8 +120,8 @@ static bool put_under_lock(struct subheap *heap, const struct page_info *info, v
     struct magazine_access access = {.size_class = info->size_class,
                                      .exclusive =
                                          magazine_from(heap->magazines->region, info->magazine)};
-    return magazine_push_exclusive(access.exclusive, address, true) ||
-           put_elsewhere(&access, access.exclusive, heap, address);
+    return magazine_push_exclusive(access.exclusive, address) ||
+           put_elsewhere(&access, access.exclusive, heap, info->start, address);
 }
 
 void overflow_block(const struct page_info *info, void *address)

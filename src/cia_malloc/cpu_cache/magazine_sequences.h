@@ -38,8 +38,8 @@
         [cpus] "i"(CPU_HEAPS)
 
 /*
- * Takes the newest block of the loaded magazine; 0 when there is none. 21 instructions; writes the
- * magazine's line, an entry of count and one of last, and the thread's rseq area. From one call to
+ * Takes the newest block of the loaded magazine; 0 when there is none. 20 instructions; writes the
+ * magazine's line, a colour's word, and the thread's rseq area. From one call to
  * the next only the number of blocks depends on what was stored: the block is not waited for.
  */
 static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t area, uint32_t offset)
@@ -75,62 +75,45 @@ static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t ar
 }
 
 /*
- * The section that puts a block on top of the loaded magazine. look: what it does before, with the
- * magazine in r9 and its store in r11; what follows are the inputs of look. There are no outputs,
- * so the registers that it works in are named.
- */
-#define MAGAZINE_PUSH(look, ...)                                                                   \
-    __asm__ goto(                                                                                  \
-        RSEQ_BEGIN("%%r8")                                                                         \
-            MAGAZINE_FIND("magazine_to_put", "%%r9", "%%r8", "%%r8d", "%l[refused]") /* */         \
-        "movq (%%r9), %%r8\n\t"                                                                    \
-        "cmpw %c[at_ceiling](%%r9), %%r8w\n\t"                                                     \
-        "jae %l[refused]\n\t"                                                                      \
-        "movq %c[at_store](%%r9), %%r11\n\t" /* store */                                           \
-        "movl (%%r11, %[colour], 4), %%ecx\n\t"                                                    \
-        "testb %[count_full], %%cl\n\t"                                                            \
-        "jnz %l[refused]\n\t" look /* */                                                           \
-        "andl %[count_mask], %%ecx\n\t"                                                            \
-        "leal 1(%[block], %%rcx), %%ecx\n\t"                                                       \
-        "movl %%ecx, (%%r11, %[colour], 4)\n\t"                                                    \
-        "movzwl %%r8w, %%ecx\n\t"                                                                  \
-        "incq %%r8\n\t"                                                                            \
-        "movq %[block], %c[at_stack](%%r11, %%rcx, 8)\n\t"                                         \
-        "movq %%r8, (%%r9)\n\t" RSEQ_COMMITTED                                                     \
-        :                                                                                          \
-        : MAGAZINE_INPUTS, [block] "r"(block), [colour] "r"((uint64_t)magazine_colour(block)),     \
-          ##__VA_ARGS__                                                                            \
-        : "memory", "cc", "rcx", "r8", "r9", "r10", "r11"                                          \
-        : refused)
-
-/*
  * Puts a block on top of the loaded magazine. Its page says that a block begins in its line, and
  * that its run begins at start. False: no block begins there; or the loaded magazine has as many of
  * its colour as it may, or the stack as many as that may, or it is the last of its colour that was
- * put here, and waits already; or the CPU has no magazine for it, or is of another node. 28
- * instructions; writes as magazine_pop, and a place.
+ * put here, and waits already; or the CPU has no magazine for it, or is of another node. 30
+ * instructions; writes as magazine_pop, and a place. (There are no outputs, so the registers that
+ * it works in are named.)
  */
 static inline __attribute__((always_inline)) bool magazine_push(ptrdiff_t area, uint32_t offset,
                                                                 uint32_t start, void *block)
 {
-    MAGAZINE_PUSH("xorl %k[block], %%ecx\n\t" /* magazine_names */
-                  "cmpl %[count_mask], %%ecx\n\t"
-                  "jbe %l[refused]\n\t"
-                  "movl %k[block], %%r10d\n\t" /* size_class_divides */
-                  "subl %[start], %%r10d\n\t"
-                  "imull %c[at_multiplier](%%r9), %%r10d\n\t"
-                  "cmpl %c[at_multiplier](%%r9), %%r10d\n\t"
-                  "jae %l[refused]\n\t",
-                  [start] "g"(start));
-    return true;
-refused:
-    return false;
-}
-
-/* The same where the block is known to begin there and not to wait. */
-static inline bool magazine_push_anyway(ptrdiff_t area, uint32_t offset, void *block)
-{
-    MAGAZINE_PUSH("");
+    __asm__ goto(RSEQ_BEGIN("%%r8")
+                     MAGAZINE_FIND("magazine_to_put", "%%r9", "%%r8", "%%r8d", "%l[refused]") /* */
+                 "movq (%%r9), %%r8\n\t"
+                 "cmpw %c[at_ceiling](%%r9), %%r8w\n\t"
+                 "jae %l[refused]\n\t"
+                 "movl %k[block], %%ecx\n\t" /* size_class_divides */
+                 "subl %[start], %%ecx\n\t"
+                 "imull %c[at_multiplier](%%r9), %%ecx\n\t"
+                 "cmpl %c[at_multiplier](%%r9), %%ecx\n\t"
+                 "jae %l[refused]\n\t"
+                 "movq %c[at_store](%%r9), %%r11\n\t"
+                 "movl (%%r11, %[colour], 4), %%ecx\n\t"
+                 "testb %[count_full], %%cl\n\t"
+                 "jnz %l[refused]\n\t"
+                 "xorl %k[block], %%ecx\n\t" /* magazine_names */
+                 "cmpl %[count_mask], %%ecx\n\t"
+                 "jbe %l[refused]\n\t"
+                 "andl %[count_mask], %%ecx\n\t"
+                 "leal 1(%[block], %%rcx), %%ecx\n\t"
+                 "movl %%ecx, (%%r11, %[colour], 4)\n\t"
+                 "movzwl %%r8w, %%ecx\n\t"
+                 "incq %%r8\n\t"
+                 "movq %[block], %c[at_stack](%%r11, %%rcx, 8)\n\t"
+                 "movq %%r8, (%%r9)\n\t" RSEQ_COMMITTED
+                 :
+                 : MAGAZINE_INPUTS, [block] "r"(block),
+                   [colour] "r"((uint64_t)magazine_colour(block)), [start] "g"(start)
+                 : "memory", "cc", "rcx", "r8", "r9", "r11"
+                 : refused);
     return true;
 refused:
     return false;
