@@ -76,10 +76,12 @@ enum {
     MAGAZINE_LOADS_OF_LONG = 8,                /* that a stack of those may hold */
     MAGAZINE_LONG_MOST = 2 * MAGAZINE_COLOURS, /* and so many at most */
 
-    /* Of a colour's word. The count begins where a full colour has MAGAZINE_COUNT_FULL. */
-    MAGAZINE_COUNT_MASK = GRANULE_BYTES - 1, /* no block's address has these bits */
+    /* Of a colour's word: its count, in bits that no block's address has; the bit of the count that
+       says that there is no place left; and what a word loses with a block: 1 of the count, and
+       so much of the address that it does not come by another block's. */
+    MAGAZINE_COUNT_MASK = GRANULE_BYTES - 1,
     MAGAZINE_COUNT_FULL = 8,
-    MAGAZINE_ONE_LESS = 0x1e3779b1, /* one block less; and what is left names no block */
+    MAGAZINE_ONE_LESS = 0x1e3779b1,
 
     MAGAZINE_TOP_BITS = 16,
     MAGAZINE_TOP_MASK = (1 << MAGAZINE_TOP_BITS) - 1,
@@ -96,8 +98,8 @@ enum {
  * counted, is flushed by the first free that it refuses.
  */
 struct magazine_store {
-    /* By colour, in MAGAZINE_COUNT_MASK: the loaded magazine's blocks, counted from no_blocks on.
-       Above: the address of the block that was freed last, modulo 2^32; since one was taken, an
+    /* By colour, in MAGAZINE_COUNT_MASK: how many blocks the loaded magazine has, from no_blocks
+       on. Above: the address of the block that was freed last, modulo 2^32; since one was taken, an
        address far from it. Blocks are freed twice in a row more often than in any other way. */
     uint32_t colour[MAGAZINE_COLOURS];
     /* The counts when it was put aside by a sequence, eight to a word: that of colour c is in

@@ -28,26 +28,16 @@
     "movq (%[found]), %[top]\n\t"                                                                  \
     "movzwl %c[at_floor](%[found]), %k[scratch]\n\t"
 
-/* from, to: registers with addresses. Copies as many pointers as count says, not 0, from the last.
-   Not one more: magazine_overflow.c relies on it that only blocks that wait are written to places.
-   count is lost. */
-#define COPY(from, to, count)                                                                      \
-    "5:\n\t"                                                                                       \
-    "decq " count "\n\t"                                                                           \
-    "movq (" from ", " count ", 8), %%xmm0\n\t"                                                    \
-    "movq %%xmm0, (" to ", " count ", 8)\n\t"                                                      \
-    "jnz 5b\n\t" /* the moves leave the flags alone */
-
-/* A step for the words of four colours each, so many bytes into [store]. xmm7: no_blocks in each
-   word. */
+/* Eight times a step for the words of four colours, so many bytes into [store]. xmm7: no_blocks in
+   each word. */
 #define EACH_8(step, at)                                                                           \
     step("0+" at) step("16+" at) step("32+" at) step("48+" at) /* */                               \
         step("64+" at) step("80+" at) step("96+" at) step("112+" at)
-#define EACH_16(step) EACH_8(step, "0") EACH_8(step, "128")
 #define READ_NO_BLOCKS                                                                             \
     "movd %c[at_no_blocks](%[found]), %%xmm7\n\t"                                                  \
     "pshufd $0, %%xmm7, %%xmm7\n\t"
 #define CLEAR(at) "movups %%xmm7, " at "(%[store])\n\t"
+#define CLEAR_ALL READ_NO_BLOCKS EACH_8(CLEAR, "0") EACH_8(CLEAR, "128")
 
 /* Gives the words, which are in xmm1, other counts. */
 #define SET_COUNTS(at, counts)                                                                     \
@@ -163,8 +153,13 @@ uint32_t access_unload(const struct magazine_access *access, char *places[MAGAZI
                      "leaq %c[at_stack](%[store], %[scratch], 8), %[from]\n\t"
                      "movq %[done], %[scratch]\n\t"
                      "testl %k[done], %k[done]\n\t"
-                     "jz 8f\n\t" COPY("%[from]", "%[places]", "%[scratch]") /* */
-                     "8:\n\t" READ_NO_BLOCKS EACH_16(CLEAR)                 /* */
+                     "jz 8f\n\t"
+                     "5:\n\t"
+                     "decq %[scratch]\n\t"
+                     "movq (%[from], %[scratch], 8), %%xmm0\n\t"
+                     "movq %%xmm0, (%[places], %[scratch], 8)\n\t"
+                     "jnz 5b\n\t"       /* the moves leave the flags alone */
+                     "8:\n\t" CLEAR_ALL /* */
                      "movq %[top], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
                      : RESULTS, [from] "=&r"(from), [store] "=&r"(store)
                      : INPUTS(access->table, access->offset), [places] "r"(places),
@@ -187,12 +182,12 @@ bool access_load(const struct magazine_access *access, unsigned node, char *cons
                      "addw %w[count], %w[scratch]\n\t"
                      "cmpw %c[at_ceiling](%[found]), %w[scratch]\n\t" /* ceiling */
                      "ja 6f\n\t"
-                     "movq %c[at_store](%[found]), %[store]\n\t" READ_NO_BLOCKS EACH_16(CLEAR) /* */
+                     "movq %c[at_store](%[found]), %[store]\n\t" CLEAR_ALL /* */
                      "movzwl %w[top], %k[scratch]\n\t"
                      "leaq %c[at_stack](%[store], %[scratch], 8), %[to]\n\t"
                      "movl %[count], %k[left]\n\t"
                      "addq %[left], %[top]\n\t"
-                     "5:\n\t"
+                     "5:\n\t" /* exactly so many places: see magazine_has */
                      "decl %k[left]\n\t"
                      "movq (%[places], %[left], 8), %[scratch]\n\t"
                      "movq %[scratch], (%[to], %[left], 8)\n\t"
