@@ -22,8 +22,8 @@
  * the class heap's order and come out in it: the rule for them, at most ceil(N / C) + 1 of any N in
  * a row, is as exact as without magazines.
  *
- * A load of packed blocks brings them as they lie, and so may have more of a colour than a magazine
- * otherwise: three more than the even share.
+ * A load of packed blocks brings them as they lie, and so may have one more of a colour than a
+ * magazine otherwise.
  *
  * One of a colour would be more even still. But then whether a free finds its colour taken is
  * chance, half the time, if blocks are freed in any order, and a processor cannot predict it:
@@ -95,7 +95,7 @@ enum {
  * last instructions it may be wrong until the magazine is next filled or flushed. Then a colour has
  * more in the loaded magazine than it may, or fewer (so its count may be below where it begins), or
  * names a block that does not wait, or none. A loaded magazine that is empty, but for what is
- * counted, is flushed by the first free that it refuses.
+ * counted, is flushed by a free that it refuses and that no word names.
  */
 struct magazine_store {
     /* By colour, in MAGAZINE_COUNT_MASK: how many blocks the loaded magazine has, from no_blocks

@@ -28,39 +28,39 @@
     "movq (%[found]), %[top]\n\t"                                                                  \
     "movzwl %c[at_floor](%[found]), %k[scratch]\n\t"
 
-/* Eight times a step for the words of four colours, so many bytes into [store]. xmm7: no_blocks in
-   each word. */
+/* A step for the words of four colours each, so many bytes into [store]. */
 #define EACH_8(step, at)                                                                           \
     step("0+" at) step("16+" at) step("32+" at) step("48+" at) /* */                               \
         step("64+" at) step("80+" at) step("96+" at) step("112+" at)
+#define EACH_16(step) EACH_8(step, "0") EACH_8(step, "128")
+
+/* xmm7: no_blocks in each word. Of a magazine that is empty, whose words name no block, or the same
+   ones as before. */
 #define READ_NO_BLOCKS                                                                             \
     "movd %c[at_no_blocks](%[found]), %%xmm7\n\t"                                                  \
     "pshufd $0, %%xmm7, %%xmm7\n\t"
-#define CLEAR(at) "movups %%xmm7, " at "(%[store])\n\t"
-#define CLEAR_ALL READ_NO_BLOCKS EACH_8(CLEAR, "0") EACH_8(CLEAR, "128")
+#define CLEAR(at)        "movups %%xmm7, " at "(%[store])\n\t"
+#define CLEAR_COUNTS(at) "movups " at "(%[store]), %%xmm0\n\t" SET_COUNTS(at, "%%xmm0", "%%xmm7")
 
-/* Gives the words, which are in xmm1, other counts. */
-#define SET_COUNTS(at, counts)                                                                     \
-    "psrld $4, %%xmm1\n\t"                                                                         \
-    "pslld $4, %%xmm1\n\t"                                                                         \
-    "por " counts ", %%xmm1\n\t"                                                                   \
-    "movups %%xmm1, " at "(%[store])\n\t"
+/* Gives words other counts. */
+#define SET_COUNTS(at, words, counts)                                                              \
+    "psrld $4, " words "\n\t"                                                                      \
+    "pslld $4, " words "\n\t"                                                                      \
+    "por " counts ", " words "\n\t"                                                                \
+    "movups " words ", " at "(%[store])\n\t"
 
-/* Eight of these steps collect the counts in xmm2, as in full_counts. */
+/* Eight of these steps collect the counts in xmm2, as in full_counts, and eight set them again. */
 #define COLLECT(at)                                                                                \
-    "movups " at "(%[store]), %%xmm1\n\t"                                                          \
-    "movaps %%xmm1, %%xmm0\n\t"                                                                    \
+    "movups " at "(%[store]), %%xmm0\n\t"                                                          \
     "pslld $28, %%xmm0\n\t"                                                                        \
     "psrld $4, %%xmm2\n\t"                                                                         \
-    "por %%xmm0, %%xmm2\n\t" SET_COUNTS(at, "%%xmm7")
-
-/* Eight of these set them again. */
+    "por %%xmm0, %%xmm2\n\t"
 #define RESTORE(at)                                                                                \
-    "movups " at "(%[store]), %%xmm1\n\t"                                                          \
-    "movaps %%xmm2, %%xmm0\n\t"                                                                    \
-    "pslld $28, %%xmm0\n\t"                                                                        \
-    "psrld $28, %%xmm0\n\t" SET_COUNTS(at, "%%xmm0") /* */                                         \
-        "psrld $4, %%xmm2\n\t"
+    "movups " at "(%[store]), %%xmm0\n\t"                                                          \
+    "movaps %%xmm2, %%xmm1\n\t"                                                                    \
+    "pslld $28, %%xmm1\n\t"                                                                        \
+    "psrld $28, %%xmm1\n\t"                                                                        \
+    "psrld $4, %%xmm2\n\t" SET_COUNTS(at, "%%xmm0", "%%xmm1")
 #define FULL_COUNTS(half) half "+%c[at_full_counts](%[aside])"
 
 bool access_reload(const struct magazine_access *access)
@@ -89,7 +89,7 @@ bool access_reload(const struct magazine_access *access)
                      "movq %[bounds], %c[at_bounds](%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
                      : RESULTS, [bounds] "=&r"(bounds), [aside] "=&r"(aside), [store] "=&r"(store)
                      : INPUTS(access->table, access->offset)
-                     : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm7");
+                     : "memory", "cc", "xmm0", "xmm1", "xmm2");
     return done != 0;
 }
 
@@ -115,20 +115,20 @@ bool access_put_aside(const struct magazine_access *access)
                      "movq %c[at_store](%[found]), %[store]\n\t"
                      "movq %[scratch], %c[at_full_floor](%[store], %[aside], 8)\n\t" /* floor */
                      "shlq $5, %[aside]\n\t"
-                     "addq %[store], %[aside]\n\t" READ_NO_BLOCKS EACH_8(COLLECT, "0") /* */
-                     "movups %%xmm2, " FULL_COUNTS("0") "\n\t" EACH_8(COLLECT, "128")  /* */
-                     "movups %%xmm2, " FULL_COUNTS(
-                         "16") "\n\t"
-                               "movq %c[at_bounds](%[found]), %[bounds]\n\t"
-                               "movabsq $0x100000000, %[scratch]\n\t" /* a full one more */
-                               "addq %[scratch], %[bounds]\n\t"
-                               "movw %w[top], %w[bounds]\n\t"
-                               "incl %k[done]\n\t"
-                               "movq %[bounds], %c[at_bounds](%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
+                     "addq %[store], %[aside]\n\t" EACH_8(COLLECT, "0")               /* */
+                     "movups %%xmm2, " FULL_COUNTS("0") "\n\t" EACH_8(COLLECT, "128") /* */
+                     "movups %%xmm2, " FULL_COUNTS("16") "\n\t" /* all, before any is cleared */
+                     READ_NO_BLOCKS EACH_16(CLEAR_COUNTS)       /* */
+                     "movq %c[at_bounds](%[found]), %[bounds]\n\t"
+                     "movabsq $0x100000000, %[scratch]\n\t" /* a full one more */
+                     "addq %[scratch], %[bounds]\n\t"
+                     "movw %w[top], %w[bounds]\n\t"
+                     "incl %k[done]\n\t"
+                     "movq %[bounds], %c[at_bounds](%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
                      : RESULTS, [bounds] "=&r"(bounds), [aside] "=&r"(aside), [store] "=&r"(store)
                      : INPUTS(access->table, access->offset), [least] "i"(MAGAZINE_FULL_LEAST),
                        [most] "i"(MAGAZINE_FULL_MOST), [places] "i"(MAGAZINE_COLOURS)
-                     : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm7");
+                     : "memory", "cc", "xmm0", "xmm2", "xmm7");
     return done != 0;
 }
 
@@ -158,8 +158,8 @@ uint32_t access_unload(const struct magazine_access *access, char *places[MAGAZI
                      "decq %[scratch]\n\t"
                      "movq (%[from], %[scratch], 8), %%xmm0\n\t"
                      "movq %%xmm0, (%[places], %[scratch], 8)\n\t"
-                     "jnz 5b\n\t"       /* the moves leave the flags alone */
-                     "8:\n\t" CLEAR_ALL /* */
+                     "jnz 5b\n\t"                           /* the moves leave the flags alone */
+                     "8:\n\t" READ_NO_BLOCKS EACH_16(CLEAR) /* */
                      "movq %[top], (%[found])\n\t" RSEQ_COMMITTED "6:\n\t"
                      : RESULTS, [from] "=&r"(from), [store] "=&r"(store)
                      : INPUTS(access->table, access->offset), [places] "r"(places),
@@ -182,7 +182,7 @@ bool access_load(const struct magazine_access *access, unsigned node, char *cons
                      "addw %w[count], %w[scratch]\n\t"
                      "cmpw %c[at_ceiling](%[found]), %w[scratch]\n\t" /* ceiling */
                      "ja 6f\n\t"
-                     "movq %c[at_store](%[found]), %[store]\n\t" CLEAR_ALL /* */
+                     "movq %c[at_store](%[found]), %[store]\n\t" READ_NO_BLOCKS EACH_16(CLEAR) /* */
                      "movzwl %w[top], %k[scratch]\n\t"
                      "leaq %c[at_stack](%[store], %[scratch], 8), %[to]\n\t"
                      "movl %[count], %k[left]\n\t"

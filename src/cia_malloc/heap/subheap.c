@@ -178,7 +178,7 @@ bool subheap_find(struct subheap *heap, unsigned size_class)
 uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **end, uint32_t most)
 {
     struct class_heap *class_heap = &heap->classes[size_class];
-    uint64_t colours_taken = 0;
+    uint8_t of_colour[MAGAZINE_COLOURS] = {0};
     uint32_t count = 0, more;
 
     /* What waits in the inbox still counts as live, of whatever colours it is, and the load asks
@@ -188,7 +188,7 @@ uint32_t subheap_load(struct subheap *heap, unsigned size_class, char **end, uin
     if (class_heap_eligible(class_heap) == 0 && !subheap_find(heap, size_class))
         return 0;
     do {
-        more = class_heap_take_many(class_heap, end - count, most - count, &colours_taken);
+        more = class_heap_take_many(class_heap, end - count, most - count, of_colour);
         count += more;
         /* What is still eligible in this span has a colour that was taken, or nothing is. */
     } while (count < most && more > 0 && class_heap_find(class_heap, false));

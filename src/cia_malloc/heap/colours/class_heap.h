@@ -96,12 +96,13 @@ bool class_heap_find(struct class_heap *heap, bool at_any_price);
 
 /*
  * Takes eligible blocks of the current span, of which there is one, from the bit where the search
- * begins on: at most so many, and, of an exclusive class, none of a colour (see magazine_colour)
- * that is in *colours_taken, where those taken are added. The first one is stored below end, the
- * others below that. Bit 0 of each says MAGAZINE_UNTOUCHED. Returns how many. A nanosecond each.
+ * begins on: at most so many, and of a colour (see magazine_colour) one, or of a packed class as
+ * many as may begin in a line; of_colour: those that the load has, where these are added. The first
+ * one is stored below end, the others below that. Bit 0 of each says MAGAZINE_UNTOUCHED. Returns
+ * how many. A nanosecond each.
  */
 uint32_t class_heap_take_many(struct class_heap *heap, char **end, uint32_t most,
-                              uint64_t *colours_taken);
+                              uint8_t *of_colour);
 
 /* The type that a new run should begin with: one with slots under quota. */
 uint32_t class_heap_wanted_type(struct class_heap *heap);

@@ -160,13 +160,13 @@ bool class_heap_find(struct class_heap *heap, bool at_any_price)
 }
 
 uint32_t class_heap_take_many(struct class_heap *heap, char **end, uint32_t most,
-                              uint64_t *colours_taken)
+                              uint8_t *of_colour)
 {
     struct span *span = heap->current;
     uint64_t wanted = class_heap_eligible(heap);
     uint64_t ahead = wanted & (~(uint64_t)0 << heap->first_bit);
     uint64_t taken = 0, reached = 0;
-    bool compact = size_class_is_compact(heap->size_class);
+    uint32_t limit = size_class_is_compact(heap->size_class) ? LINE_BYTES / GRANULE_BYTES : 1;
     uint32_t *counts = &heap->count[(uint32_t)span->type << heap->span_shift];
     uint32_t count = 0;
 
@@ -177,17 +177,16 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **end, uint32_t most
             uint32_t bit = (uint32_t)__builtin_ctzll(left);
             char *block =
                 span->base + (size_t)((bit - span->phase) & heap->block_mask) * heap->block_bytes;
-            uint64_t colour = (uint64_t)1 << magazine_colour(block);
+            uint8_t *same = &of_colour[magazine_colour(block)];
 
-            /* Packed ones in a row have few of a colour as they are. */
-            if (!compact && (*colours_taken & colour) != 0) {
+            if (*same == limit) {
                 /* Past a colour that was taken already, but not where two colours share a bit:
                    there the blocks would come out of order. */
                 if (colours > MAGAZINE_COLOURS)
                     most = count;
                 continue;
             }
-            *colours_taken |= colour;
+            ++*same;
             taken |= left & -left;
             *(end - ++count) = block + (span->untouched >> bit & 1) * MAGAZINE_UNTOUCHED;
         }
