@@ -227,6 +227,34 @@ START_TEST(the_four_blocks_of_16_bytes_in_a_line_wait_together)
 }
 END_TEST
 
+/* After frees of one colour alone: a magazine that is full of it would refuse whatever comes. */
+START_TEST(a_load_has_as_many_blocks_of_a_colour_as_begin_in_a_line)
+{
+    enum { BYTES = 200, MOST = LINE_BYTES / GRANULE_BYTES };
+    unsigned size_class = size_class_for(BYTES);
+    char *loaded[MAGAZINE_LOAD_MOST];
+    uint32_t freed = 0;
+
+    for (int i = 0; i < MANY; i++)
+        blocks[i] = cia_allocate(BYTES);
+    for (int i = 0; i < MANY; i++) {
+        if (magazine_colour(blocks[i]) == 0 && ++freed < 2 * MAGAZINE_LOAD_MOST)
+            cia_free(blocks[i]);
+    }
+    cia_trim(); /* back to the class heap */
+    struct subheap *heap = heap_here();
+    ck_assert(subheap_try_lock(heap));
+    uint32_t count =
+        subheap_load(heap, size_class, loaded + MAGAZINE_LOAD_MOST, MAGAZINE_LOAD_MOST);
+    subheap_unlock(heap);
+    uint32_t of_it = 0;
+    for (uint32_t i = 0; i < count; i++)
+        of_it += magazine_colour(loaded[MAGAZINE_LOAD_MOST - 1 - i]) == 0;
+    ck_assert_uint_ge(of_it, 1);
+    ck_assert_uint_le(of_it, MOST);
+}
+END_TEST
+
 START_TEST(an_aligned_request_is_aligned)
 {
     for (size_t alignment = 1; alignment <= 4096; alignment *= 2) {
@@ -500,6 +528,7 @@ int main(void)
     tcase_add_loop_test(tests, recycled_packed_blocks_spread_over_the_sets, 1, 133);
     tcase_add_loop_test(tests, a_thousand_blocks_that_come_and_go_wait_in_the_magazine, 0, 2);
     tcase_add_test(tests, the_four_blocks_of_16_bytes_in_a_line_wait_together);
+    tcase_add_test(tests, a_load_has_as_many_blocks_of_a_colour_as_begin_in_a_line);
     tcase_add_test(tests, an_aligned_request_is_aligned);
     tcase_add_test(tests, reallocation_keeps_the_bytes_from_length_to_length);
     tcase_add_test(tests, zeroed_blocks_read_as_zero);
