@@ -58,11 +58,12 @@ static inline bool magazine_push_exclusive(struct magazine *magazine, void *bloc
     uint64_t top = magazine_word(&magazine->top);
     size_t count = top & MAGAZINE_TOP_MASK;
     struct magazine_store *store = magazine->store;
-    uint32_t *colour = &store->colour[magazine_colour(block)];
     uint32_t address = magazine_low_address(block);
 
-    if (count >= atomic_load_explicit(&magazine->ceiling, memory_order_relaxed) ||
-        (*colour & MAGAZINE_COUNT_FULL) != 0 || magazine_names(*colour, address))
+    if (count >= atomic_load_explicit(&magazine->ceiling, memory_order_relaxed))
+        return false; /* perhaps there is no store */
+    uint32_t *colour = &store->colour[magazine_colour(block)];
+    if ((*colour & MAGAZINE_COUNT_FULL) != 0 || magazine_names(*colour, address))
         return false;
     store->stack[count] = block;
     *colour = address + (*colour & MAGAZINE_COUNT_MASK) + 1;
