@@ -451,6 +451,9 @@ int main(void)
     Suite *suite = suite_create("persist_errors");
     TCase *both = tcase_create("both formats"), *one = tcase_create("one format");
 
+    tcase_set_timeout(both, 100);
+    tcase_set_timeout(one, 100);
+
     tcase_add_checked_fixture(both, setup, teardown);
     tcase_add_checked_fixture(one, setup, teardown);
     tcase_add_test(one, a_foreign_or_empty_file_is_refused);

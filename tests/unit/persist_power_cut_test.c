@@ -553,6 +553,8 @@ int main(void)
     Suite *suite = suite_create("persist_power_cut");
     TCase *tests = tcase_create("power cut");
 
+    tcase_set_timeout(tests, 100);
+
     tcase_add_loop_test(tests, every_image_holds_the_transactions_up_to_a_commit, 0, 2);
     tcase_add_loop_test(tests, a_cut_recovery_from_a_killed_process_tears_nothing, 0, 2);
     tcase_add_loop_test(tests, each_rule_that_is_taken_out_is_found, 1, MUTANT_NO_FORMAT_FENCE);

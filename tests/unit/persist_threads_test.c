@@ -234,6 +234,8 @@ int main(void)
     Suite *suite = suite_create("persist_threads");
     TCase *tests = tcase_create("both formats");
 
+    tcase_set_timeout(tests, 100);
+
     tcase_add_checked_fixture(tests, setup_told, teardown);
     tcase_add_loop_test(tests, transactions_of_several_threads_are_each_whole, 0, 2);
     tcase_add_loop_test(tests, a_process_that_is_killed_leaves_what_it_was_told_is_durable, 0, 2);

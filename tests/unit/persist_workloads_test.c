@@ -114,6 +114,8 @@ int main(void)
     Suite *suite = suite_create("persist_workloads");
     TCase *tests = tcase_create("workloads");
 
+    tcase_set_timeout(tests, 100);
+
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, a_structure_in_ordinary_memory_holds_its_keys, 0, WORKLOADS);
     tcase_add_loop_test(tests, a_structure_in_a_region_holds_its_keys_after_the_next_open, 0,

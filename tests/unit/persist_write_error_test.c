@@ -137,6 +137,8 @@ int main(void)
     Suite *suite = suite_create("persist_write_error");
     TCase *tests = tcase_create("both formats");
 
+    tcase_set_timeout(tests, 100);
+
     tcase_add_loop_test(tests, a_commit_that_cannot_be_written_fails_and_so_do_all_later_ones, 0,
                         2);
     tcase_add_loop_test(tests, whichever_fence_fails_nothing_durable_is_lost, 0, 2);
