@@ -405,6 +405,7 @@ START_TEST(what_is_wrongly_said_to_have_been_freed_can_be_freed)
     magazine->store->colour[magazine_colour(block)] =
         magazine_low_address(block) | magazine->no_blocks;
     cia_free(block);
+    ck_assert_uint_eq(magazine_cached(magazine), 1);
     ck_assert_uint_eq(live_blocks(), 0);
 }
 END_TEST

@@ -69,10 +69,11 @@ static bool put_elsewhere(const struct magazine_access *access, struct magazine 
 
         subheap_double_free(&block.chunk->spans[block.span], block.bit);
     }
-    if (access_put_aside(access))
+    if (!suspected && access_put_aside(access))
         return access_push(access, start, address);
-    /* Empty, and refused it: what is counted was left by a sequence that was interrupted. */
-    if (suspected || (magazine_loaded_blocks(now) != 0 && !is_to_be_flushed(now)))
+    /* Wrongly suspected, or empty, and refused it: what the words say was left by a sequence that
+       was interrupted. */
+    if (!suspected && magazine_loaded_blocks(now) != 0 && !is_to_be_flushed(now))
         return false;
     atomic_store_explicit(&now->overflowed, true, memory_order_relaxed);
     flush_loaded(access, locked);
