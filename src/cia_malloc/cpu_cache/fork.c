@@ -60,10 +60,9 @@ static void before_fork(void)
     if (!claim_fork(__builtin_thread_pointer()))
         return;
     while ((heap = heap_lock_next(&index, CPU_HEAPS, &passed_over)) != NULL) {
-        /* Others than this thread, in whose signal handler this may be, ask the kernel for a chunk
-           and will take the lock again. They have no other sub-heap to go to, and may have a lock
-           of libc's that fork waits for; in the child they wait for nobody but a holder that is not
-           there. This one is whole. */
+        /* Threads that ask the kernel for a chunk will take the lock again, but this one, which may
+           be below a signal handler: they have no other sub-heap to go to, and may have a lock of
+           libc's that fork waits for; in the child they are not there. This sub-heap is whole. */
         if (heap->relocking > (heap->relocker == __builtin_thread_pointer()))
             subheap_unlock(heap);
         else

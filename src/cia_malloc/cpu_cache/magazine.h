@@ -22,8 +22,7 @@
  * the class heap's order and come out in it: the rule for them, at most ceil(N / C) + 1 of any N in
  * a row, is as exact as without magazines.
  *
- * A load of packed blocks brings them as they lie, and so may have one more of a colour than a
- * magazine otherwise.
+ * A load of packed blocks brings them as they lie, up to MAGAZINE_OF_A_COLOUR_MOST of a colour.
  *
  * One of a colour would be more even still. But then whether a free finds its colour taken is
  * chance, half the time, if blocks are freed in any order, and a processor cannot predict it:
@@ -50,11 +49,9 @@
 
 #include <assert.h>
 #include <stdatomic.h>
-#include <string.h>
 
 enum {
     MAGAZINE_OF_A_COLOUR = 3, /* of a level: less than half the ways of any first-level cache */
-    MAGAZINE_OF_A_COLOUR_MOST = LINE_BYTES / GRANULE_BYTES, /* those that begin in one line */
     MAGAZINE_LOADED_MOST = MAGAZINE_OF_A_COLOUR_MOST * MAGAZINE_COLOURS,
     MAGAZINE_FULL_LEAST =
         24 * MAGAZINE_OF_A_COLOUR, /* an even share is then 3/8 of the most, or more */
@@ -77,8 +74,8 @@ enum {
     MAGAZINE_LONG_MOST = 2 * MAGAZINE_COLOURS, /* and so many at most */
 
     /* Of a colour's word: its count, in bits that no block's address has; the bit of the count that
-       says that there is no place left; and what a word loses with a block: 1 of the count, and
-       so much of the address that it does not come by another block's. */
+       says that there is no place left; and what is subtracted when a block is taken: 1 of the
+       count, and so much of the address that the word names no block near. */
     MAGAZINE_COUNT_MASK = GRANULE_BYTES - 1,
     MAGAZINE_COUNT_FULL = 8,
     MAGAZINE_ONE_LESS = 0x1e3779b1,
@@ -95,7 +92,7 @@ enum {
  * last instructions it may be wrong until the magazine is next filled or flushed. Then a colour has
  * more in the loaded magazine than it may, or fewer (so its count may be below where it begins), or
  * names a block that does not wait, or none. A loaded magazine that is empty, but for what is
- * counted, is flushed by a free that it refuses and that no word names.
+ * counted, is flushed by the first free that it refuses.
  */
 struct magazine_store {
     /* By colour, in MAGAZINE_COUNT_MASK: how many blocks the loaded magazine has, from no_blocks
@@ -167,6 +164,8 @@ static_assert(offsetof(struct magazine, top) == 0 && offsetof(struct magazine_st
 static_assert(offsetof(struct magazine, ceiling) - offsetof(struct magazine, bounds) == 2 &&
                   offsetof(struct magazine, full) - offsetof(struct magazine, bounds) == 4,
               "as in union magazine_bounds; a full magazine is added at bit 32");
+/* A count begins below full; a load may bring so many. */
+static_assert(MAGAZINE_COUNT_FULL + MAGAZINE_OF_A_COLOUR_MOST <= MAGAZINE_COUNT_MASK, "it fits");
 static_assert(MAGAZINE_COLOURS == 64,
               "a colour is masked, and a full one's counts are found, by it");
 static_assert(sizeof(struct magazine) == MAGAZINE_BYTES &&
@@ -181,7 +180,8 @@ static inline struct magazine *magazine_from(struct magazine_region *region, uin
     return (struct magazine *)(void *)((char *)region + (size_t)offset * 8);
 }
 
-/* Counts what is in the loaded magazine: these blocks. Whatever blocks the words name. */
+/* The loaded magazine has these blocks: sets the counts. The words name the blocks that they named.
+ */
 static inline void magazine_count(struct magazine *magazine, char *const *blocks, uint32_t count)
 {
     uint32_t *colour = magazine->store->colour;
@@ -192,7 +192,7 @@ static inline void magazine_count(struct magazine *magazine, char *const *blocks
         colour[magazine_colour(blocks[i])]++;
 }
 
-/* Whether the colour's word names the block that was freed last at that address. */
+/* Whether the colour's word says that the block at that address was freed last. */
 static inline bool magazine_names(uint32_t colour_word, uint32_t address)
 {
     return (colour_word ^ address) <= MAGAZINE_COUNT_MASK;

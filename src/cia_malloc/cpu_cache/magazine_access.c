@@ -34,8 +34,8 @@
         step("64+" at) step("80+" at) step("96+" at) step("112+" at)
 #define EACH_16(step) EACH_8(step, "0") EACH_8(step, "128")
 
-/* xmm7: no_blocks in each word. Of a magazine that is empty, whose words name no block, or the same
-   ones as before. */
+/* xmm7: no_blocks in each word. With CLEAR_COUNTS the words still name the blocks that they named,
+   with CLEAR none. */
 #define READ_NO_BLOCKS                                                                             \
     "movd %c[at_no_blocks](%[found]), %%xmm7\n\t"                                                  \
     "pshufd $0, %%xmm7, %%xmm7\n\t"

@@ -39,8 +39,8 @@
 
 /*
  * Takes the newest block of the loaded magazine; 0 when there is none. 20 instructions; writes the
- * magazine's line, a colour's word, and the thread's rseq area. From one call to
- * the next only the number of blocks depends on what was stored: the block is not waited for.
+ * magazine's line, a colour's word, and the thread's rseq area. From one call to the next only the
+ * number of blocks depends on what was stored: the block is not waited for.
  */
 static inline __attribute__((always_inline)) uintptr_t magazine_pop(ptrdiff_t area, uint32_t offset)
 {

@@ -96,10 +96,10 @@ bool class_heap_find(struct class_heap *heap, bool at_any_price);
 
 /*
  * Takes eligible blocks of the current span, of which there is one, from the bit where the search
- * begins on: at most so many, and of a colour (see magazine_colour) one, or of a packed class as
- * many as may begin in a line; of_colour: those that the load has, where these are added. The first
- * one is stored below end, the others below that. Bit 0 of each says MAGAZINE_UNTOUCHED. Returns
- * how many. A nanosecond each.
+ * begins on: at most so many, and so that the load has at most one of each colour, of a packed
+ * class MAGAZINE_OF_A_COLOUR_MOST. of_colour: how many it has, by magazine_colour; these are added.
+ * The first one is stored below end, the others below that. Bit 0 of each says MAGAZINE_UNTOUCHED.
+ * Returns how many. A nanosecond each.
  */
 uint32_t class_heap_take_many(struct class_heap *heap, char **end, uint32_t most,
                               uint8_t *of_colour);

@@ -166,7 +166,7 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **end, uint32_t most
     uint64_t wanted = class_heap_eligible(heap);
     uint64_t ahead = wanted & (~(uint64_t)0 << heap->first_bit);
     uint64_t taken = 0, reached = 0;
-    uint32_t limit = size_class_is_compact(heap->size_class) ? LINE_BYTES / GRANULE_BYTES : 1;
+    uint32_t limit = size_class_is_compact(heap->size_class) ? MAGAZINE_OF_A_COLOUR_MOST : 1;
     uint32_t *counts = &heap->count[(uint32_t)span->type << heap->span_shift];
     uint32_t count = 0;
 
@@ -180,8 +180,8 @@ uint32_t class_heap_take_many(struct class_heap *heap, char **end, uint32_t most
             uint8_t *same = &of_colour[magazine_colour(block)];
 
             if (*same == limit) {
-                /* Past a colour that was taken already, but not where two colours share a bit:
-                   there the blocks would come out of order. */
+                /* Past a colour that the load has enough of, but not where two colours count as
+                   one: there the blocks would come out of order. */
                 if (colours > MAGAZINE_COLOURS)
                     most = count;
                 continue;

@@ -20,6 +20,7 @@ enum {
     CACHED_EXCLUSIVE_CLASSES = 35,
 
     MAGAZINE_COLOURS = 64, /* those of most machines; others modulo this */
+    MAGAZINE_OF_A_COLOUR_MOST = LINE_BYTES / GRANULE_BYTES, /* those that begin in one line */
 
     MAGAZINE_UNTOUCHED = 1, /* in the address of a cached block: it reads as zero */
 
