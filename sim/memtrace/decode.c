@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The wrapper around VEX's decoder of one instruction: the processor that RDTSCP tells is a virtual
- * one, and flushes of a line. VEX takes CLFLUSH for a
- * change of code and does not know CLFLUSHOPT and CLWB. Here they do nothing, and a hint that VEX
- * keeps has the address for instrument.c.
+ * The wrapper around VEX's decoder of one instruction: the processor that RDTSCP and RDPID tell is
+ * a virtual one, and flushes of a line. VEX takes CLFLUSH for a change of code and does not know
+ * CLFLUSHOPT and CLWB. Here they do nothing, and a hint that VEX keeps has the address for
+ * instrument.c.
  */
 #include "memtrace/decode.h"
 
@@ -35,6 +35,7 @@ static IRTemp last_address(const IRSB *block, Int first)
 struct decoded __wrap_disInstr_AMD64(DECODE_PARAMETERS)
 {
     UChar prefetch[INSTRUCTION_BYTES_MOST];
+    VexArchInfo host = processor_number_known(architecture_info);
     Int first = block->stmts_used, flush;
     struct decoded decoded;
     IRStmt *last;
@@ -43,8 +44,10 @@ struct decoded __wrap_disInstr_AMD64(DECODE_PARAMETERS)
 
     flush = instruction_flush(code + delta, &modrm);
     if (flush < 0 || modrm >= INSTRUCTION_BYTES_MOST) {
-        decoded = __real_disInstr_AMD64(block, code, delta, address, architecture,
-                                        architecture_info, abi_info, endness, diagnose);
+        if (processor_number_decode(block, code + delta, address, &decoded))
+            return decoded;
+        decoded = __real_disInstr_AMD64(block, code, delta, address, architecture, &host, abi_info,
+                                        endness, diagnose);
         processor_number_replace(block, first);
         return decoded;
     }
@@ -55,8 +58,8 @@ struct decoded __wrap_disInstr_AMD64(DECODE_PARAMETERS)
     }
     prefetch[modrm - 1] = PREFETCH;
     prefetch[modrm] &= (UChar)~0x38;
-    decoded = __real_disInstr_AMD64(block, prefetch - delta, delta, address, architecture,
-                                    architecture_info, abi_info, endness, diagnose);
+    decoded = __real_disInstr_AMD64(block, prefetch - delta, delta, address, architecture, &host,
+                                    abi_info, endness, diagnose);
     line = last_address(block, first);
     if (line == IRTemp_INVALID)
         return decoded;

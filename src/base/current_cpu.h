@@ -8,8 +8,8 @@
 
 #include "base/rseq.h"
 
-/* TSC_AUX, by RDPID or RDTSCP, where the processor has one of them; else sched_getcpu. Never
-   negative. */
+/* TSC_AUX, by RDPID or RDTSCP, where the processor has one of them; else, and under plain Valgrind,
+   sched_getcpu. Never negative. */
 unsigned current_cpu_without_rseq(void);
 
 /*

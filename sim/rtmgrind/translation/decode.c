@@ -169,14 +169,15 @@ struct decoded __wrap_disInstr_AMD64(DECODE_PARAMETERS)
         if (instruction.operation != RTM_NONE)
             return rtm_emit(block, &instruction, address);
     }
-    if (identity_decode(block, bytes, address, &decoded) ||
+    if (processor_number_decode(block, bytes, address, &decoded) ||
         bit_test_decode(block, bytes, address, &decoded))
         return decoded;
     if (variant_now != VARIANT_PLAIN)
         unfriendly_before(block, bytes, address);
     Int first = block->stmts_used;
-    decoded = __real_disInstr_AMD64(block, code, delta, address, architecture, architecture_info,
-                                    abi_info, endness, diagnose);
+    VexArchInfo host = processor_number_known(architecture_info);
+    decoded = __real_disInstr_AMD64(block, code, delta, address, architecture, &host, abi_info,
+                                    endness, diagnose);
     adapt_calls(block, first);
     if (variant_now != VARIANT_PLAIN)
         mark_loads(block, first);
