@@ -143,7 +143,8 @@ valgrind_tools_in_a_folder_with_a_blank_in_its_name_are_no_obstacle()
         expect "complaints of $command" "" "$(grep -v '^mplace trace: trace: ' err || true)"
     done
     command -v parallel >/dev/null || return 0
-    run "$mplace" sweep ring --htm emulated --sizes 64 --traversals 10 --runs 1 --malloc glibc --lock ttstle --out rows.csv
+    run "$mplace" sweep ring --htm emulated --l1d 64x8 --sizes 64 --traversals 10 --runs 1 --malloc glibc --lock ttstle \
+        --out rows.csv
     expect "exit status of sweep" 0 "$status"
     expect "complaints of sweep" "" "$(grep -v ' 1 rows in ' err || true)"
     [[ ! -e rows.csv.log ]] || fail "a run complains: $(cat rows.csv.log)"
