@@ -58,6 +58,12 @@ static uint32_t free_in_slab(struct chunk *slab)
     return free;
 }
 
+/* Records of chunks that are not in use are not looked at: they would get memory. */
+static bool is_in_use(uint32_t chunk)
+{
+    return !pool_is_free(&arena.pool, chunk) && !bit_index_has(&arena.unread, chunk);
+}
+
 void bank_memory_read(struct bank_memory *memory)
 {
     uint32_t chunks = 0;
@@ -67,7 +73,7 @@ void bank_memory_read(struct bank_memory *memory)
     for (uint32_t i = 0; arena.base != NULL && i < arena.top; i++) {
         struct chunk *slab = arena_chunk(i);
 
-        if (atomic_load(&slab->kind) == CHUNK_SLAB && !slab->is_inherited) {
+        if (is_in_use(i) && atomic_load(&slab->kind) == CHUNK_SLAB && !slab->is_inherited) {
             uint32_t blocks = free_in_slab(slab);
 
             memory->free_blocks += blocks;
