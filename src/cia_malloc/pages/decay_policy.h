@@ -20,7 +20,7 @@ enum {
     DECAY_STEPS = 16,
     DECAY_NEVER = -1,
     DECAY_AT_ONCE = 0,
-    DECAY_DEFAULT = 100,
+    DECAY_DEFAULT = 300,
     DECAY_GREATEST = 24 * 60 * 60 * 1000,
 };
 
