@@ -133,8 +133,12 @@ static size_t purged_in_half(const char *half)
     size_t bytes = 0;
 
     for (size_t i = 0; i < advice_count; i++) {
-        if (advice_given[i].advice == MADV_DONTNEED && half_of(advice_given[i].address) == half)
-            bytes += advice_given[i].bytes;
+        const char *from = advice_given[i].address, *to = from + advice_given[i].bytes;
+
+        from = from > half ? from : half;
+        to = to < half + HUGE_PAGE ? to : half + HUGE_PAGE;
+        if (advice_given[i].advice == MADV_DONTNEED && from < to)
+            bytes += (size_t)(to - from);
     }
     return bytes;
 }
