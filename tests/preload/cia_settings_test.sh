@@ -63,7 +63,7 @@ for value in -1 0 86400000; do
 done
 for value in -2 86400001 - 1s 99999999999999999999; do
     under CIA_DECAY_MS=$value
-    [[ $(<"$work/err") == "mplace: CIA_DECAY_MS=$value is not allowed (a whole number from -1 to 86400000); using 100" ]] ||
+    [[ $(<"$work/err") == "mplace: CIA_DECAY_MS=$value is not allowed (a whole number from -1 to 86400000); using 300" ]] ||
         fail "CIA_DECAY_MS=$value got: $(<"$work/err")"
 done
 under CIA_STATS=1
