@@ -23,14 +23,12 @@ enum mplace_trace_mark {
 };
 
 /*
- * Valgrind's way of a program to speak to a tool: four rotations that together change nothing, and
- * an exchange of a register with itself, with the address of the request in RAX and the answer in
- * RDX.
+ * Valgrind's way of a program to speak to it and to a tool: four rotations that together change
+ * nothing, and an exchange of a register with itself, with the address of the request in RAX and
+ * the answer in RDX. 0 where there is no Valgrind.
  */
-static inline void mplace_trace_tell(enum mplace_trace_mark mark, uint64_t address, uint64_t value)
+static inline uint64_t mplace_trace_request(const uint64_t request[6])
 {
-    uint64_t request[6] = {
-        (uint64_t)'M' << 24 | (uint64_t)'T' << 16 | (uint64_t)mark, address, value, 0, 0, 0};
     uint64_t answer = 0;
 
     __asm__ volatile("rolq $3, %%rdi; rolq $13, %%rdi; rolq $61, %%rdi; rolq $51, %%rdi\n\t"
@@ -38,6 +36,15 @@ static inline void mplace_trace_tell(enum mplace_trace_mark mark, uint64_t addre
                      : "+d"(answer)
                      : "a"(request)
                      : "cc", "memory");
+    return answer;
+}
+
+static inline void mplace_trace_tell(enum mplace_trace_mark mark, uint64_t address, uint64_t value)
+{
+    uint64_t request[6] = {
+        (uint64_t)'M' << 24 | (uint64_t)'T' << 16 | (uint64_t)mark, address, value, 0, 0, 0};
+
+    (void)mplace_trace_request(request);
 }
 
 /* The region of interest. What lies outside of it is replayed only to warm caches up. */

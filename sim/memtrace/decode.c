@@ -35,7 +35,6 @@ static IRTemp last_address(const IRSB *block, Int first)
 struct decoded __wrap_disInstr_AMD64(DECODE_PARAMETERS)
 {
     UChar prefetch[INSTRUCTION_BYTES_MOST];
-    VexArchInfo host = processor_number_known(architecture_info);
     Int first = block->stmts_used, flush;
     struct decoded decoded;
     IRStmt *last;
@@ -44,6 +43,8 @@ struct decoded __wrap_disInstr_AMD64(DECODE_PARAMETERS)
 
     flush = instruction_flush(code + delta, &modrm);
     if (flush < 0 || modrm >= INSTRUCTION_BYTES_MOST) {
+        VexArchInfo host = processor_number_known(architecture_info);
+
         if (processor_number_decode(block, code + delta, address, &decoded))
             return decoded;
         decoded = __real_disInstr_AMD64(block, code, delta, address, architecture, &host, abi_info,
@@ -58,8 +59,8 @@ struct decoded __wrap_disInstr_AMD64(DECODE_PARAMETERS)
     }
     prefetch[modrm - 1] = PREFETCH;
     prefetch[modrm] &= (UChar)~0x38;
-    decoded = __real_disInstr_AMD64(block, prefetch - delta, delta, address, architecture, &host,
-                                    abi_info, endness, diagnose);
+    decoded = __real_disInstr_AMD64(block, prefetch - delta, delta, address, architecture,
+                                    architecture_info, abi_info, endness, diagnose);
     line = last_address(block, first);
     if (line == IRTemp_INVALID)
         return decoded;

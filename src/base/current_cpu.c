@@ -5,6 +5,8 @@
  */
 #include "base/current_cpu.h"
 
+#include "mplace_trace.h"
+
 #include <cpuid.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -24,22 +26,14 @@ enum {
     CPUID_EXTENDED_FEATURES = 0x80000001,
     EDX_RDTSCP = 1 << 27,
     TSC_AUX_CPU_BITS = 0xfff,
-    RUNNING_ON_VALGRIND = 0x1001,
+    RUNNING_ON_VALGRIND = 0x1001, /* a request, in Valgrind's valgrind.h */
 };
 
-/* Valgrind's client request RUNNING_ON_VALGRIND, as in its valgrind.h: to a processor, rotations
-   that come back to where they began. */
 static bool runs_on_valgrind(void)
 {
-    const uint64_t request[] = {RUNNING_ON_VALGRIND, 0, 0, 0, 0, 0};
-    uint64_t answer = 0;
+    const uint64_t request[6] = {RUNNING_ON_VALGRIND, 0, 0, 0, 0, 0};
 
-    __asm__ volatile("rolq $3, %%rdi; rolq $13, %%rdi; rolq $61, %%rdi; rolq $51, %%rdi\n\t"
-                     "xchgq %%rbx, %%rbx"
-                     : "+d"(answer)
-                     : "a"(request)
-                     : "cc", "memory");
-    return answer != 0;
+    return mplace_trace_request(request) != 0;
 }
 
 static enum method find_method(void)

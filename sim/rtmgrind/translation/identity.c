@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * See identity.h. Everything that CPUID says comes from VEX (features that it can translate), but
- * for what is changed here.
+ * for what is changed here and in processor_number.c.
  */
 #include "rtmgrind/translation/identity.h"
 
