@@ -51,6 +51,7 @@ static size_t pages_before(size_t offset)
  */
 struct place {
     size_t offset;     /* at least: of the colour, and with CIA_HARDEN=1 of guard pages */
+    size_t room;       /* the same for any colour: a mapping serves its length again */
     size_t turn_bytes; /* whole pages to be added where there is room */
     size_t alignment;  /* of the mapping, and of what is added */
 };
@@ -61,20 +62,23 @@ static struct place place_of(uint32_t colour, size_t alignment)
     /* A page, or two where the page's number takes part in the colour. */
     size_t cycle = (size_t)colours * LINE_BYTES;
     struct place place = {
-        .offset = guard_bytes(),
+        .room = guard_bytes(),
         .turn_bytes = colour % TURNS * cycle,
         .alignment = cycle,
     };
 
-    if (alignment <= LINE_BYTES)
-        place.offset += (size_t)colour * LINE_BYTES;
     /* Beyond a page the guard before the block is a multiple of its alignment, if that is no
        whole chunk. */
     if (alignment > PAGE_BYTES)
         place = (struct place){
-            .offset = guard_bytes() != 0 && alignment < CHUNK_BYTES ? alignment : 0,
+            .room = guard_bytes() != 0 && alignment < CHUNK_BYTES ? alignment : 0,
             .alignment = alignment,
         };
+    place.offset = place.room;
+    if (alignment <= LINE_BYTES) {
+        place.offset += (size_t)colour * LINE_BYTES;
+        place.room += cycle - LINE_BYTES;
+    }
     return place;
 }
 
@@ -82,7 +86,8 @@ static void *map_new(size_t bytes, struct place place, uint8_t node)
 {
     struct huge *record = huge_record_take();
     size_t offset = place.offset + place.turn_bytes;
-    size_t total = round_up_to_pages(bytes + offset), extent = total + guard_bytes();
+    size_t total = round_up_to_pages(bytes + offset);
+    size_t extent = round_up_to_pages(bytes + place.room + place.turn_bytes) + guard_bytes();
 
     if (record == NULL)
         return NULL;
@@ -130,30 +135,12 @@ static bool keep_part(const struct huge *record, char *from, size_t bytes, size_
 /* A block in a mapping that was kept; NULL when there is none that serves. */
 static void *reuse(size_t bytes, struct place place, uint8_t node)
 {
-    size_t least = round_up_to_pages(bytes + place.offset);
+    size_t least = round_up_to_pages(bytes + place.room);
     struct huge *kept = huge_cache_take(least, place.alignment, node);
 
     if (kept == NULL)
         return NULL;
-    /* From here on no other thread may take it, but it may be another mapping than the one that was
-       found: that it suits is looked at again. */
-    if (kept->node != node) {
-        huge_keep_on(kept);
-        return NULL;
-    }
     size_t skip = -(uintptr_t)kept->base & (place.alignment - 1);
-    if (kept->extent < least + skip) {
-        char *base = place.alignment > PAGE_BYTES
-                         ? NULL
-                         : page_source_grow(kept->base, kept->extent, least + place.turn_bytes);
-
-        if (base == NULL) { /* perhaps several areas to the kernel, which never grow */
-            huge_give_back(kept);
-            return NULL;
-        }
-        kept->base = base;
-        kept->extent = least + place.turn_bytes;
-    }
     if (keep_part(kept, kept->base, skip, least)) {
         kept->base = kept->base + skip;
         kept->extent -= skip;
@@ -161,10 +148,10 @@ static void *reuse(size_t bytes, struct place place, uint8_t node)
     }
     size_t room = kept->extent - least - skip;
     skip += (place.turn_bytes < room ? place.turn_bytes : room) & ~(place.alignment - 1);
-    size_t total = least + skip;
-    if (keep_part(kept, kept->base + total, kept->extent - total, total))
-        kept->extent = total; /* else it is for growing */
-    return huge_begin(kept, place.offset + skip, total);
+    size_t extent = least + skip;
+    if (keep_part(kept, kept->base + extent, kept->extent - extent, extent))
+        kept->extent = extent; /* else it is for growing */
+    return huge_begin(kept, place.offset + skip, round_up_to_pages(bytes + place.offset + skip));
 }
 
 /* The same with CIA_HARDEN=1: in the one that was protected for longest, if there are many. */

@@ -41,16 +41,8 @@ bool huge_cache_put(struct huge *huge)
 /* How little a mapping suits a block, for comparing; SIZE_MAX: not at all. */
 static size_t misfit(const struct huge *kept, size_t bytes, size_t alignment, uint8_t node)
 {
-    size_t extent = kept->extent;
-
     bytes += -(uintptr_t)kept->base & (alignment - 1);
-    if (kept->node != node)
-        return SIZE_MAX;
-    if (extent >= bytes)
-        return extent - bytes;
-    /* The kernel has to zero the rest: after all that are long enough. It may move what grows, so
-       an alignment beyond a page is not kept. */
-    return alignment > PAGE_BYTES || extent < bytes / 8 ? SIZE_MAX : SIZE_MAX / 2 - extent;
+    return kept->node == node && kept->extent >= bytes ? kept->extent - bytes : SIZE_MAX;
 }
 
 struct huge *huge_cache_take(size_t bytes, size_t alignment, uint8_t node)
@@ -70,8 +62,15 @@ struct huge *huge_cache_take(size_t bytes, size_t alignment, uint8_t node)
                 slot = i;
             }
         }
-        if (best == NULL || take_from(slot, best))
+        if (best == NULL)
+            return NULL;
+        if (!take_from(slot, best))
+            continue;
+        /* From here on no other thread may take it, but it may be another mapping than the one that
+           was found: that it suits is looked at again. */
+        if (misfit(best, bytes, alignment, node) != SIZE_MAX)
             return best;
+        huge_keep_on(best);
     }
 }
 

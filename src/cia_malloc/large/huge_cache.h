@@ -34,15 +34,14 @@ bool huge_cache_put(struct huge *huge);
 
 /*
  * Joins a mapping with kept ones of its node beside it, so that what blocks of several lengths
- * leave serves longer ones. To the kernel they may stay several areas, which it does not grow: see
- * reuse in huge.c. Its age becomes that of its pages on the average.
+ * leave serves longer ones. Its age becomes that of its pages on the average.
  */
 void huge_join_neighbours(struct huge *huge);
 
 /*
- * A mapping of the memory node for a block that needs so much, from an address of that alignment (a
- * power of two, a page at least) on: the shortest one that is long enough, else the longest; the
- * caller cuts it or lets it grow. NULL when there is none worth it.
+ * Takes a mapping of the memory node that has so many bytes from an address of that alignment (a
+ * power of two, a page at least) on: the shortest one. NULL when there is none. Shorter ones are
+ * not grown: see huge_resize.
  */
 struct huge *huge_cache_take(size_t bytes, size_t alignment, uint8_t node);
 
