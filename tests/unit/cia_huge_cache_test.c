@@ -298,6 +298,30 @@ START_TEST(an_array_that_doubles_leaves_its_mapping_to_the_next_block)
 }
 END_TEST
 
+START_TEST(short_blocks_take_the_pages_that_long_ones_left)
+{
+    enum { LONG = 40 * MIB, BLOCKS = 24000 };
+    static unsigned char *blocks[BLOCKS];
+
+    stay_on_cpu(sched_getcpu());
+    make_first_call();
+    cia_free(memset(cia_allocate(LONG), 0xff, LONG));
+    size_t mapped = page_source_mapped_bytes, kept = huge_cache_bytes();
+    for (int i = 0; i < BLOCKS; i++) {
+        ck_assert_ptr_nonnull(blocks[i] = cia_allocate_zeroed(1000));
+        for (int j = 0; j < 1000; j++)
+            ck_assert_int_eq(blocks[i][j], 0);
+    }
+    /* Of a chunk no more is mapped than what says what is in it. */
+    ck_assert_uint_le(page_source_mapped_bytes - mapped, 10 * MIB);
+    ck_assert_uint_le(huge_cache_bytes(), kept - 20 * MIB);
+    for (int i = 0; i < BLOCKS; i++)
+        cia_free(blocks[i]);
+    cia_trim();
+    ck_assert_uint_le(page_source_mapped_bytes, mapped - kept + 10 * MIB);
+}
+END_TEST
+
 START_TEST(blocks_from_kept_mappings_take_the_colours_in_turn)
 {
     enum { LENGTHS = 3 };
@@ -602,6 +626,7 @@ int main(void)
     tcase_add_test(tests, the_bytes_of_blocks_are_the_pages_that_they_are_on);
     tcase_add_test(tests, what_an_aligned_block_leaves_of_a_kept_mapping_serves_others);
     tcase_add_test(tests, an_array_that_doubles_leaves_its_mapping_to_the_next_block);
+    tcase_add_test(tests, short_blocks_take_the_pages_that_long_ones_left);
     tcase_add_test(tests, blocks_from_kept_mappings_take_the_colours_in_turn);
     tcase_add_test(tests, calloc_reads_as_zero_whatever_was_in_the_mapping);
     tcase_add_test(tests, no_more_is_kept_than_the_bound);

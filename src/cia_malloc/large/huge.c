@@ -5,7 +5,6 @@
  */
 #include "cia_malloc/large/huge.h"
 
-#include "base/probes.h"
 #include "cia_malloc/heap/block.h"
 
 enum {
@@ -112,10 +111,9 @@ enum {
     TAIL_PART = 4,  /* and a quarter behind one that got shorter a moment ago */
 };
 
-/* Keeps a part of a kept mapping that its block of so many bytes does not need, in a record of its
-   own and for as long as that would have been, if it is long enough for another block. False: it
-   stays with this one, and is purged if it is more than an eighth of that. */
-static bool keep_part(const struct huge *record, char *from, size_t bytes, size_t block_bytes)
+/* Keeps a part of a mapping in a record of its own, for as long as that would have been, if it is
+   long enough for another block. False: it is not kept. */
+static bool keep_part(const struct huge *record, char *from, size_t bytes)
 {
     struct huge *part = bytes > REST_LEAST ? huge_record_take() : NULL;
 
@@ -125,11 +123,19 @@ static bool keep_part(const struct huge *record, char *from, size_t bytes, size_
         part->since = record->since;
         part->node = record->node;
         huge_keep_on(part);
-    } else if (bytes > block_bytes / SPARE_PART) {
-        PROBE3(memory_given_back, from, bytes, 0);
-        page_source_purge(from, bytes);
     }
     return part != NULL;
+}
+
+/* A part that the mapping's block does not need. False: it stays there, and is purged if it is more
+   than an eighth of the block. */
+static bool keep_beside(const struct huge *record, char *from, size_t bytes, size_t block_bytes)
+{
+    bool is_kept = keep_part(record, from, bytes);
+
+    if (!is_kept && bytes > block_bytes / SPARE_PART)
+        page_source_purge(from, bytes);
+    return is_kept;
 }
 
 /* A block in a mapping that was kept; NULL when there is none that serves. */
@@ -141,7 +147,7 @@ static void *reuse(size_t bytes, struct place place, uint8_t node)
     if (kept == NULL)
         return NULL;
     size_t skip = -(uintptr_t)kept->base & (place.alignment - 1);
-    if (keep_part(kept, kept->base, skip, least)) {
+    if (keep_beside(kept, kept->base, skip, least)) {
         kept->base = kept->base + skip;
         kept->extent -= skip;
         skip = 0;
@@ -149,9 +155,30 @@ static void *reuse(size_t bytes, struct place place, uint8_t node)
     size_t room = kept->extent - least - skip;
     skip += (place.turn_bytes < room ? place.turn_bytes : room) & ~(place.alignment - 1);
     size_t extent = least + skip;
-    if (keep_part(kept, kept->base + extent, kept->extent - extent, extent))
+    if (keep_beside(kept, kept->base + extent, kept->extent - extent, extent))
         kept->extent = extent; /* else it is for growing */
     return huge_begin(kept, place.offset + skip, round_up_to_pages(bytes + place.offset + skip));
+}
+
+/* What a chunk leaves of a mapping on one side. */
+static void keep_or_unmap(const struct huge *record, char *from, size_t bytes)
+{
+    if (bytes != 0 && !keep_part(record, from, bytes))
+        page_source_unmap(from, bytes);
+}
+
+char *chunk_addresses_kept(uint8_t node)
+{
+    struct huge *kept = huge_cache_take(CHUNK_BYTES, CHUNK_BYTES, node);
+
+    if (kept == NULL)
+        return NULL;
+    size_t before = -(uintptr_t)kept->base & (CHUNK_BYTES - 1);
+    char *chunk = kept->base + before;
+    keep_or_unmap(kept, kept->base, before);
+    keep_or_unmap(kept, chunk + CHUNK_BYTES, kept->extent - before - CHUNK_BYTES);
+    huge_record_put(kept);
+    return chunk;
 }
 
 /* The same with CIA_HARDEN=1: in the one that was protected for longest, if there are many. */
@@ -209,7 +236,6 @@ static void *shrink(struct huge *huge, size_t total)
     size_t extent = huge->extent, rest = extent - total;
 
     if (rest > total / TAIL_PART || !decay_is_recent(huge->since)) {
-        PROBE3(memory_given_back, huge->base + total, rest, 1);
         if (page_source_unmap(huge->base + total, rest))
             extent = total;
     }

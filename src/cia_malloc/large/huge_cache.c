@@ -6,8 +6,6 @@
  */
 #include "cia_malloc/large/huge_cache.h"
 
-#include "base/probes.h"
-
 _Atomic(struct huge *) huge_cache[HUGE_CACHE_SLOTS];
 
 /* Acquire pairs with the release in huge_cache_put: what is read of the mapping is what it was when
@@ -210,7 +208,6 @@ static void make_room(size_t bytes, size_t most)
             return;
         size_t excess = round_up_to_pages(kept + bytes - most), rest = oldest->extent - excess;
         if (excess < oldest->extent && page_source_unmap(oldest->base + rest, excess)) {
-            PROBE3(memory_given_back, oldest->base + rest, excess, 1);
             oldest->extent = rest;
             huge_keep_on(oldest);
         } else {

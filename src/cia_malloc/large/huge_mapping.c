@@ -5,8 +5,6 @@
  */
 #include "cia_malloc/large/huge_mapping.h"
 
-#include "base/probes.h"
-
 enum { RECORDS_AT_ONCE = 32 };
 
 struct huge_totals huge_totals;
@@ -176,9 +174,6 @@ void huge_unmap_refused(void)
 
 void huge_give_back(struct huge *record)
 {
-    size_t extent = record->extent; /* clang's probes take no atomic argument */
-
-    PROBE3(memory_given_back, record->base, extent, 1);
-    push(page_source_unmap(record->base, extent) ? &unused_records : &refused, record);
+    push(page_source_unmap(record->base, record->extent) ? &unused_records : &refused, record);
     huge_unmap_refused();
 }

@@ -6,7 +6,6 @@
  */
 #include "cia_malloc/pages/chunk.h"
 
-#include "base/probes.h"
 #include "cia_malloc/pages/allocator_mode.h"
 
 static_assert((size_t)HALF_PAGES * PAGE_BYTES == 2 << 20, "a huge page of x86-64");
@@ -34,8 +33,9 @@ static void protect_ends(struct chunk *chunk)
 struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge)
 {
     size_t bytes = (size_t)pages * PAGE_BYTES;
+    char *kept = pages == CHUNK_PAGES && !harden_is_on() ? chunk_addresses_kept(node) : NULL;
     /* First what is most often refused. */
-    char *base = page_source_map(bytes, CHUNK_BYTES);
+    char *base = kept != NULL ? kept : page_source_map(bytes, CHUNK_BYTES);
     struct page_info *infos = base != NULL ? page_map_provide(base) : NULL;
     struct chunk *chunk = infos != NULL ? page_source_map_metadata(metadata_bytes()) : NULL;
 
@@ -52,6 +52,10 @@ struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge)
     page_source_bind(base, bytes, node);
     page_source_advise(base, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     chunk->huge_halves = huge ? (1 << CHUNK_HALVES) - 1 : 0;
+    if (kept != NULL) {
+        page_bits_set(chunk->touched, 0, pages, true);
+        chunk->dirty_pages = pages;
+    }
     if (pages < CHUNK_PAGES)
         page_bits_set(chunk->used, pages, CHUNK_PAGES - pages, true);
     if (harden_is_on()) {
@@ -69,7 +73,6 @@ void chunk_destroy(struct chunk *chunk)
 {
     size_t bytes = (size_t)chunk->mapped_pages * PAGE_BYTES;
 
-    PROBE3(memory_given_back, chunk->base, bytes, 1);
     page_map_set_chunk(chunk->base, NULL);
     page_source_unmap(chunk->base, bytes);
     page_source_unmap_metadata(chunk, metadata_bytes());

@@ -144,6 +144,12 @@ struct page_run {
  */
 struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge);
 
+/*
+ * Addresses of a chunk, with pages of the node that a program has written to: a part of a mapping
+ * that long blocks left a moment ago, or NULL. Needs no lock. In large/huge.c, which includes this.
+ */
+char *chunk_addresses_kept(uint8_t node);
+
 /* The chunk must have no used page, be in no list, and have no work. Needs no lock. */
 void chunk_destroy(struct chunk *chunk);
 

@@ -157,6 +157,7 @@ static bool take_from_new_chunk(struct page_heap *heap, const struct page_reques
     chunk_circle_insert(heap, chunk, CHUNKS_EMPTY);
     heap->chunk_count++;
     heap->mapped_pages += chunk->mapped_pages;
+    heap->dirty_pages += chunk->dirty_pages;
     return take_from_chunk(heap, chunk, request, true, run) ||
            take_from_chunk(heap, chunk, request, false, run);
 }

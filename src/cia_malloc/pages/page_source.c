@@ -6,6 +6,7 @@
 #include "cia_malloc/pages/page_source.h"
 
 #include "base/memory_nodes.h"
+#include "base/probes.h"
 #include "base/system_call.h"
 
 #include <errno.h>
@@ -37,7 +38,8 @@ static void *map(void *hint, size_t bytes)
     return address;
 }
 
-bool page_source_unmap(void *address, size_t bytes)
+/* As page_source_unmap, of what is not used yet. */
+static bool unmap(void *address, size_t bytes)
 {
     int saved_errno = errno;
 
@@ -48,6 +50,15 @@ bool page_source_unmap(void *address, size_t bytes)
         atomic_fetch_add_explicit(&page_source_mapped_bytes, bytes, memory_order_relaxed);
         (void)page_source_purge(address, bytes);
     }
+    return unmapped;
+}
+
+bool page_source_unmap(void *address, size_t bytes)
+{
+    bool unmapped = unmap(address, bytes);
+
+    if (unmapped)
+        PROBE3(memory_given_back, address, bytes, 1);
     return unmapped;
 }
 
@@ -62,13 +73,13 @@ void *page_source_map(size_t bytes, size_t alignment)
 
     /* NULL, when the kernel has none, counts as aligned. */
     for (int tries = 0; tries < TRIES && ((uintptr_t)address & (alignment - 1)) != 0; tries++) {
-        page_source_unmap(address, bytes);
+        unmap(address, bytes);
         address = map((void *)below, bytes);
         below -= alignment;
     }
     if (((uintptr_t)address & (alignment - 1)) == 0)
         return address;
-    page_source_unmap(address, bytes);
+    unmap(address, bytes);
 
     size_t larger;
     if (__builtin_add_overflow(bytes, alignment - PAGE_BYTES, &larger))
@@ -79,9 +90,9 @@ void *page_source_map(size_t bytes, size_t alignment)
     size_t head = -(uintptr_t)address & (alignment - 1);
     size_t tail = larger - head - bytes;
     if (head != 0)
-        page_source_unmap(address, head);
+        unmap(address, head);
     if (tail != 0)
-        page_source_unmap(address + head + bytes, tail);
+        unmap(address + head + bytes, tail);
     return address + head;
 }
 
@@ -104,7 +115,11 @@ int page_source_advise(void *address, size_t bytes, int advice)
 
 bool page_source_purge(void *address, size_t bytes)
 {
-    return page_source_advise(address, bytes, MADV_DONTNEED) == 0;
+    bool purged = page_source_advise(address, bytes, MADV_DONTNEED) == 0;
+
+    if (purged)
+        PROBE3(memory_given_back, address, bytes, 0);
+    return purged;
 }
 
 bool page_source_protect(void *address, size_t bytes, int protection)

@@ -6,8 +6,6 @@
  */
 #include "cia_malloc/pages/purge.h"
 
-#include "base/probes.h"
-
 enum {
     /* Free pages kept populated for the next run: 128 MiB, or an eighth of what is in use. A
        program that frees 80 MB between two phases takes 1.1 times as long with 32 MiB. */
@@ -92,10 +90,8 @@ static void purge_chosen(struct chunk *chunk)
         char *address = chunk->base + (size_t)first * PAGE_BYTES;
         size_t bytes = (size_t)(end - first) * PAGE_BYTES;
 
-        if (page_source_purge(address, bytes)) {
-            PROBE3(memory_given_back, address, bytes, 0);
+        if (page_source_purge(address, bytes))
             page_bits_set(chunk->purged, first, end - first, true);
-        }
         first = end;
     }
 }
@@ -257,7 +253,6 @@ bool purge_in_run(struct chunk *chunk, uint32_t first, uint32_t pages, uint32_t 
         return true;
     if (!page_source_purge(address, bytes))
         return false;
-    PROBE3(memory_given_back, address, bytes, 0);
     page_bits_set(chunk->touched, first, pages, false);
     page_bits_set(chunk->filled, first, pages, false);
     *purged += populated;
