@@ -298,27 +298,98 @@ START_TEST(an_array_that_doubles_leaves_its_mapping_to_the_next_block)
 }
 END_TEST
 
+/* So long that they are of no class that asks for huge pages, which are fresh. */
+enum { SHORT = 20000, SHORTS = 1200 };
+static unsigned char *shorts[SHORTS];
+
+static bool is_filled(const unsigned char *block, int byte)
+{
+    return block[0] == byte && memcmp(block, block + 1, SHORT - 1) == 0;
+}
+
+static void allocate_shorts(void)
+{
+    for (int i = 0; i < SHORTS; i++) {
+        ck_assert_ptr_nonnull(shorts[i] = cia_allocate_zeroed(SHORT));
+        ck_assert(is_filled(shorts[i], 0));
+        memset(shorts[i], i % 255 + 1, SHORT);
+    }
+}
+
 START_TEST(short_blocks_take_the_pages_that_long_ones_left)
 {
-    enum { LONG = 40 * MIB, BLOCKS = 24000 };
-    static unsigned char *blocks[BLOCKS];
+    enum { LONG = 40 * MIB };
 
     stay_on_cpu(sched_getcpu());
     make_first_call();
     cia_free(memset(cia_allocate(LONG), 0xff, LONG));
     size_t mapped = page_source_mapped_bytes, kept = huge_cache_bytes();
-    for (int i = 0; i < BLOCKS; i++) {
-        ck_assert_ptr_nonnull(blocks[i] = cia_allocate_zeroed(1000));
-        for (int j = 0; j < 1000; j++)
-            ck_assert_int_eq(blocks[i][j], 0);
-    }
-    /* Of a chunk no more is mapped than what says what is in it. */
+    allocate_shorts();
+    /* No more is mapped than what says what is in the chunks. */
     ck_assert_uint_le(page_source_mapped_bytes - mapped, 10 * MIB);
     ck_assert_uint_le(huge_cache_bytes(), kept - 20 * MIB);
-    for (int i = 0; i < BLOCKS; i++)
-        cia_free(blocks[i]);
+    for (int i = 0; i < SHORTS; i++)
+        cia_free(shorts[i]);
     cia_trim();
     ck_assert_uint_le(page_source_mapped_bytes, mapped - kept + 10 * MIB);
+}
+END_TEST
+
+static unsigned long locked_kib(void)
+{
+    char line[256];
+    unsigned long kib = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+
+    ck_assert_ptr_nonnull(file);
+    while (fgets(line, sizeof line, file) != NULL)
+        (void)sscanf(line, "VmLck: %lu", &kib);
+    fclose(file);
+    return kib;
+}
+
+START_TEST(what_a_program_asked_for_a_long_block_does_not_hold_for_short_ones_there)
+{
+    enum { LONG = 40 * MIB };
+    char *block = memset(cia_allocate(LONG), 0xff, LONG);
+    char *page = block + (-(uintptr_t)block & (PAGE_BYTES - 1));
+    int status;
+
+    stay_on_cpu(sched_getcpu());
+    ck_assert_int_eq(madvise(page, LONG / 2, MADV_WIPEONFORK), 0);
+    ck_assert_int_eq(madvise(page + LONG / 2, LONG / 2 - PAGE_BYTES, MADV_DONTFORK), 0);
+    cia_free(block);
+    allocate_shorts();
+    pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < SHORTS; i++) {
+            if (!is_filled(shorts[i], i % 255 + 1))
+                _exit(1);
+        }
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    for (int i = 0; i < SHORTS; i++)
+        cia_free(shorts[i]);
+}
+END_TEST
+
+START_TEST(short_blocks_are_not_in_a_long_one_that_was_freed_while_it_was_locked)
+{
+    enum { LONG = 40 * MIB };
+    char *block = memset(cia_allocate(LONG), 0xff, LONG);
+
+    stay_on_cpu(sched_getcpu());
+    bool is_locked = mlock(block, LONG) == 0; /* else a limit does not allow it */
+    cia_free(block);
+    allocate_shorts();
+    clock_milliseconds += 10000;
+    huge_give_back_old(clock_milliseconds);
+    if (is_locked)
+        ck_assert_uint_eq(locked_kib(), 0);
+    for (int i = 0; i < SHORTS; i++)
+        cia_free(shorts[i]);
 }
 END_TEST
 
@@ -627,6 +698,8 @@ int main(void)
     tcase_add_test(tests, what_an_aligned_block_leaves_of_a_kept_mapping_serves_others);
     tcase_add_test(tests, an_array_that_doubles_leaves_its_mapping_to_the_next_block);
     tcase_add_test(tests, short_blocks_take_the_pages_that_long_ones_left);
+    tcase_add_test(tests, what_a_program_asked_for_a_long_block_does_not_hold_for_short_ones_there);
+    tcase_add_test(tests, short_blocks_are_not_in_a_long_one_that_was_freed_while_it_was_locked);
     tcase_add_test(tests, blocks_from_kept_mappings_take_the_colours_in_turn);
     tcase_add_test(tests, calloc_reads_as_zero_whatever_was_in_the_mapping);
     tcase_add_test(tests, no_more_is_kept_than_the_bound);

@@ -109,6 +109,30 @@ START_TEST(blocks_that_the_kernel_has_as_several_areas_are_resized_in_bounded_ad
 }
 END_TEST
 
+START_TEST(a_block_that_the_kernel_cannot_grow_is_copied_seldom)
+{
+    enum { FIRST = 12 * MIB, STEPS = 200, KEPT = 30 };
+    char *blocks[KEPT], *block;
+    int copies = 0;
+
+    for (int i = 0; i < KEPT; i++) {
+        blocks[i] = cia_allocate(5 * MIB);
+        (void)madvise(page_of(blocks[i], 0), MIB, MADV_RANDOM);
+    }
+    for (int i = 0; i < KEPT; i++)
+        cia_free(blocks[i]);
+    block = cia_allocate(FIRST);
+    for (size_t i = 1; i <= STEPS; i++) {
+        char *grown = cia_reallocate(block, FIRST + i * PAGE_BYTES);
+
+        copies += grown != block;
+        block = grown;
+    }
+    ck_assert_int_le(copies, 8);
+    cia_free(block);
+}
+END_TEST
+
 START_TEST(a_block_that_shrinks_and_grows_all_the_time_seldom_asks_the_kernel)
 {
     enum { STEPS = 2000 };
@@ -182,6 +206,7 @@ int main(void)
     tcase_add_test(tests, very_many_long_blocks_share_areas);
     tcase_add_test(
         tests, blocks_that_the_kernel_has_as_several_areas_are_resized_in_bounded_address_space);
+    tcase_add_test(tests, a_block_that_the_kernel_cannot_grow_is_copied_seldom);
     tcase_add_test(tests, a_block_that_shrinks_and_grows_all_the_time_seldom_asks_the_kernel);
 #endif
     tcase_add_test(tests, what_is_cut_off_blocks_that_grew_a_moment_ago_goes_back_if_it_is_long);

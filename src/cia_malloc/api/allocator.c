@@ -397,10 +397,10 @@ size_t cia_usable_class(size_t bytes)
 enum { GROWTH_PART = 4 };
 
 /*
- * A mapping up to this length is copied when its block grows by half or more. That is seldom for
- * what it grows, where under a hypervisor with shadow page tables an mremap may make it forget all
- * of the process's pages (perl, whose arrays double: 0.81 of the time). For a longer one the copy
- * would be much memory.
+ * A block of a mapping, up to this length, is copied when it grows by more than half. That is
+ * seldom for what it grows, where under a hypervisor with shadow page tables an mremap may make it
+ * forget all of the process's pages (perl, whose arrays double: 0.81 of the time). For a longer one
+ * the copy would be much memory.
  */
 enum { COPIED_MOST = 16 << 20 };
 
@@ -447,9 +447,8 @@ void *cia_reallocate(void *block, size_t bytes)
         is_long && bytes > (size_t)LARGE_GREATEST_PAGES * PAGE_BYTES ? page_map_huge(block) : NULL;
 
     /* A mapping follows its block's length to the page. */
-    void *moved = huge != NULL && (bytes < usable + usable / 2 || usable > COPIED_MOST)
-                      ? resize_huge(huge, block, bytes, is_profiled)
-                      : NULL;
+    bool is_copied = huge != NULL && bytes > usable + usable / 2 && usable <= COPIED_MOST;
+    void *moved = huge != NULL && !is_copied ? resize_huge(huge, block, bytes, is_profiled) : NULL;
     if (moved != NULL)
         return moved;
     /* In place while at least half of the block stays in use, five eighths of a long one, or none
@@ -459,7 +458,7 @@ void *cia_reallocate(void *block, size_t bytes)
         return block;
     bool zeroed, is_sampled = is_profiled && profile_count(bytes);
     size_t alignment = is_sampled ? LINE_BYTES : GRANULE_BYTES;
-    if (is_long && huge == NULL && bytes > usable)
+    if (is_long && !is_copied && bytes > usable)
         moved = allocate_quietly(alignment, bytes + bytes / GROWTH_PART, &zeroed);
     if (moved == NULL)
         moved = allocate_quietly(alignment, bytes, &zeroed);

@@ -175,6 +175,10 @@ char *chunk_addresses_kept(uint8_t node)
         return NULL;
     size_t before = -(uintptr_t)kept->base & (CHUNK_BYTES - 1);
     char *chunk = kept->base + before;
+    if (!page_source_make_plain(chunk, CHUNK_BYTES)) {
+        huge_keep_on(kept);
+        return NULL;
+    }
     keep_or_unmap(kept, kept->base, before);
     keep_or_unmap(kept, chunk + CHUNK_BYTES, kept->extent - before - CHUNK_BYTES);
     huge_record_put(kept);

@@ -33,7 +33,8 @@ static void protect_ends(struct chunk *chunk)
 struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge)
 {
     size_t bytes = (size_t)pages * PAGE_BYTES;
-    char *kept = pages == CHUNK_PAGES && !harden_is_on() ? chunk_addresses_kept(node) : NULL;
+    bool may_be_kept = pages == CHUNK_PAGES && !huge && !harden_is_on();
+    char *kept = may_be_kept ? chunk_addresses_kept(node) : NULL;
     /* First what is most often refused. */
     char *base = kept != NULL ? kept : page_source_map(bytes, CHUNK_BYTES);
     struct page_info *infos = base != NULL ? page_map_provide(base) : NULL;
@@ -44,6 +45,10 @@ struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge)
             page_source_unmap(base, bytes);
         return NULL;
     }
+    if (kept != NULL) {
+        page_bits_set(chunk->touched, 0, pages, true);
+        chunk->dirty_pages = pages;
+    }
     chunk->mapped_pages = (uint16_t)pages;
     chunk->base = base;
     chunk->pages = infos;
@@ -52,10 +57,6 @@ struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge)
     page_source_bind(base, bytes, node);
     page_source_advise(base, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     chunk->huge_halves = huge ? (1 << CHUNK_HALVES) - 1 : 0;
-    if (kept != NULL) {
-        page_bits_set(chunk->touched, 0, pages, true);
-        chunk->dirty_pages = pages;
-    }
     if (pages < CHUNK_PAGES)
         page_bits_set(chunk->used, pages, CHUNK_PAGES - pages, true);
     if (harden_is_on()) {

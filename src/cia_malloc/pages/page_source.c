@@ -122,6 +122,17 @@ bool page_source_purge(void *address, size_t bytes)
     return purged;
 }
 
+bool page_source_make_plain(void *address, size_t bytes)
+{
+    static const int advice[] = {MADV_DOFORK, MADV_KEEPONFORK, MADV_DODUMP};
+
+    for (size_t i = 0; i < sizeof advice / sizeof *advice; i++)
+        (void)page_source_advise(address, bytes, advice[i]);
+    /* The kernel drops no page that is locked. Nor is munlock asked for, which programs that say
+       what they may call leave out. */
+    return page_source_purge(address, PAGE_BYTES);
+}
+
 bool page_source_protect(void *address, size_t bytes, int protection)
 {
     int saved_errno = errno;
@@ -250,6 +261,6 @@ void *page_source_map_metadata(size_t bytes)
 
 void page_source_unmap_metadata(void *address, size_t bytes)
 {
-    page_source_unmap((void *)((uintptr_t)address & ~(uintptr_t)(PAGE_BYTES - 1)),
-                      metadata_mapping_bytes(bytes));
+    unmap((void *)((uintptr_t)address & ~(uintptr_t)(PAGE_BYTES - 1)),
+          metadata_mapping_bytes(bytes));
 }

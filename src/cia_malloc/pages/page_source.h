@@ -54,6 +54,13 @@ bool page_source_unmap(void *address, size_t bytes);
 bool page_source_purge(void *address, size_t bytes);
 
 /*
+ * Takes back what a program may have asked for pages that it freed and others would suffer from: to
+ * keep them out of its children or its core. Purges the first one. False: they, or that one at
+ * least, are locked.
+ */
+bool page_source_make_plain(void *address, size_t bytes);
+
+/*
  * mprotect: with PROT_NONE a thread that touches the pages gets SIGSEGV. False, nothing changed,
  * when the kernel refuses: each change of this kind costs it a mapping.
  */
