@@ -53,8 +53,8 @@ static size_t random_size(uint64_t *random)
 {
     uint32_t kind = random_below(random, 1024), most = 1024;
 
-    if (kind == 0)
-        most = 2 << 20;
+    if (kind == 0) /* now and then so long that chunks are made of what it leaves */
+        most = random_below(random, 8) == 0 ? 12 << 20 : 2 << 20;
     else if (kind < 16)
         most = 256 << 10;
     else if (kind < 128)
