@@ -81,12 +81,17 @@ static struct place place_of(uint32_t colour, size_t alignment)
     return place;
 }
 
+/* Bytes of a mapping for a block there, of any colour. */
+static size_t extent_for(size_t bytes, struct place place)
+{
+    return round_up_to_pages(bytes + place.room + place.turn_bytes) + guard_bytes();
+}
+
 static void *map_new(size_t bytes, struct place place, uint8_t node)
 {
     struct huge *record = huge_record_take();
     size_t offset = place.offset + place.turn_bytes;
-    size_t total = round_up_to_pages(bytes + offset);
-    size_t extent = round_up_to_pages(bytes + place.room + place.turn_bytes) + guard_bytes();
+    size_t total = round_up_to_pages(bytes + offset), extent = extent_for(bytes, place);
 
     if (record == NULL)
         return NULL;
@@ -189,7 +194,7 @@ char *chunk_addresses_kept(uint8_t node)
 static void *reuse_protected(size_t bytes, struct place place, uint8_t node)
 {
     size_t offset = place.offset + place.turn_bytes, before = pages_before(offset);
-    size_t total = round_up_to_pages(bytes + offset), least = total + guard_bytes();
+    size_t total = round_up_to_pages(bytes + offset), least = extent_for(bytes, place);
 
     if (place.alignment > PAGE_BYTES || huge_cache_count() <= PROTECTED_KEPT)
         return NULL;
