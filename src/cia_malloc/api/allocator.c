@@ -400,9 +400,9 @@ enum { GROWTH_PART = 4 };
  * A block of a mapping, up to this length, is copied when it grows by more than half. That is
  * seldom for what it grows, where under a hypervisor with shadow page tables an mremap may make it
  * forget all of the process's pages (perl, whose arrays double: 0.81 of the time). For a longer one
- * the copy would be much memory.
+ * that costs more, and a copy fills in what the program did not.
  */
-enum { COPIED_MOST = 16 << 20 };
+enum { COPIED_MOST = 4 << 20 };
 
 /* As huge_resize; what is known of a sampled block goes with it as of a new one. */
 static void *resize_huge(struct huge *huge, void *block, size_t bytes, bool is_profiled)
