@@ -399,7 +399,7 @@ enum { GROWTH_PART = 4 };
 /*
  * A block of a mapping, up to this length, is copied when it grows by more than half. That is
  * seldom for what it grows, where under a hypervisor with shadow page tables an mremap may make it
- * forget all of the process's pages (perl, whose arrays double: 0.81 of the time). For a longer one
+ * forget all of the process's pages (perl, whose arrays double: 0.84 of the time). For a longer one
  * that costs more, and a copy fills in what the program did not.
  */
 enum { COPIED_MOST = 4 << 20 };

@@ -145,8 +145,9 @@ struct page_run {
 struct chunk *chunk_create(uint32_t pages, uint8_t node, bool huge);
 
 /*
- * Addresses of a chunk, with pages of the node that a program has written to: a part of a mapping
- * that long blocks left a moment ago, or NULL. Needs no lock. In large/huge.c, which includes this.
+ * CHUNK_BYTES of the memory node for a chunk, out of a mapping that long blocks left a moment ago:
+ * pages that the program may have written to. NULL: there are none. Needs no lock. The one function
+ * that pages/ calls of large/, where it is defined (huge.c).
  */
 char *chunk_addresses_kept(uint8_t node);
 

@@ -38,7 +38,7 @@ static void *map(void *hint, size_t bytes)
     return address;
 }
 
-/* As page_source_unmap, of what is not used yet. */
+/* As page_source_unmap, of what no block was in. */
 static bool unmap(void *address, size_t bytes)
 {
     int saved_errno = errno;

@@ -54,9 +54,9 @@ bool page_source_unmap(void *address, size_t bytes);
 bool page_source_purge(void *address, size_t bytes);
 
 /*
- * Takes back what a program may have asked for pages that it freed and others would suffer from: to
- * keep them out of its children or its core. Purges the first one. False: they, or that one at
- * least, are locked.
+ * For pages that a program freed and that are to be used for something else: withdraws its requests
+ * to keep them out of its children or its core dump (madvise), and purges the first page. False:
+ * that page is locked, as all of them usually are then; it is not purged.
  */
 bool page_source_make_plain(void *address, size_t bytes);
 
