@@ -1,7 +1,0 @@
-mplace_report_tests(claims_html
-    marks_become_elements_and_text_stays_text
-    foreign_text_in_a_cell_is_shown_as_it_is
-    numbers_are_to_the_right_under_their_heading
-    a_verdict_has_its_colour_and_the_number_of_its_claim_leads_there
-    a_paragraph_or_item_of_several_lines_is_one
-    a_table_scrolls_and_says_what_it_is)

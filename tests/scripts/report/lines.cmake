@@ -1,9 +1,0 @@
-mplace_report_tests(lines
-    an_inlined_function_is_a_frame_and_what_is_not_known_is_none
-    control_characters_of_debugging_information_do_not_get_through
-    in_text_the_line_takes_the_place_of_the_file
-    each_file_is_asked_for_once
-    in_json_the_frames_are_added_and_other_reports_stay
-    a_report_that_was_cut_short_gets_through
-    a_file_that_is_not_there_is_not_asked_for
-    what_asks_nothing_needs_no_addr2line)

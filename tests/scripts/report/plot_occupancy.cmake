@@ -1,9 +1,0 @@
-mplace_report_tests(plot_occupancy
-    a_line_has_a_count_for_each_set
-    without_a_file_or_a_line_there_are_none
-    the_first_malformed_line_is_refused_by_its_number
-    1008_and_1024_are_drawn_where_they_are_there
-    else_the_smallest_is_drawn
-    nothing_is_drawn_of_nothing
-    the_sizes_that_are_wanted_are_drawn_as_wanted
-    a_wanted_size_that_is_not_there_is_refused)

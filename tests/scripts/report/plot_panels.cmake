@@ -1,8 +1,0 @@
-mplace_report_tests(plot_panels
-    each_allocator_has_one_with_the_points_of_all_its_locks_and_of_no_other
-    all_have_one_scale_with_room_for_the_third_quartile_of_any
-    rates_stand_before_the_fastest_allocator_at_each_size
-    the_range_of_the_runs_is_drawn
-    the_elided_share_has_the_range_of_its_runs
-    a_cause_of_aborts_has_one_scale_in_all_and_1_percent_at_the_least
-    they_are_narrow_and_for_the_page_alone)

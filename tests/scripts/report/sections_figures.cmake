@@ -1,9 +1,0 @@
-# SPDX-License-Identifier: MIT
-mplace_report_tests(sections_figures
-    sections_with_one_text_are_added_up_and_so_are_their_stops
-    locks_of_one_array_at_one_place_are_told_as_one
-    how_a_thread_starts_is_no_caller
-    code_of_system_headers_is_passed_over_and_folders_are_left_out
-    what_loses_most_comes_first_and_a_lock_that_nobody_waits_for_loses_nothing
-    a_change_wins_the_attempts_and_the_waits_behind_this_cause_alone
-    a_section_that_was_never_entered_nor_tried_is_none)
