@@ -56,8 +56,8 @@ struct fake_record {
     unsigned aborts;         /* by XABORT or for depth */
     unsigned abort_code;     /* of the last */
     unsigned depth_at_abort; /* of the last */
-    unsigned pauses;         /* where mutex_fake_pause.h is in use */
-    unsigned held_at_begin;  /* outermost begins at which *watched was not 0 */
+    unsigned pauses;
+    unsigned held_at_begin; /* outermost begins at which *watched was not 0 */
     const int *watched;
     void (*when_asked)(void); /* run at the end of htm_active; NULL for none */
 };
