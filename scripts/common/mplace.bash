@@ -6,9 +6,10 @@
 # command that fails.
 # shellcheck disable=SC2034 # the subcommands read what is set here
 
-mplace_program=$(basename -- "$0")
+mplace_program=${0##*/}
 mplace_program=${mplace_program/mplace-/mplace }
-mplace_parts=$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")
+# By its absolute name, as all source this.
+mplace_parts=$(cd -P -- "${BASH_SOURCE[0]%/*}/.." && pwd)
 
 # One clear line, exit 2: the caller asked for something that cannot be.
 die()
@@ -93,7 +94,7 @@ elif [[ -f $mplace_parts/../CMakePresets.json ]]; then
     mplace_valgrind_folder=$mplace_build/lib/mplace/valgrind
 else
     mplace_build=
-    mplace_library_folder=$(dirname -- "$mplace_parts")
+    mplace_library_folder=${mplace_parts%/*}
     mplace_program_folder=$mplace_parts
     mplace_valgrind_folder=$mplace_parts/valgrind
 fi

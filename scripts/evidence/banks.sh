@@ -5,10 +5,11 @@
 # and Mueller, replays each trace on the simulated TILEPro64, and judges what the paper says by the rows. Interrupted, it
 # goes on where it was.
 set -euo pipefail
+own_file=$(readlink -f -- "${BASH_SOURCE[0]}")
 # shellcheck source-path=SCRIPTDIR source=../common/mplace.bash
-source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../common/mplace.bash"
+source "${own_file%/*}/../common/mplace.bash"
 # shellcheck source-path=SCRIPTDIR source=rows.bash
-source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/rows.bash"
+source "${own_file%/*}/rows.bash"
 
 usage()
 {
@@ -30,7 +31,7 @@ Exit status: 0 all rows are there; 1 some could not be made, which is said; 2 ba
 END
 }
 
-source_folder=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../.." && pwd)
+source_folder=$(cd -- "${own_file%/*}/../.." && pwd)
 out=$source_folder/out/banks
 wanted_workloads=
 wanted_policies=

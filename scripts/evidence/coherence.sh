@@ -6,10 +6,11 @@
 # Interrupted, it goes on where it was.
 # shellcheck disable=SC2317 # the table of workloads names the functions
 set -euo pipefail
+own_file=$(readlink -f -- "${BASH_SOURCE[0]}")
 # shellcheck source-path=SCRIPTDIR source=../common/mplace.bash
-source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../common/mplace.bash"
+source "${own_file%/*}/../common/mplace.bash"
 # shellcheck source-path=SCRIPTDIR source=rows.bash
-source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/rows.bash"
+source "${own_file%/*}/rows.bash"
 
 usage()
 {
@@ -31,7 +32,7 @@ Exit status: 0 all rows are there; 1 some could not be made, which is said; 2 ba
 END
 }
 
-source_folder=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../.." && pwd)
+source_folder=$(cd -- "${own_file%/*}/../.." && pwd)
 out=$source_folder/out/coherence
 wanted=
 wanted_configurations=

@@ -6,10 +6,11 @@
 # policy. Counts what ran alone and why, and judges what the paper of Ruan, Vyas, Liu and Spear says by the rows.
 # Interrupted, it goes on where it was.
 set -euo pipefail
+own_file=$(readlink -f -- "${BASH_SOURCE[0]}")
 # shellcheck source-path=SCRIPTDIR source=../common/mplace.bash
-source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../common/mplace.bash"
+source "${own_file%/*}/../common/mplace.bash"
 # shellcheck source-path=SCRIPTDIR source=rows.bash
-source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/rows.bash"
+source "${own_file%/*}/rows.bash"
 
 usage()
 {
@@ -55,7 +56,7 @@ algorithms+=("ip-serial ip-oncommit TM_ALGORITHM=serial" "ip-htm-serialise ip-on
 timed_threads=(1 2)
 counted_threads=(2 4 8)
 
-source_folder=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../.." && pwd)
+source_folder=$(cd -- "${own_file%/*}/../.." && pwd)
 out=$source_folder/out/legacy
 wanted_branches=
 wanted_algorithms=

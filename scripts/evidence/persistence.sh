@@ -5,10 +5,11 @@
 # machine under the protocols of persistence.protocol, and judges what the paper on loose-ordering consistency says by
 # the rows. An interrupted run is continued by the next. With --cuts it cuts the power instead.
 set -euo pipefail
+own_file=$(readlink -f -- "${BASH_SOURCE[0]}")
 # shellcheck source-path=SCRIPTDIR source=../common/mplace.bash
-source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../common/mplace.bash"
+source "${own_file%/*}/../common/mplace.bash"
 # shellcheck source-path=SCRIPTDIR source=rows.bash
-source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/rows.bash"
+source "${own_file%/*}/rows.bash"
 
 usage()
 {
@@ -31,7 +32,7 @@ Exit status: 0 all rows are there, or no power cut has a finding; 1 otherwise, w
 END
 }
 
-source_folder=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../.." && pwd)
+source_folder=$(cd -- "${own_file%/*}/../.." && pwd)
 out=$source_folder/out/persistence
 wanted=
 wanted_configurations=
