@@ -261,7 +261,7 @@ START_TEST(what_an_aligned_block_leaves_of_a_kept_mapping_serves_others)
         size_t mapped = mapped_bytes() - huge_cache_bytes();
 
         for (int j = 0; j < BLOCKS; j++) {
-            cia_free(memset(cia_allocate(60 * MIB), 1, 60 * MIB));
+            cia_free(memset(cia_allocate(60 * MIB), 1, MIB));
             blocks[j] = cia_allocate_aligned(alignments[i], BYTES);
             ck_assert_uint_eq((uintptr_t)blocks[j] % alignments[i], 0);
         }

@@ -83,7 +83,7 @@ static char *page_of(char *block, size_t offset)
 
 START_TEST(blocks_that_the_kernel_has_as_several_areas_are_resized_in_bounded_address_space)
 {
-    enum { BLOCKS = 10, STEPS = 3000 };
+    enum { BLOCKS = 10, STEPS = 1000 };
     char *blocks[BLOCKS] = {NULL};
     uint64_t seed = 3;
 

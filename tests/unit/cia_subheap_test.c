@@ -392,7 +392,7 @@ END_TEST
 static void *grow_huge_blocks(void *argument)
 {
     (void)argument;
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < 100; round++) {
         char *block = cia_allocate(1 << 20);
 
         for (size_t bytes = 2 << 20; bytes <= 40u << 20; bytes += 6 << 20) {
@@ -412,7 +412,7 @@ static void *grow_huge_blocks(void *argument)
 static void *map_huge_blocks(void *argument)
 {
     (void)argument;
-    for (int round = 0; round < 1500; round++) {
+    for (int round = 0; round < 500; round++) {
         void *blocks[8];
 
         for (size_t i = 0; i < 8; i++)
