@@ -15,6 +15,7 @@
  */
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -94,10 +95,16 @@ __attribute__((noinline)) static void call_at_depth(int depth)
     __asm__ volatile(""); /* no tail call */
 }
 
+/* On one CPU: each CPU's blocks go around the sets by themselves. */
 __attribute__((noinline)) static void same_set(void)
 {
     uintptr_t set = 0;
+    cpu_set_t here;
 
+    CPU_ZERO(&here);
+    CPU_SET((unsigned)sched_getcpu(), &here);
+    if (sched_setaffinity(0, sizeof here, &here) != 0)
+        abort();
     for (int i = 0; i < MANY; i++)
         many[i] = malloc(512);
     set = (uintptr_t)many[0] / 64 % 64;
