@@ -79,13 +79,13 @@ static void join_threads(pthread_t *threads, int count)
         EXPECT(pthread_join(threads[i], NULL) == 0);
 }
 
-static void two_hundred_children_of_a_busy_process_allocate_and_free_what_they_inherited(void)
+static void a_hundred_children_of_a_busy_process_allocate_and_free_what_they_inherited(void)
 {
     pthread_t threads[THREADS];
 
     start_threads(threads, THREADS, allocate_until_stopped);
-    for (int i = 0; i < 200; i++) {
-        char *inherited = malloc(100 + (size_t)i * 50);
+    for (int i = 0; i < 100; i++) {
+        char *inherited = malloc(100 + (size_t)i * 100);
         fill_pattern(inherited, 0, 100, (uint64_t)i);
         pid_t child = fork();
         if (child == 0) {
@@ -175,7 +175,7 @@ static void fork_and_streams_that_allocate_do_not_wait_for_each_other(void)
 
     start_threads(threads, 2, flush_until_stopped);
     start_threads(threads + 2, THREADS - 2, allocate_until_stopped);
-    for (int i = 0; i < 150; i++) {
+    for (int i = 0; i < 75; i++) {
         pid_t child = fork();
         if (child == 0) {
             begin_child(CHILD_SECONDS);
@@ -332,7 +332,7 @@ int main(void)
     alarm(100);                                             /* one that hangs ends */
     a_handler_may_fork_out_of_malloc_and_the_child_go_on(); /* first: it needs a single thread */
     a_stream_may_allocate_while_fork_waits_for_its_end();
-    two_hundred_children_of_a_busy_process_allocate_and_free_what_they_inherited();
+    a_hundred_children_of_a_busy_process_allocate_and_free_what_they_inherited();
     a_child_may_start_threads_and_fork_again();
     fork_and_streams_that_allocate_do_not_wait_for_each_other();
     the_child_of_a_fork_in_a_handler_may_allocate();

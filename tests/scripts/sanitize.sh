@@ -22,6 +22,6 @@ fi
 
 chosen=(-L '^unit$')
 if [[ $3 == tsan ]]; then
-    chosen+=(-E '^unit\.(avl|cache_model|chip|cia_placement|cia_size_class|dram|full_lru)_')
+    chosen+=(-E '^unit\.(avl|cache_model|chip|cia_placement|cia_size_class|dram|full_lru|trace_damage)_')
 fi
 exec "${plain[@]}" ctest --test-dir "$2" --output-on-failure --no-tests=error --parallel 2 "${chosen[@]}"
