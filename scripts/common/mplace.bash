@@ -8,7 +8,7 @@
 
 mplace_program=${0##*/}
 mplace_program=${mplace_program/mplace-/mplace }
-# By its absolute name, as all source this.
+# Whoever sources this file names it by its absolute path.
 mplace_parts=$(cd -P -- "${BASH_SOURCE[0]%/*}/.." && pwd)
 
 # One clear line, exit 2: the caller asked for something that cannot be.
