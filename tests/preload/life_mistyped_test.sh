@@ -58,12 +58,12 @@ done
 under rand tts CIA_HARDENED=1
 [[ ! -s $scratch/err ]] || fail "$what: it is complained about"
 
-# Each parent waits: a process that starts after its parent ended, or while it executes, says it again.
+# The subshell waits: a process that starts after its parent has ended, or during its exec, says it again.
 what="a tree of processes"
 for set in "${all_sets[@]}"; do
     read -r malloc lock _ <<<"$set"
     run env CIA_HARDENED=1 RAND_SEEDS=1 TTS_WIAT=x LD_PRELOAD="$(preload_of "$malloc" "$lock")" \
-        sh -c '(ls / & ls /; wait; sh -c "ls /; ls /; :"); :'
+        sh -c '(ls / & ls /; ls /; wait; sh -c "ls /; ls /; :"); :'
     expected=1
     [[ $malloc == plain || $lock == plain ]] || expected=2
     [[ $(wc -l <"$scratch/err") -eq $expected ]] || fail "$what under $set: not one line a library"

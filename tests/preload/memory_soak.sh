@@ -173,7 +173,7 @@ sample()
     [[ ${pages[0]} -gt 0 ]] || return 1
     now[space]=$((pages[0] * page_kib / 1024))
     now[resident]=$((pages[1] * page_kib / 1024))
-    # Silent, too, when it ends between the two.
+    # The process may end after statm was read: no message then either.
     now[mappings]=$(wc -l 2>/dev/null <"/proc/$process/maps") || return 1
     [[ ${now[mappings]} -gt 0 ]] || return 1
     now[subheaps]=$("$build/bin/mplace-stats-reader" --json "$process" 2>/dev/null |

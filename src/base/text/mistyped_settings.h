@@ -22,7 +22,7 @@ enum setting_family {
 /*
  * For a library's constructor; library is its file name. Looks at the variables of these families.
  * Writes nothing in a process with more rights than its user, nor in one whose parent has the same
- * library: that one said it. A process whose parent has ended or executes says it again.
+ * library: that one said it. A process whose parent has ended, or is just in exec, says it again.
  */
 void mistyped_settings_report(const char *library, unsigned families);
 
