@@ -70,6 +70,16 @@ static inline void gate_leave(struct tm_thread *self)
     }
 }
 
+/*
+ * The caller runs alone: nobody waits for it. Others that have committed may still look at the
+ * state word in gate_quiesce. Release: what they do next comes after the reads of this one's
+ * attempts.
+ */
+static inline void gate_become_exclusive(struct tm_thread *self)
+{
+    __atomic_store_n(&self->state, TM_EXCLUSIVE, __ATOMIC_RELEASE);
+}
+
 /* Closes the gate and waits until no other thread is in a transaction. self may be NULL. */
 void gate_close(struct tm_thread *self);
 

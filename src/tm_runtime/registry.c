@@ -46,11 +46,12 @@ static void sweep(void)
     }
 }
 
+/* Atomic: a thread that ends right now writes TM_ENDED without the gate. */
 static struct tm_thread *unused_descriptor(void)
 {
     struct tm_thread *thread = thread_first();
 
-    while (thread != NULL && thread->use != TM_FREE)
+    while (thread != NULL && __atomic_load_n(&thread->use, __ATOMIC_RELAXED) != TM_FREE)
         thread = thread->next;
     return thread;
 }

@@ -46,7 +46,7 @@ static uint32_t actions_of(const struct tm_thread *self, uint32_t properties)
 /* Nobody else runs. The transaction may be cancelled if its code says so: then it needs a log. */
 static void run_in_place(struct tm_thread *self)
 {
-    self->state = TM_EXCLUSIVE;
+    gate_become_exclusive(self);
     self->algorithm = self->properties & ITM_NO_ABORT ? &irrevocable_algorithm : &serial_algorithm;
 }
 
@@ -294,7 +294,7 @@ void transaction_become_irrevocable(struct tm_thread *self)
         self->holds_serial = true;
         if (!self->algorithm->commit(self, &time))
             transaction_restart(self, TM_COMMIT_CHANGED);
-        self->state = TM_EXCLUSIVE;
+        gate_become_exclusive(self);
     } else if (self->holds_serial) {
         self->serial_reason = TM_SERIAL_SWITCH;
     }
@@ -324,7 +324,7 @@ void transaction_forget(struct tm_thread *self)
     self->has_actions = false;
     self->serial_reason = TM_NOT_SERIAL;
     self->aborts_in_row = 0;
-    self->state = TM_INACTIVE;
+    gate_leave(self);
 }
 
 void transaction_abandon(struct tm_thread *self)

@@ -20,6 +20,7 @@
 
 uint32_t _ITM_beginTransaction(uint32_t properties, ...) __attribute__((returns_twice));
 void _ITM_commitTransaction(void);
+void _ITM_changeTransactionMode(int mode);
 uint64_t _ITM_RU8(const uint64_t *from);
 uint64_t _ITM_RfWU8(const uint64_t *from);
 void _ITM_WU8(uint64_t *to, uint64_t value);
@@ -114,12 +115,22 @@ static void transfer(uint64_t from, uint64_t to)
     _ITM_commitTransaction();
 }
 
+/* Goes on alone after its first write. */
+static void transfer_irrevocably(uint64_t from, uint64_t to)
+{
+    (void)_ITM_beginTransaction(ITM_INSTRUMENTED | ITM_NO_ABORT);
+    _ITM_WU8(&accounts[from].amount, _ITM_RU8(&accounts[from].amount) - 1);
+    _ITM_changeTransactionMode(0);
+    _ITM_WU8(&accounts[to].amount, _ITM_RfWU8(&accounts[to].amount) + 1);
+    _ITM_commitTransaction();
+}
+
 /* A transaction that sees another sum fails at once, whether it would commit or not. */
-static void audit(void)
+static void audit(uint32_t properties)
 {
     uint64_t sum = 0;
 
-    (void)_ITM_beginTransaction(ITM_INSTRUMENTED | ITM_NO_ABORT);
+    (void)_ITM_beginTransaction(ITM_INSTRUMENTED | ITM_NO_ABORT | properties);
     sum = 0;
     for (size_t i = 0; i < ACCOUNTS; i++)
         sum += _ITM_RU8(&accounts[i].amount);
@@ -160,15 +171,13 @@ static void take_block(void)
     free(mine);
 }
 
-static void *work(void *number)
+static void take_turns(uint64_t state, int turns)
 {
-    uint64_t state = (uint64_t)(uintptr_t)number * 77 + 1;
-
-    for (int turn = 0; turn < TURNS; turn++) {
+    for (int turn = 0; turn < turns; turn++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         transfer(state >> 33 & 15, 8 + (state >> 40 & 15));
         if (turn % 4 == 0)
-            audit();
+            audit(0);
         if (turn % 3 == 0)
             replace_block(state);
         if (turn % 16 == 5)
@@ -176,26 +185,77 @@ static void *work(void *number)
         if (turn % 8 == 7)
             sched_yield();
     }
+}
+
+static void *work(void *number)
+{
+    take_turns((uint64_t)(uintptr_t)number * 77 + 1, TURNS);
     return NULL;
 }
 
-START_TEST(threads_see_memory_of_one_moment_and_own_what_they_take_out)
+static void *work_shortly(void *number)
+{
+    take_turns((uint64_t)(uintptr_t)number, 2);
+    return NULL;
+}
+
+static void *work_alone_at_times(void *number)
+{
+    for (uint64_t turn = 0; turn < TURNS / 10; turn++) {
+        take_turns((uint64_t)(uintptr_t)number * TURNS + turn, 6);
+        transfer_irrevocably(turn % 16, 8 + turn % 16);
+        audit(ITM_GOES_IRREVOCABLE);
+    }
+    return NULL;
+}
+
+/* Each thread it starts finds the descriptor of one that ended, or that ends just now. */
+static void *start_short_threads(void *number)
+{
+    for (uintptr_t i = 0; i < TURNS / 10; i++) {
+        pthread_t thread;
+
+        pthread_create(&thread, NULL, work_shortly, (void *)((uintptr_t)number * TURNS + i));
+        pthread_join(thread, NULL);
+    }
+    return NULL;
+}
+
+/* The threads do that at once, and the accounts have their sum in the end. */
+static void run_threads(const struct algorithm *algorithm, void *(*run)(void *number))
 {
     pthread_t threads[THREADS];
     uint64_t sum = 0;
 
-    transaction_settings.algorithm = algorithms[_i];
+    transaction_settings.algorithm = algorithm;
     transaction_settings.alone_in_place = false;
     for (size_t i = 0; i < ACCOUNTS; i++)
         accounts[i].amount = 1000;
     for (size_t i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, work, (void *)i);
+        pthread_create(&threads[i], NULL, run, (void *)i);
     for (size_t i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     for (size_t i = 0; i < ACCOUNTS; i++)
         sum += accounts[i].amount;
     ck_assert_uint_eq(sum, ACCOUNTS * 1000);
     free(shared_block);
+}
+
+START_TEST(threads_see_memory_of_one_moment_and_own_what_they_take_out)
+{
+    run_threads(algorithms[_i], work);
+}
+END_TEST
+
+START_TEST(a_thread_that_runs_alone_is_seen_by_those_that_have_just_committed)
+{
+    run_threads(algorithms[_i], work_alone_at_times);
+}
+END_TEST
+
+START_TEST(threads_come_while_others_end)
+{
+    run_threads(algorithms[_i], start_short_threads);
 }
 END_TEST
 
@@ -210,6 +270,10 @@ int main(void)
     tcase_add_test(logs, a_write_set_has_each_byte_that_was_written_and_no_other);
     tcase_add_loop_test(together, threads_see_memory_of_one_moment_and_own_what_they_take_out, 0,
                         ALGORITHMS);
+    tcase_add_loop_test(together,
+                        a_thread_that_runs_alone_is_seen_by_those_that_have_just_committed, 0,
+                        ALGORITHMS);
+    tcase_add_loop_test(together, threads_come_while_others_end, 0, ALGORITHMS);
     suite_add_tcase(suite, logs);
     suite_add_tcase(suite, together);
     return run_suite(suite);
