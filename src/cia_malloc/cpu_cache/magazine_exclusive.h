@@ -26,9 +26,12 @@ static inline void magazine_set_word(_Atomic uint64_t *word, uint64_t value)
     atomic_store_explicit(word, value, memory_order_release);
 }
 
+/* Acquire pairs with the release in magazine_open, which whoever took the magazines away does not
+   keep out: a ceiling other than 0 comes with its store, if that is read after it. */
 static inline union magazine_bounds magazine_bounds_of(const struct magazine *magazine)
 {
-    return (union magazine_bounds){.word = magazine_word(&magazine->bounds)};
+    return (union magazine_bounds){
+        .word = atomic_load_explicit(&magazine->bounds, memory_order_acquire)};
 }
 
 /* Blocks of the loaded magazine. */
@@ -104,11 +107,11 @@ static inline bool magazine_put_aside_exclusive(struct magazine *magazine)
 static inline uint32_t magazine_unload_exclusive(struct magazine *magazine,
                                                  char *places[MAGAZINE_LOADED_MOST])
 {
-    uint32_t count = magazine_loaded_blocks(magazine);
-    struct magazine_store *store = magazine->store;
-
     if (magazine_bounds_of(magazine).ceiling == 0)
         return 0;
+    struct magazine_store *store = magazine->store;
+    uint32_t count = magazine_loaded_blocks(magazine);
+
     if (count > MAGAZINE_LOADED_MOST)
         count = MAGAZINE_LOADED_MOST;
     uint64_t top = magazine_word(&magazine->top) - count;
