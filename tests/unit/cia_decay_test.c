@@ -546,6 +546,26 @@ START_TEST(a_trim_finds_idle_runs_whatever_it_purges)
 }
 END_TEST
 
+START_TEST(a_trim_gives_back_what_comes_to_a_chunk_of_which_pages_are_due)
+{
+    char *runs[RUNS];
+
+    stay_on_cpu(sched_getcpu());
+    take_runs(runs);
+    struct subheap *heap = heap_here();
+    cia_free(runs[0]);
+    /* The others wait for the holder: the trim returns them, and finds the first one's pages due.
+     */
+    ck_assert(subheap_try_lock(heap));
+    for (int i = 1; i < RUNS; i++)
+        cia_free(runs[i]);
+    subheap_unlock(heap);
+    clock_milliseconds += 2 * TIME;
+    ck_assert(cia_trim());
+    ck_assert_uint_eq(dirty_bytes(), 0);
+}
+END_TEST
+
 static uint32_t idle_runs_of(const struct chunk *chunk)
 {
     uint32_t idle = 0, pages;
@@ -733,6 +753,7 @@ int main(void)
     tcase_add_test(tests, pages_that_the_kernel_refuses_keep_no_others_back);
     tcase_add_test(tests, a_chunk_is_to_be_purged_while_it_has_dirty_pages_and_no_work);
     tcase_add_test(tests, a_trim_finds_idle_runs_whatever_it_purges);
+    tcase_add_test(tests, a_trim_gives_back_what_comes_to_a_chunk_of_which_pages_are_due);
     tcase_add_test(tests, a_trim_leaves_no_idle_run_whatever_came_before);
     tcase_add_test(tests, a_sub_heap_that_somebody_holds_is_passed_by);
     tcase_add_test(tests, what_waits_in_a_magazine_that_is_not_used_goes_home);

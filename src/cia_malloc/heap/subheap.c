@@ -297,14 +297,13 @@ static uint32_t give_back_inside_runs(struct subheap *heap)
 
 bool subheap_trim(struct subheap *heap, bool inside_runs)
 {
-    uint32_t chunks_before = heap->pages.chunk_count;
-
     gather(heap);
     uint32_t purged = inside_runs ? give_back_inside_runs(heap) : 0;
     /* A sub-heap of a CPU has one chunk at least, unless it was never used; a spare one need not.
      */
     purged += purge_all(&heap->pages, heap->magazines == NULL);
-    return purged > 0 || heap->pages.chunk_count < chunks_before;
+    /* Also of chunks that gather found due: what came to those later waits for another round. */
+    return purged > 0 || heap->pages.work.chunks != NULL;
 }
 
 bool subheap_gather_pages(struct subheap *heap)
