@@ -5,6 +5,8 @@
  * what the commit does, and what other calls see of them. The functions are ours under other names
  * (mutex.cmake); libc's own, which they lead to, are told by what they do to the objects.
  */
+#include "../tm/without_membarrier.h"
+#include "mutex/thread_id.h"
 #include "mutex_elision_fixture.h"
 #include "ttstle_lock/elision/deferred.h"
 #include "ttstle_lock/signals.h"
@@ -315,6 +317,43 @@ START_TEST(threads_that_come_and_go_share_few_lists)
 }
 END_TEST
 
+enum { ENDED_THREAD = 0x7ffffff0 }; /* above any id that the kernel gives */
+
+/* In place of the call that asks whether it has ended: says that it has, but not before a new
+ * thread got its id, and an entry. */
+static void give_the_id_away(int signal, siginfo_t *info, void *context)
+{
+    int interrupted = thread_id_cached;
+    (void)signal;
+    (void)info;
+
+    thread_id_cached = ENDED_THREAD;
+    (void)deferred_add(deferred_list_of_thread(0), &condition, DEFERRED_BROADCAST);
+    thread_id_cached = interrupted;
+    ((ucontext_t *)context)->uc_mcontext.gregs[REG_RAX] = -ESRCH;
+}
+
+START_TEST(a_list_is_not_taken_from_a_new_thread_with_the_id_of_the_ended_one)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_tgkill, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sigaction action = {.sa_sigaction = give_the_id_away, .sa_flags = SA_SIGINFO};
+
+    thread_id_cached = ENDED_THREAD;
+    unsigned list = deferred_list_of_thread(0);
+    thread_id_forget();
+    ck_assert_int_eq(sigaction(SIGSYS, &action, NULL), 0);
+    if (!membarrier_filter_set(filter, sizeof filter / sizeof *filter))
+        return; /* the kernel has no filters */
+    ck_assert_uint_ne(deferred_list_of_thread(0), list);
+    ck_assert(deferred_is_pending(&condition));
+}
+END_TEST
+
 /* ---- signals ---- */
 
 enum { WAITERS = 3 };
@@ -499,6 +538,7 @@ int main(void)
     tcase_add_loop_test(tests, what_looks_from_another_thread_waits_until_it_was_carried_out, 0,
                         THAT_LOOK);
     tcase_add_test(tests, what_an_ended_thread_has_left_is_waited_for_by_nobody);
+    tcase_add_test(tests, a_list_is_not_taken_from_a_new_thread_with_the_id_of_the_ended_one);
     tcase_add_test(tests, threads_that_come_and_go_share_few_lists);
     tcase_add_loop_test(tests, a_deferred_signal_wakes_all_who_wait_at_the_commit_and_none_before,
                         0, sizeof that_tell / sizeof that_tell[0]);

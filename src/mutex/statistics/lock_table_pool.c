@@ -3,15 +3,12 @@
  *
  * See lock_table_pool.h. The calling thread may hold a mutex of the program's: no function of
  * libc's is called, for another library may replace it by one that locks.
- *
- * The owner word is the thread's kernel id and, above it, a number that goes up with each change of
- * owner. The kernel may give an ended thread's id to a new one: when the new thread and a third one
- * both want the table, both know the old word, and only one of them can replace it.
  */
 #include "mutex/statistics/lock_table_pool.h"
 
 #include "base/pages.h"
 #include "base/system_call.h"
+#include "mutex/thread_id.h"
 
 #include <errno.h>
 #include <sys/types.h>
@@ -27,11 +24,6 @@ static struct lock_table *newest;
 
 /* Where the next look begins; a hint. */
 static struct lock_table *cursor;
-
-static uint64_t owner_word(uint64_t previous, int thread)
-{
-    return (((previous >> 32) + 1) << 32) | (uint32_t)thread;
-}
 
 /*
  * The process whose threads own the tables, in a page that the kernel empties in a child which gets
@@ -90,8 +82,9 @@ static void disown_all(void)
          table = lock_table_after(table)) {
         uint64_t owner = __atomic_load_n(&table->owner, __ATOMIC_RELAXED);
 
-        (void)__atomic_compare_exchange_n(&table->owner, &owner, owner_word(owner, UNKNOWN_THREAD),
-                                          false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+        (void)__atomic_compare_exchange_n(&table->owner, &owner,
+                                          thread_id_owner_word(owner, UNKNOWN_THREAD), false,
+                                          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
     }
 }
 
@@ -119,13 +112,13 @@ static bool thread_has_ended(pid_t process, int thread)
 static bool take_over(struct lock_table *table, pid_t process, int thread)
 {
     uint64_t owner = __atomic_load_n(&table->owner, __ATOMIC_ACQUIRE);
-    int owning_thread = (int)(uint32_t)owner;
+    int owning_thread = thread_id_of_owner(owner);
 
     /* Its id is this thread's own: then it was an earlier thread's. */
     if (owning_thread != thread && !thread_has_ended(process, owning_thread))
         return false;
-    return __atomic_compare_exchange_n(&table->owner, &owner, owner_word(owner, thread), false,
-                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    return __atomic_compare_exchange_n(&table->owner, &owner, thread_id_owner_word(owner, thread),
+                                       false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 static struct lock_table *find_left_behind(int thread)
@@ -157,7 +150,7 @@ static struct lock_table *map_new(int thread)
 
     if (table == NULL)
         return NULL;
-    table->owner = owner_word(0, thread);
+    table->owner = thread_id_owner_word(0, thread);
     table->next = __atomic_load_n(&newest, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&newest, &table->next, table, true, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED)) {
@@ -191,7 +184,7 @@ struct lock_table *lock_table_claim(int thread, uint32_t epoch)
 
 void lock_table_keep_in_child(struct lock_table *table, int thread)
 {
-    __atomic_store_n(&table->owner, owner_word(table->owner, thread), __ATOMIC_RELEASE);
+    __atomic_store_n(&table->owner, thread_id_owner_word(table->owner, thread), __ATOMIC_RELEASE);
 }
 
 struct lock_table *lock_table_first(void)

@@ -42,7 +42,7 @@ enum {
 enum { ENTRY_KIND = 1, ENTRY_TAKEN = 2, ENTRY_BITS = 7 };
 
 struct list {
-    int owner;       /* its thread's id; 0: nobody's */
+    uint64_t owner;  /* thread_id_owner_word; 0: nobody's yet */
     uint32_t count;  /* entries in use, cleared ones included */
     uint32_t drains; /* how often it was emptied */
     uintptr_t entries[ENTRIES];
@@ -77,18 +77,24 @@ static bool thread_has_ended(int thread)
 /* What the ended thread left is dropped: its objects may be gone. */
 static bool take_over(struct list *list, int thread)
 {
-    int owner = __atomic_load_n(&list->owner, __ATOMIC_ACQUIRE);
+    uint64_t owner = __atomic_load_n(&list->owner, __ATOMIC_ACQUIRE);
+    int owning_thread = thread_id_of_owner(owner);
 
     /* Its id is this thread's own: then it was an earlier thread's. */
-    if (owner != thread && !thread_has_ended(owner))
+    if (owning_thread != thread && !thread_has_ended(owning_thread))
         return false;
-    if (!__atomic_compare_exchange_n(&list->owner, &owner, thread, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_RELAXED))
+    if (!__atomic_compare_exchange_n(&list->owner, &owner, thread_id_owner_word(owner, thread),
+                                     false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return false;
     for (int i = 0; i < ENTRIES; i++)
         __atomic_store_n(&list->entries[i], 0, __ATOMIC_RELEASE);
-    list->count = 0;
+    __atomic_store_n(&list->count, 0, __ATOMIC_RELAXED);
     return true;
+}
+
+static int owner_of(const struct list *list)
+{
+    return thread_id_of_owner(__atomic_load_n(&list->owner, __ATOMIC_RELAXED));
 }
 
 static __attribute__((noinline)) unsigned claim(void)
@@ -116,7 +122,7 @@ static __attribute__((noinline)) unsigned claim(void)
 unsigned deferred_list_of_thread(unsigned known)
 {
     /* Another owner than this thread: the process was forked since. */
-    if (known != 0 && __atomic_load_n(&lists[known - 1].owner, __ATOMIC_RELAXED) == thread_id())
+    if (known != 0 && owner_of(&lists[known - 1]) == thread_id())
         return known;
     return claim();
 }
@@ -208,7 +214,7 @@ static void wait_for_list(const struct list *list, const void *object)
 
     for (unsigned waits = 0;
          has(list, object) && __atomic_load_n(&list->drains, __ATOMIC_ACQUIRE) == drains; waits++) {
-        if (waits >= 200 && thread_has_ended(__atomic_load_n(&list->owner, __ATOMIC_RELAXED)))
+        if (waits >= 200 && thread_has_ended(owner_of(list)))
             return;
         wait_a_little(waits);
     }
@@ -226,12 +232,12 @@ void deferred_after_fork(unsigned own)
 {
     for (unsigned at = 0, count = used(); at < count; at++) {
         if (at + 1 == own) {
-            lists[at].owner = thread_id();
+            lists[at].owner = thread_id_owner_word(lists[at].owner, thread_id());
             continue;
         }
         for (int i = 0; i < ENTRIES; i++)
             lists[at].entries[i] = 0;
         lists[at].count = 0;
-        lists[at].owner = 0;
+        lists[at].owner = thread_id_owner_word(lists[at].owner, 0);
     }
 }
