@@ -22,7 +22,8 @@ enum {
 
 struct gate gate = {.word = GATE_FENCE, .forks = 1};
 
-/* Whether the kernel fences other threads of this process for us. */
+/* Whether the kernel fences other threads of this process for us. Becomes false, in any thread,
+ * once it does not; true again never, but in the child of a fork. */
 static bool has_membarrier;
 
 /* The process in which this thread has begun a fork; 0: it has not. */
@@ -37,19 +38,21 @@ static bool membarrier_register(void)
     return system_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, NULL, 0) == 0;
 }
 
-/* A fence in every thread of the process, this one among it. */
+/* A fence in every thread of the process, this one among it. The caller has set a bit at which
+ * begins stop. */
 static void fence_all(void)
 {
     struct timespec wait = {.tv_nsec = FENCE_WAIT_NS};
 
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (!has_membarrier ||
-        system_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, NULL, 0) == 0)
+    if (system_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, NULL, 0) == 0)
         return;
     /* A seccomp filter that came later: from now on each begin has a fence. No processor keeps a
      * store back for as long as this wait, so the begins without one are seen after it. */
-    has_membarrier = false;
-    (void)system_call_6(SYS_nanosleep, (long)&wait, 0, 0, 0, 0, 0);
+    __atomic_store_n(&has_membarrier, false, __ATOMIC_RELAXED);
+    while (system_call_6(SYS_nanosleep, (long)&wait, (long)&wait, 0, 0, 0, 0) == -EINTR)
+        ;
+    __atomic_fetch_or(&gate.word, GATE_FENCE, __ATOMIC_SEQ_CST);
 }
 
 void gate_start(bool count_running)
@@ -342,12 +345,13 @@ void gate_end_fork(void)
 
 void gate_count_threads(int change)
 {
+    bool may_fence_others = __atomic_load_n(&has_membarrier, __ATOMIC_RELAXED);
     uint32_t set = GATE_FENCE, clear = GATE_ALONE;
 
     gate.threads += (uint32_t)change;
     if (gate.threads == 1) {
-        set = GATE_ALONE | (has_membarrier ? 0 : GATE_FENCE);
-        clear = has_membarrier ? GATE_FENCE : 0;
+        set = GATE_ALONE | (may_fence_others ? 0 : GATE_FENCE);
+        clear = may_fence_others ? GATE_FENCE : 0;
     }
     __atomic_fetch_or(&gate.word, set, __ATOMIC_SEQ_CST);
     __atomic_fetch_and(&gate.word, ~clear, __ATOMIC_SEQ_CST);

@@ -320,7 +320,7 @@ void transaction_forget(struct tm_thread *self)
     self->hardware_depth = 0;
     self->holds_serial = self->holds_hourglass = self->counted = false;
     self->holds_sequence_lock = self->writing_back = false;
-    self->searches_clones = false;
+    __atomic_store_n(&self->searches_clones, false, __ATOMIC_RELEASE);
     self->has_actions = false;
     self->serial_reason = TM_NOT_SERIAL;
     self->aborts_in_row = 0;

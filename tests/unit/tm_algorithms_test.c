@@ -4,11 +4,13 @@
  * The algorithms of libtm_runtime by their barriers, without a compiler that knows transactions, so
  * that sanitizers see all of it: logs, and threads whose transactions conflict.
  */
+#include "../tm/without_membarrier.h"
 #include "run_suite.h"
 
 #include "base/pages.h"
 #include "tm_runtime/abi/itm.h"
 #include "tm_runtime/algorithms/algorithm.h"
+#include "tm_runtime/gate.h"
 #include "tm_runtime/logs/undo_log.h"
 #include "tm_runtime/logs/write_set.h"
 #include "tm_runtime/registry.h"
@@ -259,6 +261,18 @@ START_TEST(threads_come_while_others_end)
 }
 END_TEST
 
+START_TEST(once_membarrier_is_refused_begins_have_a_fence)
+{
+    (void)_ITM_beginTransaction(ITM_INSTRUMENTED | ITM_NO_ABORT);
+    _ITM_commitTransaction();
+    if (gate.word & GATE_FENCE || !take_membarrier_away(false))
+        return; /* the kernel has none, or no filters */
+    (void)_ITM_beginTransaction(ITM_INSTRUMENTED | ITM_NO_ABORT | ITM_GOES_IRREVOCABLE);
+    _ITM_commitTransaction();
+    ck_assert_uint_ne(gate.word & GATE_FENCE, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tm_algorithms");
@@ -273,6 +287,7 @@ int main(void)
     tcase_add_loop_test(together,
                         a_thread_that_runs_alone_is_seen_by_those_that_have_just_committed, 0,
                         ALGORITHMS);
+    tcase_add_test(together, once_membarrier_is_refused_begins_have_a_fence);
     tcase_add_loop_test(together, threads_come_while_others_end, 0, ALGORITHMS);
     suite_add_tcase(suite, logs);
     suite_add_tcase(suite, together);
