@@ -22,8 +22,8 @@ enum {
 
 struct gate gate = {.word = GATE_FENCE, .forks = 1};
 
-/* Whether the kernel fences other threads of this process for us. Becomes false, in any thread,
- * once it does not; true again never, but in the child of a fork. */
+/* Whether the kernel fences other threads of this process for us. Any thread makes it false, the
+ * first one that is refused; it stays so. */
 static bool has_membarrier;
 
 /* The process in which this thread has begun a fork; 0: it has not. */
@@ -38,8 +38,8 @@ static bool membarrier_register(void)
     return system_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, NULL, 0) == 0;
 }
 
-/* A fence in every thread of the process, this one among it. The caller has set a bit at which
- * begins stop. */
+/* A fence in every thread of the process, this one among it. The caller has set GATE_CLOSED or
+ * added GATE_FORK, which stop begins, and found no GATE_FENCE. */
 static void fence_all(void)
 {
     struct timespec wait = {.tv_nsec = FENCE_WAIT_NS};
@@ -156,9 +156,9 @@ uint32_t gate_enter(struct tm_thread *self, const uint64_t *clock)
         if (__builtin_expect(gate.counts, 0))
             announce_count(self);
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        /* Without GATE_FENCE the store above needs no fence here: the thread that sets GATE_FENCE
-         * issues a membarrier after it, and that fences the store of a begin which read the word
-         * before. */
+        /* Without GATE_FENCE the store above needs no fence here: a thread that stops begins and
+         * finds no GATE_FENCE calls fence_all, after which it sees the store of a begin which read
+         * the word before. */
         word = __atomic_load_n(&gate.word, __ATOMIC_ACQUIRE);
         if (word & GATE_FENCE) {
             __atomic_thread_fence(__ATOMIC_SEQ_CST);

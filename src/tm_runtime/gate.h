@@ -71,9 +71,9 @@ static inline void gate_leave(struct tm_thread *self)
 }
 
 /*
- * The caller runs alone: nobody waits for it. Others that have committed may still look at the
- * state word in gate_quiesce. Release: what they do next comes after the reads of this one's
- * attempts.
+ * The caller runs alone: gate_quiesce waits for it no more; a thread that registers or forks does.
+ * Others that have committed may be in gate_quiesce still. Release: what they do next comes after
+ * the reads of this one's attempts.
  */
 static inline void gate_become_exclusive(struct tm_thread *self)
 {

@@ -20,7 +20,7 @@ struct statistics_row;
 
 /*
  * Values of the state word. Any other is the time up to which the transaction's reads are valid.
- * TM_EXCLUSIVE is later than any time: its thread runs alone, and no other has to wait for it.
+ * TM_EXCLUSIVE is later than any time: its thread runs alone, and no commit has to wait for it.
  */
 #define TM_INACTIVE  UINT64_MAX
 #define TM_EXCLUSIVE (UINT64_MAX - 1)

@@ -42,7 +42,7 @@ enum {
 enum { ENTRY_KIND = 1, ENTRY_TAKEN = 2, ENTRY_BITS = 7 };
 
 struct list {
-    uint64_t owner;  /* thread_id_owner_word; 0: nobody's yet */
+    uint64_t owner;  /* thread_id_owner_word; id 0: nobody's */
     uint32_t count;  /* entries in use, cleared ones included */
     uint32_t drains; /* how often it was emptied */
     uintptr_t entries[ENTRIES];
