@@ -14,7 +14,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-static inline bool membarrier_filter_set(struct sock_filter *filter, unsigned short length)
+/* Filters the calls of this thread and of those it makes. False: no seccomp here. */
+static inline bool system_call_filter_set(struct sock_filter *filter, unsigned short length)
 {
     struct sock_fprog program = {.len = length, .filter = filter};
 
@@ -32,7 +33,7 @@ static inline bool take_membarrier_away(bool kill)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
 
-    return membarrier_filter_set(filter, sizeof filter / sizeof *filter);
+    return system_call_filter_set(filter, sizeof filter / sizeof *filter);
 }
 
 /* The call fails with any flag. False: no seccomp here. */
@@ -47,7 +48,7 @@ static inline bool take_flags_of_membarrier_away(void)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
 
-    return membarrier_filter_set(filter, sizeof filter / sizeof *filter);
+    return system_call_filter_set(filter, sizeof filter / sizeof *filter);
 }
 
 #endif

@@ -347,7 +347,7 @@ START_TEST(a_list_is_not_taken_from_a_new_thread_with_the_id_of_the_ended_one)
     unsigned list = deferred_list_of_thread(0);
     thread_id_forget();
     ck_assert_int_eq(sigaction(SIGSYS, &action, NULL), 0);
-    if (!membarrier_filter_set(filter, sizeof filter / sizeof *filter))
+    if (!system_call_filter_set(filter, sizeof filter / sizeof *filter))
         return; /* the kernel has no filters */
     ck_assert_uint_ne(deferred_list_of_thread(0), list);
     ck_assert(deferred_is_pending(&condition));
