@@ -23,23 +23,6 @@ static inline int thread_id(void)
     return __builtin_expect(known != 0, 1) ? known : thread_id_ask_libc();
 }
 
-/*
- * The owner word of what a thread takes over from an ended one: the owner's id and, above it, a
- * number that goes up with each change of owner. The kernel may give an ended thread's id to a new
- * one: when the new thread and a third one both want what it left, both know the old word, and only
- * one of them can replace it.
- */
-static inline uint64_t thread_id_owner_word(uint64_t previous, int thread)
-{
-    return (((previous >> 32) + 1) << 32) | (uint32_t)thread;
-}
-
-/* The id in an owner word. */
-static inline int thread_id_of_owner(uint64_t owner)
-{
-    return (int)(uint32_t)owner;
-}
-
 static inline void thread_id_forget(void)
 {
     thread_id_cached = 0;

@@ -15,7 +15,7 @@ add_library(front_under_test OBJECT mutex_fake_htm.c ${tts}/tts.c ${ttstle}/elis
             ${ttstle}/elision/skip.c ${ttstle}/elision/retry_policy.c ${front}/interpose.c
             ${front}/c11.c ${front}/front.c ${front}/next_mutex.c ${front}/statistics/statistics.c
             ${front}/rwlock/rwlock.c ${front}/rwlock/next_rwlock.c ${front}/spin_lock/spin_lock.c
-            ${tts}/tts_rwlock.c ${front}/thread_id.c ${MPLACE_LOCK_STATISTICS_SOURCES})
+            ${tts}/tts_rwlock.c ${front}/thread_id.c ${front}/ownership.c ${MPLACE_LOCK_STATISTICS_SOURCES})
 target_link_libraries(front_under_test PUBLIC mplace_base)
 target_include_directories(front_under_test PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_options(front_under_test PUBLIC -include ${CMAKE_CURRENT_SOURCE_DIR}/mutex_fake_pause.h)
@@ -59,4 +59,5 @@ foreach(claim adaptive c11 contention deferred elision elision_counts front nest
     mplace_front_unit_test(mutex_${claim}_test)
 endforeach()
 
-mplace_unit_test(mutex_statistics_test mutex_statistics_test.c ${MPLACE_LOCK_STATISTICS_PARTS})
+mplace_unit_test(mutex_statistics_test mutex_statistics_test.c ${front}/ownership.c
+                 ${MPLACE_LOCK_STATISTICS_PARTS})

@@ -17,6 +17,7 @@
 
 #include "base/spin.h"
 #include "base/system_call.h"
+#include "mutex/ownership.h"
 #include "mutex/thread_id.h"
 
 #include <assert.h>
@@ -42,7 +43,7 @@ enum {
 enum { ENTRY_KIND = 1, ENTRY_TAKEN = 2, ENTRY_BITS = 7 };
 
 struct list {
-    uint64_t owner;  /* thread_id_owner_word; id 0: nobody's */
+    uint64_t owner;  /* owner_word; read at each use: deferred_own_list */
     uint32_t count;  /* entries in use, cleared ones included */
     uint32_t drains; /* how often it was emptied */
     uintptr_t entries[ENTRIES];
@@ -53,8 +54,12 @@ static struct list lists[LISTS];
 static unsigned lists_used; /* those that ever had an owner; only grows */
 static unsigned cursor;     /* where the next look for an ended owner begins; a hint */
 
+static struct ownership owners;
+
 void deferred_start(bool on, deferred_carry_out *function)
 {
+    if (on)
+        ownership_begins(&owners);
     carry_out = function;
     deferred_on = on;
 }
@@ -66,25 +71,26 @@ static unsigned used(void)
     return count < LISTS ? count : LISTS;
 }
 
-static bool thread_has_ended(int thread)
+static void disown(struct list *list)
 {
-    return thread == 0 || system_call_6(SYS_tgkill, system_call(SYS_getpid, 0, NULL, 0), thread, 0,
-                                        0, 0, 0) == -ESRCH;
+    uint64_t owner = __atomic_load_n(&list->owner, __ATOMIC_RELAXED);
+
+    (void)__atomic_compare_exchange_n(&list->owner, &owner, owner_word(owner, OWNER_NOBODY), false,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static void disown_all(void)
+{
+    for (unsigned at = 0, count = used(); at < count; at++)
+        disown(&lists[at]);
 }
 
 /* ---- the thread's own ---- */
 
 /* What the ended thread left is dropped: its objects may be gone. */
-static bool take_over(struct list *list, int thread)
+static bool take_over(struct list *list, pid_t process, int thread)
 {
-    uint64_t owner = __atomic_load_n(&list->owner, __ATOMIC_ACQUIRE);
-    int owning_thread = thread_id_of_owner(owner);
-
-    /* Its id is this thread's own: then it was an earlier thread's. */
-    if (owning_thread != thread && !thread_has_ended(owning_thread))
-        return false;
-    if (!__atomic_compare_exchange_n(&list->owner, &owner, thread_id_owner_word(owner, thread),
-                                     false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    if (!owner_replace(&list->owner, process, thread))
         return false;
     for (int i = 0; i < ENTRIES; i++)
         __atomic_store_n(&list->entries[i], 0, __ATOMIC_RELEASE);
@@ -94,19 +100,22 @@ static bool take_over(struct list *list, int thread)
 
 static int owner_of(const struct list *list)
 {
-    return thread_id_of_owner(__atomic_load_n(&list->owner, __ATOMIC_RELAXED));
+    return owner_thread(__atomic_load_n(&list->owner, __ATOMIC_RELAXED));
 }
 
 static __attribute__((noinline)) unsigned claim(void)
 {
     int thread = thread_id();
     unsigned count = used();
+    pid_t process = ownership_process(&owners, disown_all);
 
+    if (process == 0)
+        return 0;
     unsigned looks = count == LISTS ? 1 : CLAIM_LOOKS; /* then each section of a thread looks */
 
     for (unsigned look = 0; look < looks && look < count; look++) {
         unsigned at = __atomic_fetch_add(&cursor, 1, __ATOMIC_RELAXED) % count;
-        if (take_over(&lists[at], thread))
+        if (take_over(&lists[at], process, thread))
             return at + 1;
     }
     if (count == LISTS)
@@ -116,15 +125,19 @@ static __attribute__((noinline)) unsigned claim(void)
         __atomic_store_n(&lists_used, LISTS, __ATOMIC_RELEASE);
         return 0;
     }
-    return take_over(&lists[count], thread) ? count + 1 : 0; /* or another thread was faster */
+    return take_over(&lists[count], process, thread) ? count + 1
+                                                     : 0; /* or another thread was faster */
+}
+
+/* Another owner than this thread: the process was forked since. */
+unsigned deferred_own_list(unsigned known)
+{
+    return known != 0 && owner_of(&lists[known - 1]) == thread_id() ? known : 0;
 }
 
 unsigned deferred_list_of_thread(unsigned known)
 {
-    /* Another owner than this thread: the process was forked since. */
-    if (known != 0 && owner_of(&lists[known - 1]) == thread_id())
-        return known;
-    return claim();
+    return deferred_own_list(known) != 0 ? known : claim();
 }
 
 bool deferred_add(unsigned number, const void *object, enum deferred_kind kind)
@@ -207,6 +220,13 @@ static void wait_a_little(unsigned waits)
         (void)system_call(SYS_nanosleep, (long)&nap, NULL, 0);
 }
 
+static bool owner_is_gone(const struct list *list)
+{
+    pid_t process = ownership_process(&owners, disown_all);
+
+    return process != 0 && owner_has_ended(process, owner_of(list));
+}
+
 /* Emptied once since the look: then that entry was carried out, and what is there came later. */
 static void wait_for_list(const struct list *list, const void *object)
 {
@@ -214,7 +234,7 @@ static void wait_for_list(const struct list *list, const void *object)
 
     for (unsigned waits = 0;
          has(list, object) && __atomic_load_n(&list->drains, __ATOMIC_ACQUIRE) == drains; waits++) {
-        if (waits >= 200 && thread_has_ended(owner_of(list)))
+        if (waits >= 200 && owner_is_gone(list))
             return;
         wait_a_little(waits);
     }
@@ -230,14 +250,15 @@ void deferred_wait(const void *object, unsigned own)
 
 void deferred_after_fork(unsigned own)
 {
+    ownership_begins(&owners);
     for (unsigned at = 0, count = used(); at < count; at++) {
         if (at + 1 == own) {
-            lists[at].owner = thread_id_owner_word(lists[at].owner, thread_id());
+            lists[at].owner = owner_word(lists[at].owner, thread_id());
             continue;
         }
         for (int i = 0; i < ENTRIES; i++)
             lists[at].entries[i] = 0;
         lists[at].count = 0;
-        lists[at].owner = thread_id_owner_word(lists[at].owner, 0);
+        disown(&lists[at]);
     }
 }
