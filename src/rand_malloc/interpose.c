@@ -41,8 +41,7 @@ enum stage {
 
 /*
  * Written before stage is stored with release, read after stage was loaded with acquire (a plain
- * load on x86-64), and never written again once it is STAGE_READY. Threads that get here together
- * write the same values.
+ * load on x86-64). stage goes up only. Threads that get here together write the same values.
  */
 static struct next_allocator next;
 static struct jitter jitter;
@@ -66,7 +65,9 @@ static __attribute__((noinline, cold)) bool prepare(void)
         if (!next_allocator_find(&found))
             return false;
         next = found;
-        atomic_store_explicit(&stage, STAGE_PASSING, memory_order_release);
+        enum stage nothing = STAGE_NOTHING; /* another thread may have come further meanwhile */
+        (void)atomic_compare_exchange_strong_explicit(&stage, &nothing, STAGE_PASSING,
+                                                      memory_order_release, memory_order_relaxed);
     }
     /*
      * Before libc's own start-up there is no environment, and every setting would seem unset: wait
