@@ -243,7 +243,6 @@ static bool stop_others(struct tm_thread *self, unsigned spin_limit)
 
     if (!(before & GATE_FENCE))
         fence_all();
-    gate.serial_owner = self;
     return wait_for_others(self, spin_limit);
 }
 
@@ -254,7 +253,7 @@ void gate_close(struct tm_thread *self)
     finish_fork();
     lock_serial();
     while (forks_stop(__atomic_or_fetch(&gate.word, GATE_CLOSED, __ATOMIC_SEQ_CST))) {
-        gate_open(self);
+        gate_open();
         wait_until_open(self);
         lock_serial();
     }
@@ -274,14 +273,12 @@ bool gate_try_close(void)
         return false;
     if (stop_others(NULL, EXIT_SPIN_LIMIT))
         return true;
-    gate_open(NULL);
+    gate_open();
     return false;
 }
 
-void gate_open(struct tm_thread *self)
+void gate_open(void)
 {
-    (void)self;
-    gate.serial_owner = NULL;
     open_bits(GATE_CLOSED);
     unlock_serial();
 }
@@ -365,7 +362,6 @@ void gate_after_fork_in_child(struct tm_thread *self)
     has_membarrier = has_membarrier && membarrier_register();
     gate.running = self != NULL && self->counted;
     gate.serial = stays_closed;
-    gate.serial_owner = stays_closed ? self : NULL;
     gate.hourglass_owner = self != NULL && self->holds_hourglass ? self : NULL;
     gate.sleepers = 0;
     gate.threads = self != NULL;

@@ -38,8 +38,7 @@ struct gate {
     /* Transactions in software that run, if counts is set. */
     _Alignas(64) uint64_t running;
 
-    _Alignas(64) int serial;        /* held by the thread that closes: 0 free, 1, 2 with sleepers */
-    struct tm_thread *serial_owner; /* NULL too while a thread registers */
+    _Alignas(64) int serial; /* held by the thread that closes: 0 free, 1, 2 with sleepers */
     struct tm_thread *hourglass_owner;
     uint32_t sleepers; /* threads in gate_wait */
     uint32_t forks;    /* that have ended, plus 1 */
@@ -90,7 +89,7 @@ bool gate_close_from_within(struct tm_thread *self);
  * another closes it or transactions go on for some 100 yields of the processor. */
 bool gate_try_close(void);
 
-void gate_open(struct tm_thread *self);
+void gate_open(void);
 
 /* Waits until every transaction of another thread has ended or has valid reads as of time. */
 void gate_quiesce(const struct tm_thread *self, uint64_t time);

@@ -86,7 +86,7 @@ static void end_thread(void *value)
     __atomic_store_n(&thread->use, TM_ENDED, __ATOMIC_RELEASE);
     if (gate_try_close()) {
         sweep();
-        gate_open(NULL);
+        gate_open();
     }
 }
 
@@ -116,7 +116,7 @@ struct tm_thread *registry_enter(void)
         thread = new_descriptor();
     thread->use = TM_IN_USE;
     gate_count_threads(1);
-    gate_open(NULL);
+    gate_open();
     thread->stack_top = stack_top();
     thread->uncaught_now = __cxa_get_globals != NULL ? &__cxa_get_globals()->uncaught : NULL;
     thread->statistics = statistics_table_of(thread->statistics);

@@ -171,7 +171,7 @@ static void leave(struct tm_thread *self)
     gate_leave(self);
     if (__builtin_expect(self->holds_serial, 0)) {
         self->holds_serial = false;
-        gate_open(self);
+        gate_open();
     }
 }
 
