@@ -1,13 +1,11 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * _Fork: libc's fork without the handlers of pthread_atfork, and so without ours, although its
- * child's thread has another id. Looked up by a constructor, for _Fork may be called in a signal
- * handler and the look-up may not.
+ * _Fork: libc's fork without the handlers of pthread_atfork, and so without ours. Looked up by a
+ * constructor, for _Fork may be called in a signal handler and the look-up may not.
  */
 #include "base/real_symbol.h"
 #include "mutex/statistics/statistics.h"
-#include "mutex/thread_id.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -30,9 +28,7 @@ __attribute__((visibility("default"))) pid_t _Fork(void)
         return -1;
     }
     pid_t child = next_fork();
-    if (child == 0) {
-        thread_id_after_bare_fork();
+    if (child == 0)
         statistics_restart_in_child();
-    }
     return child;
 }

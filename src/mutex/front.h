@@ -57,7 +57,7 @@ __attribute__((cold)) int front_become_owner_slow(pthread_mutex_t *mutex, const 
 /* False: nothing done, front_become_owner_slow has to. */
 static inline bool front_become_owner_fast(pthread_mutex_t *mutex)
 {
-    int self = thread_id_cached;
+    int self = thread_id_if_known();
 
     if (__builtin_expect(self == 0, 0) || statistics_on())
         return false;

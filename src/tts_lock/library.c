@@ -11,14 +11,7 @@
 #include "mutex/next_mutex.h"
 #include "mutex/rwlock/next_rwlock.h"
 #include "mutex/statistics/statistics.h"
-#include "mutex/thread_id.h"
 #include "tts_lock/tts.h"
-
-static void after_fork_in_child(void)
-{
-    thread_id_after_fork();
-    statistics_restart_in_child();
-}
 
 __attribute__((constructor)) static void start(void)
 {
@@ -27,7 +20,7 @@ __attribute__((constructor)) static void start(void)
     statistics_read_setting("TTS_STATS");
     next_mutex_resolve();
     next_rwlock_resolve();
-    (void)pthread_atfork(thread_id_before_fork, thread_id_after_fork, after_fork_in_child);
+    (void)pthread_atfork(NULL, NULL, statistics_restart_in_child);
     statistics_publish("libtts_lock", "none", NULL, tts_wait_name());
 }
 

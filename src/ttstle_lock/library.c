@@ -12,7 +12,6 @@
 #include "mutex/next_mutex.h"
 #include "mutex/rwlock/next_rwlock.h"
 #include "mutex/statistics/statistics.h"
-#include "mutex/thread_id.h"
 #include "tts_lock/tts.h"
 #include "ttstle_lock/condition.h"
 #include "ttstle_lock/elision/elision.h"
@@ -25,15 +24,8 @@ bool htm_usable;
 
 static enum rtm_verdict verdict = RTM_ABSENT;
 
-static void before_fork(void)
-{
-    signals_before_fork();
-    thread_id_before_fork();
-}
-
 static void after_fork_in_child(void)
 {
-    thread_id_after_fork();
     hourglass_after_fork();
     signals_after_fork_in_child();
     statistics_restart_in_child();
@@ -48,7 +40,7 @@ __attribute__((constructor)) static void start(void)
     next_mutex_resolve();
     next_rwlock_resolve();
     condition_resolve();
-    (void)pthread_atfork(before_fork, thread_id_after_fork, after_fork_in_child);
+    (void)pthread_atfork(signals_before_fork, NULL, after_fork_in_child);
     verdict = rtm_probe();
     bool skips = skip_read_setting();
     signals_start(verdict == RTM_COMMITS); /* first: a section that is elided knows of its list */

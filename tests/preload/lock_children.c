@@ -3,12 +3,13 @@
  *
  * Children made without fork: _Fork, whose child has an id of its own and runs no handler of
  * pthread_atfork, vfork, whose child runs in its parent's memory, thread-local storage included,
- * and either fork in a signal handler. Whether the owner is right is asked of libc: a condition
- * wait on a mutex that checks.
+ * either fork in a signal handler, and the system call clone. Whether the owner is right is asked
+ * of libc: a condition wait on a mutex that checks.
  */
 #include "lock_check.h"
 #include "single_step.h"
 
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -87,6 +88,40 @@ static void a_child_of_bare_fork_does_not_own_what_its_parent_holds(void)
 }
 #endif
 
+/* Where libc keeps the thread's id, found as nobody but libc knows it: by the number. */
+static int *id_of_libc(void)
+{
+    int *word = (int *)pthread_self();
+
+    for (int id = gettid(), at = 0; at < 256; at++) {
+        if (word[at] == id)
+            return &word[at];
+    }
+    CHECK(false);
+    return NULL;
+}
+
+/* What the sandboxes of Chromium and Firefox do with the processes that they make. */
+static void a_child_of_clone_that_tells_libc_its_id_owns_what_it_locks(void)
+{
+    int *id = id_of_libc();
+
+    check_that_libc_agrees_who_owns(&checking); /* the parent's id is known */
+    pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (child == 0) {
+        CHECK_EQUAL(pthread_mutex_lock(&recursive), 0);
+        CHECK_EQUAL(recursive.__data.__owner, *id);
+        CHECK_EQUAL(pthread_mutex_unlock(&recursive), 0);
+        *id = (int)syscall(SYS_gettid);
+        CHECK_EQUAL(pthread_mutex_lock(&recursive), 0);
+        CHECK_EQUAL(recursive.__data.__owner, *id);
+        CHECK_EQUAL(pthread_mutex_unlock(&recursive), 0);
+        check_that_libc_agrees_who_owns(&checking);
+        _exit(0);
+    }
+    await(child);
+}
+
 static long step, fork_at;
 static pid_t (*fork_by)(void);
 static pid_t handlers_child;
@@ -133,6 +168,7 @@ a_child_that_a_handler_forks_during_a_threads_first_lock_owns_what_it_locks(pid_
 int main(void)
 {
     a_vfork_child_that_locks_first_leaves_no_id_behind();
+    a_child_of_clone_that_tells_libc_its_id_owns_what_it_locks();
 #if __GLIBC_PREREQ(2, 34)
     a_child_of_bare_fork_owns_what_it_locks();
     a_child_of_bare_fork_does_not_own_what_its_parent_holds();

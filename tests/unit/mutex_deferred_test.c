@@ -367,6 +367,14 @@ END_TEST
 
 enum { ENDED_THREAD = 0x7ffffff0 }; /* above any id that the kernel gives */
 
+/* What libc takes for the calling thread's. */
+static void set_thread_id(int id)
+{
+    ck_assert_uint_ne(thread_id_offset, 0);
+    *(int *)((uintptr_t)pthread_self() + thread_id_offset) = id;
+    ck_assert_int_eq(thread_id(), id);
+}
+
 static volatile sig_atomic_t alarm_drains;
 
 static void drain_on_alarm(int number)
@@ -381,11 +389,11 @@ START_TEST(a_list_that_has_another_owner_by_now_is_waited_for_and_not_carried_ou
 {
     unsigned own, list;
 
-    thread_id_cached = ENDED_THREAD;
+    set_thread_id(ENDED_THREAD);
     lock_a();
     unlock_a();
     own = elision_list_of_thread();
-    thread_id_forget();
+    set_thread_id(gettid());
     pthread_t thread = start_a_thread_with_an_entry(&list);
     ck_assert_uint_eq(list, own);
     alarm_drains = list;
@@ -401,13 +409,13 @@ END_TEST
  * thread got its id, and an entry. */
 static void give_the_id_away(int signal, siginfo_t *info, void *context)
 {
-    int interrupted = thread_id_cached;
+    int interrupted = thread_id();
     (void)signal;
     (void)info;
 
-    thread_id_cached = ENDED_THREAD;
+    set_thread_id(ENDED_THREAD);
     (void)deferred_add(deferred_list_of_thread(0), &condition, DEFERRED_BROADCAST);
-    thread_id_cached = interrupted;
+    set_thread_id(interrupted);
     ((ucontext_t *)context)->uc_mcontext.gregs[REG_RAX] = -ESRCH;
 }
 
@@ -421,9 +429,9 @@ START_TEST(a_list_is_not_taken_from_a_new_thread_with_the_id_of_the_ended_one)
     };
     struct sigaction action = {.sa_sigaction = give_the_id_away, .sa_flags = SA_SIGINFO};
 
-    thread_id_cached = ENDED_THREAD;
+    set_thread_id(ENDED_THREAD);
     unsigned list = deferred_list_of_thread(0);
-    thread_id_forget();
+    set_thread_id(gettid());
     ck_assert_int_eq(sigaction(SIGSYS, &action, NULL), 0);
     if (!system_call_filter_set(filter, sizeof filter / sizeof *filter))
         return; /* the kernel has no filters */
@@ -582,7 +590,6 @@ START_TEST(a_child_of_fork_waits_for_no_thread_of_its_parent)
         sched_yield();
     pid_t child = fork();
     if (child == 0) {
-        thread_id_forget();
         signals_after_fork_in_child();
         bool left = deferred_is_pending(&semaphore);
         destroy_semaphore();

@@ -35,7 +35,6 @@ static void fresh(void)
         many[i] = a;
     tts_wait = TTS_WAIT_PARK;
     elision_policy = POLICY_PAPER;
-    thread_id_forget(); /* Check forks a process for each test */
     fake_script(NULL, 0);
     mplace_lock_statistics_reset();
 }
@@ -297,7 +296,6 @@ START_TEST(threads_of_a_child_share_no_table_though_its_first_thread_has_none)
         pthread_mutex_t checking[2] = {PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP,
                                        PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP};
 
-        thread_id_forget();
         statistics_restart_in_child();
         pthread_barrier_init(&both_counted, NULL, 2);
         pthread_create(&one, NULL, count_once, &checking[0]);
@@ -321,10 +319,8 @@ static bool fork_once(void)
     if (step++ < fork_at)
         return true;
     handlers_child = fork();
-    if (handlers_child == 0) {
-        thread_id_after_fork();
+    if (handlers_child == 0)
         statistics_restart_in_child();
-    }
     return false;
 }
 

@@ -106,7 +106,7 @@ EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *rwlock)
 
 EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *rwlock)
 {
-    int self = thread_id_cached;
+    int self = thread_id_if_known();
 
     if (__builtin_expect(rwlock_is_shared(rwlock), 0))
         return next_rwlock_lock(rwlock, RWLOCK_WRITE);
