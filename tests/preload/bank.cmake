@@ -141,6 +141,7 @@ mplace_bank_test(pages_that_were_moved_are_counted preload 60 "${bank_real};BANK
 foreach(claim
         a_bad_setting_is_one_line_that_says_what_is_allowed
         without_a_map_one_line_says_so_and_memory_is_allocated
+        without_a_map_the_processes_that_a_program_starts_say_nothing
         without_a_map_what_the_kernel_never_commits_is_enomem
         a_bank_that_no_memory_has_is_one_line_and_looked_for_again_after_malloc_trim
         without_a_file_descriptor_the_pool_does_not_grow_and_one_line_says_so

@@ -83,6 +83,12 @@ without_a_map_one_line_says_so_and_memory_is_allocated()
         "$(<"$scratch/err")"
 }
 
+without_a_map_the_processes_that_a_program_starts_say_nothing()
+{
+    LD_PRELOAD=$library sh -c '/bin/true; /bin/true; :' 2>"$scratch/err"
+    expect "the lines" 1 "$(grep -c 'BANK_MAP is not set' "$scratch/err")"
+}
+
 # The map's absence is a line of its own, so that malloc_test.sh cannot run it.
 without_a_map_what_the_kernel_never_commits_is_enomem()
 {

@@ -10,6 +10,7 @@
 #include "base/report.h"
 #include "base/settings.h"
 #include "base/system_call.h"
+#include "base/text/mistyped_settings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -152,7 +153,8 @@ static bool read_map(struct bank_settings *settings)
 
     settings->banks_lost = settings->controllers_lost = 0;
     if (text == NULL) {
-        report_line("mplace: libbank_malloc.so: BANK_MAP is not set: %s", without_banks);
+        if (!parent_has_library("libbank_malloc.so"))
+            report_line("mplace: libbank_malloc.so: BANK_MAP is not set: %s", without_banks);
         return false;
     }
     if (!find_map(text, map))

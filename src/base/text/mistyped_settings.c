@@ -101,8 +101,7 @@ bool mistyped_setting(const char *variable, unsigned families, char name[SETTING
     return nearest < FAR;
 }
 
-/* Whether the parent has a file of that name mapped. */
-static bool parent_has(const char *library)
+bool parent_has_library(const char *library)
 {
     static const char folder[] = "/proc/", file[] = "/maps";
     static struct process_maps maps;
@@ -138,7 +137,7 @@ void mistyped_settings_report(const char *library, unsigned families)
         /* An empty value is as if unset. */
         if (value == NULL || value[1] == '\0')
             continue;
-        if (!asked && parent_has(library))
+        if (!asked && parent_has_library(library))
             break;
         asked = true;
         report_line("mplace: %s has no effect: it is no setting; did you mean %s?", *variable,
