@@ -30,7 +30,7 @@ void mistyped_settings_report(const char *library, unsigned families);
  * leave that family to libcia_malloc.so. */
 void mistyped_settings_report_shared(const char *library, unsigned families);
 
-/* Whether the parent has a file of that name mapped: what is to be said once it has said. One
+/* Whether the parent has a file of that name mapped, and so has said what a process says once. One
  * thread at a time. */
 bool parent_has_library(const char *library);
 
