@@ -48,8 +48,8 @@ int front_destroy(pthread_mutex_t *mutex);
 /* The rest of locking a normal mutex whose word was found held; returns 0. */
 __attribute__((cold)) int front_lock_held(pthread_mutex_t *mutex, const void *caller);
 
-/* The rest of locking a mutex whose word this thread holds, counted or a thread's first; returns 0.
- */
+/* The rest of locking a mutex whose word this thread holds, if it is counted or libc has to be
+ * asked for the thread's id; returns 0. */
 __attribute__((cold)) int front_become_owner_slow(pthread_mutex_t *mutex, const void *caller);
 
 /* ---- the common case ---- */

@@ -19,7 +19,7 @@ extern uintptr_t thread_id_offset __attribute__((visibility("hidden")));
 /* libc's answer, without a system call. Async-signal-safe. */
 int thread_id_ask_libc(void);
 
-/* 0: libc has to be asked. */
+/* 0: libc has to be asked, as before glibc 2.34. */
 static inline int thread_id_if_known(void)
 {
     uintptr_t offset = __atomic_load_n(&thread_id_offset, __ATOMIC_RELAXED);

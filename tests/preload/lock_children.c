@@ -88,12 +88,13 @@ static void a_child_of_bare_fork_does_not_own_what_its_parent_holds(void)
 }
 #endif
 
-/* Where libc keeps the thread's id, found as nobody but libc knows it: by the number. */
+/* Where libc keeps the thread's id, found by the number, behind what the ABI says of the struct. */
 static int *id_of_libc(void)
 {
+    enum { ABI_WORDS = 704 / sizeof(int), WORDS = 256 };
     int *word = (int *)pthread_self();
 
-    for (int id = gettid(), at = 0; at < 256; at++) {
+    for (int id = gettid(), at = ABI_WORDS; at < WORDS; at++) {
         if (word[at] == id)
             return &word[at];
     }
