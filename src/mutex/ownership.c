@@ -60,18 +60,27 @@ pid_t ownership_process(struct ownership *ownership, void (*disown_all)(void))
     pid_t here = process_id();
     pid_t owner = page != NULL ? __atomic_load_n(page, __ATOMIC_ACQUIRE) : DISOWNING;
 
-    if (owner != 0 || !__atomic_compare_exchange_n(page, &owner, DISOWNING, false, __ATOMIC_ACQUIRE,
-                                                   __ATOMIC_ACQUIRE))
+    if (owner != 0 || disown_all == NULL ||
+        !__atomic_compare_exchange_n(page, &owner, DISOWNING, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_ACQUIRE))
         return owner == here ? here : 0;
     disown_all();
     __atomic_store_n(page, here, __ATOMIC_RELEASE);
     return here;
 }
 
-bool owner_has_ended(pid_t process, int thread)
+static bool has_ended(pid_t process, int thread)
 {
     return thread == OWNER_NOBODY ||
            system_call_6(SYS_tgkill, process, thread, 0, 0, 0, 0) == -ESRCH;
+}
+
+bool owner_is_gone(const struct ownership *ownership, int thread)
+{
+    const pid_t *page = __atomic_load_n(&ownership->process, __ATOMIC_ACQUIRE);
+    pid_t process = page != NULL ? __atomic_load_n(page, __ATOMIC_ACQUIRE) : 0;
+
+    return process <= 0 || has_ended(process, thread);
 }
 
 /* Acquire: what the taker reads is what the ended thread last wrote, for its end, seen through the
@@ -82,7 +91,7 @@ bool owner_replace(uint64_t *word, pid_t process, int thread)
     int owning_thread = owner_thread(owner);
 
     /* Its id is this thread's own: then it was an earlier thread's. */
-    if (owning_thread != thread && !owner_has_ended(process, owning_thread))
+    if (owning_thread != thread && !has_ended(process, owning_thread))
         return false;
     return __atomic_compare_exchange_n(word, &owner, owner_word(owner, thread), false,
                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);

@@ -12,12 +12,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* In place of a thread's id. */
-enum {
-    OWNER_NOBODY = 0, /* free for anybody */
-    OWNER_UNKNOWN =
-        -1, /* nobody may take it; the kernel calls the id invalid, which is not ended */
-};
+/* In place of a thread's id. Nobody may take over what has an unknown owner: the kernel calls the
+ * id invalid, which is not ended. */
+enum { OWNER_NOBODY = 0, OWNER_UNKNOWN = -1 };
 
 /*
  * The owner word that comes after another one: the new owner's id and, above it, a number that goes
@@ -48,16 +45,19 @@ struct ownership {
 void ownership_begins(struct ownership *ownership);
 
 /*
- * The calling process's id, if its threads are the owners; else 0: which of them have ended cannot
- * be told, in a child of vfork for one. disown_all takes every thing away from its owner (to
- * OWNER_NOBODY or OWNER_UNKNOWN). It is called once in a copy of the memory that ownership_begins
- * was not called in, as a raw clone's: the thread that called clone still uses what it owned, and
- * nobody can tell what that is. Async-signal-safe; errno is preserved.
+ * The calling process's id, if its threads are the owners; else 0: nothing can be taken over, in a
+ * child of vfork for one. In a copy of the memory that ownership_begins was not called in, as a raw
+ * clone's, the thread that called clone still uses what it owned, and nobody can tell what that is:
+ * disown_all, called there once, takes every thing away from its owner (to OWNER_UNKNOWN), and the
+ * process's threads are the owners from then on. NULL: they never are. (A child of vfork that is
+ * the first to ask in such a copy becomes the owner in its place.) Async-signal-safe; errno is
+ * preserved.
  */
 pid_t ownership_process(struct ownership *ownership, void (*disown_all)(void));
 
-/* Whether a thread of this process (ownership_process's, not 0) has ended. */
-bool owner_has_ended(pid_t process, int thread);
+/* Whether the owner, if it is another thread than the calling one, has ended or never was in this
+ * process. Right in a child of vfork, too. */
+bool owner_is_gone(const struct ownership *ownership, int thread);
 
 /*
  * Makes the calling thread, whose id is given, the owner in place of a thread that has ended, of an

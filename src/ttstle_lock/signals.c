@@ -120,7 +120,7 @@ static __attribute__((noinline)) void wait_for_deferred(const void *object)
             htm_abort_physical();
         return;
     }
-    unsigned own = deferred_own_list(elision_list_of_thread());
+    unsigned own = elision_list_of_thread();
     if (own != 0)
         deferred_drain(own); /* this may be a signal handler that came in between */
     deferred_wait(object, own);
@@ -282,7 +282,7 @@ void signals_start(bool usable)
 void signals_before_fork(void)
 {
     if (deferred_on)
-        deferred_wait(NULL, deferred_own_list(elision_list_of_thread()));
+        deferred_wait(NULL, elision_list_of_thread());
 }
 
 void signals_after_fork_in_child(void)

@@ -43,7 +43,7 @@ enum {
 enum { ENTRY_KIND = 1, ENTRY_TAKEN = 2, ENTRY_BITS = 7 };
 
 struct list {
-    uint64_t owner;  /* owner_word; read at each use: deferred_own_list */
+    uint64_t owner;  /* owner_word */
     uint32_t count;  /* entries in use, cleared ones included */
     uint32_t drains; /* how often it was emptied */
     uintptr_t entries[ENTRIES];
@@ -71,20 +71,6 @@ static unsigned used(void)
     return count < LISTS ? count : LISTS;
 }
 
-static void disown(struct list *list)
-{
-    uint64_t owner = __atomic_load_n(&list->owner, __ATOMIC_RELAXED);
-
-    (void)__atomic_compare_exchange_n(&list->owner, &owner, owner_word(owner, OWNER_NOBODY), false,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-}
-
-static void disown_all(void)
-{
-    for (unsigned at = 0, count = used(); at < count; at++)
-        disown(&lists[at]);
-}
-
 /* ---- the thread's own ---- */
 
 /* What the ended thread left is dropped: its objects may be gone. */
@@ -107,7 +93,7 @@ static __attribute__((noinline)) unsigned claim(void)
 {
     int thread = thread_id();
     unsigned count = used();
-    pid_t process = ownership_process(&owners, disown_all);
+    pid_t process = ownership_process(&owners, NULL);
 
     if (process == 0)
         return 0;
@@ -125,19 +111,16 @@ static __attribute__((noinline)) unsigned claim(void)
         __atomic_store_n(&lists_used, LISTS, __ATOMIC_RELEASE);
         return 0;
     }
-    return take_over(&lists[count], process, thread) ? count + 1
-                                                     : 0; /* or another thread was faster */
-}
-
-/* Another owner than this thread: the process was forked since. */
-unsigned deferred_own_list(unsigned known)
-{
-    return known != 0 && owner_of(&lists[known - 1]) == thread_id() ? known : 0;
+    /* False: another thread was faster. */
+    return take_over(&lists[count], process, thread) ? count + 1 : 0;
 }
 
 unsigned deferred_list_of_thread(unsigned known)
 {
-    return deferred_own_list(known) != 0 ? known : claim();
+    /* Another owner than this thread: the process was forked since. */
+    if (known != 0 && owner_of(&lists[known - 1]) == thread_id())
+        return known;
+    return claim();
 }
 
 bool deferred_add(unsigned number, const void *object, enum deferred_kind kind)
@@ -220,13 +203,6 @@ static void wait_a_little(unsigned waits)
         (void)system_call(SYS_nanosleep, (long)&nap, NULL, 0);
 }
 
-static bool owner_is_gone(const struct list *list)
-{
-    pid_t process = ownership_process(&owners, disown_all);
-
-    return process != 0 && owner_has_ended(process, owner_of(list));
-}
-
 /* Emptied once since the look: then that entry was carried out, and what is there came later. */
 static void wait_for_list(const struct list *list, const void *object)
 {
@@ -234,7 +210,7 @@ static void wait_for_list(const struct list *list, const void *object)
 
     for (unsigned waits = 0;
          has(list, object) && __atomic_load_n(&list->drains, __ATOMIC_ACQUIRE) == drains; waits++) {
-        if (waits >= 200 && owner_is_gone(list))
+        if (waits >= 200 && owner_is_gone(&owners, owner_of(list)))
             return;
         wait_a_little(waits);
     }
@@ -259,6 +235,6 @@ void deferred_after_fork(unsigned own)
         for (int i = 0; i < ENTRIES; i++)
             lists[at].entries[i] = 0;
         lists[at].count = 0;
-        disown(&lists[at]);
+        lists[at].owner = owner_word(lists[at].owner, OWNER_NOBODY);
     }
 }

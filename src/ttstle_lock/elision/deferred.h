@@ -29,15 +29,11 @@ void deferred_start(bool on, deferred_carry_out *carry_out);
 
 /*
  * The calling thread's list, a number from 1 on, which it claims if known is not it; 0: there is
- * none, for more threads have one than there are, or this is a child of vfork. What the thread left
- * undone before (it jumped out of the function that did it) is the caller's to carry out. Outside
- * transactions; requires deferred_on.
+ * none, for more threads have one than there are, or the process was made otherwise than by fork.
+ * What the thread left undone before (it jumped out of the function that did it) is the caller's to
+ * carry out. Outside transactions; requires deferred_on.
  */
 unsigned deferred_list_of_thread(unsigned known);
-
-/* known, if it is the calling thread's list, else 0: in a child of _Fork the thread has another id,
- * and its list may be another thread's by now. */
-unsigned deferred_own_list(unsigned known);
 
 /* Adds an entry; inside a transaction. False: the list is full. A second broadcast of a condition
  * variable adds nothing. */
