@@ -351,6 +351,19 @@ START_TEST(a_raw_clones_child_takes_over_no_living_threads_table_once_its_parent
 END_TEST
 
 /* Both processes are number 1, and the threads with the table have different numbers. */
+START_TEST(a_raw_clones_child_that_libc_knows_by_its_parents_id_keeps_its_table)
+{
+    int id_of_libc = gettid(), status;
+
+    lock_tables_belong_here();
+    pid_t child = clone_child(0);
+    if (child == 0)
+        _exit(claim_in_two_threads_in_turn(lock_table_claim(id_of_libc, EPOCH)));
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 static void *clone_another_first_process(void *argument)
 {
     struct lock_table *mine = lock_table_claim(gettid(), EPOCH);
@@ -616,6 +629,7 @@ int main(void)
 #ifndef __SANITIZE_THREAD__
     tcase_add_test(pool,
                    a_raw_clones_child_takes_over_no_living_threads_table_once_its_parent_is_gone);
+    tcase_add_test(pool, a_raw_clones_child_that_libc_knows_by_its_parents_id_keeps_its_table);
     tcase_add_test(
         pool, a_raw_clones_child_that_sees_no_other_process_takes_over_no_living_threads_table);
     tcase_add_test(pool, a_vfork_child_takes_over_no_living_threads_table);

@@ -7,6 +7,7 @@
 #include "mutex/statistics/lock_table_pool.h"
 
 #include "base/pages.h"
+#include "base/system_call.h"
 #include "mutex/ownership.h"
 
 /*
@@ -40,13 +41,10 @@ static void disown_all(void)
     }
 }
 
-static struct lock_table *find_left_behind(int thread)
+static struct lock_table *find_left_behind(pid_t process, int thread)
 {
     struct lock_table *table = __atomic_load_n(&cursor, __ATOMIC_ACQUIRE);
-    pid_t process = ownership_process(&owners, disown_all);
 
-    if (process == 0)
-        return NULL;
     for (int look = 0; look < CLAIM_LOOKS; look++) {
         if (table == NULL)
             table = lock_table_first();
@@ -92,8 +90,13 @@ static void make_usable(struct lock_table *table, uint32_t epoch)
 
 struct lock_table *lock_table_claim(int thread, uint32_t epoch)
 {
-    struct lock_table *table = find_left_behind(thread);
+    pid_t process = ownership_process(&owners, disown_all);
+    struct lock_table *table = NULL;
 
+    if (process != 0) {
+        thread = (int)system_call(SYS_gettid, 0, NULL, 0); /* see lock_table_pool.h */
+        table = find_left_behind(process, thread);
+    }
     if (table == NULL)
         table = map_new(thread);
     if (table != NULL)

@@ -22,8 +22,9 @@
 void lock_tables_belong_here(void);
 
 /*
- * A table for the calling thread, whose kernel id is given; never called inside a transaction.
- * NULL: no memory. errno is preserved.
+ * A table for the calling thread, whose id by libc is given; never called inside a transaction.
+ * NULL: no memory. errno is preserved. The owner is the kernel's id, which the child of a raw clone
+ * has and libc does not know, but for a child of vfork: there its parent's thread is the owner.
  */
 struct lock_table *lock_table_claim(int thread, uint32_t epoch);
 
