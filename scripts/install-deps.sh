@@ -43,7 +43,7 @@ apps_packages="$test_packages
 browser_packages='chromium'
 
 # What a release may lack: without it the rest is built and tested.
-optional_packages='libpmemobj-dev libsqlite3-dev'
+optional_packages='libpmemobj-dev libsqlite3-dev chromium'
 
 wanted=
 for argument; do
