@@ -80,6 +80,6 @@ int main(void)
 {
     CHECK_EQUAL(pthread_atfork(before, in_parent, in_child), 0);
     fork_once(2);
-    elsewhere(fork_in_a_thread, NULL); /* whose id has never been asked for */
+    elsewhere(fork_in_a_thread, NULL); /* that has locked nothing before */
     return 0;
 }

@@ -35,7 +35,7 @@ static void await(pid_t child)
     CHECK_EQUAL(status, 0);
 }
 
-/* In a thread that has locked nothing: what the child finds out about itself would stay. */
+/* In a thread that has locked nothing: what the child noted about itself would be found here. */
 static void *vfork_and_lock(void *argument)
 {
     pid_t child = vfork();
@@ -107,7 +107,7 @@ static void a_child_of_clone_that_tells_libc_its_id_owns_what_it_locks(void)
 {
     int *id = id_of_libc();
 
-    check_that_libc_agrees_who_owns(&checking); /* the parent's id is known */
+    check_that_libc_agrees_who_owns(&checking);
     pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (child == 0) {
         CHECK_EQUAL(pthread_mutex_lock(&recursive), 0);

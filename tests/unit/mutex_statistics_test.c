@@ -350,7 +350,6 @@ START_TEST(a_raw_clones_child_takes_over_no_living_threads_table_once_its_parent
 }
 END_TEST
 
-/* Both processes are number 1, and the threads with the table have different numbers. */
 START_TEST(a_raw_clones_child_that_libc_knows_by_its_parents_id_keeps_its_table)
 {
     int id_of_libc = gettid(), status;
@@ -364,6 +363,7 @@ START_TEST(a_raw_clones_child_that_libc_knows_by_its_parents_id_keeps_its_table)
 }
 END_TEST
 
+/* Both processes are number 1, and the threads with the table have different numbers. */
 static void *clone_another_first_process(void *argument)
 {
     struct lock_table *mine = lock_table_claim(gettid(), EPOCH);

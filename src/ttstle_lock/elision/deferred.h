@@ -29,7 +29,7 @@ void deferred_start(bool on, deferred_carry_out *carry_out);
 
 /*
  * The calling thread's list, a number from 1 on, which it claims if known is not it; 0: there is
- * none, for more threads have one than there are, or the process was made otherwise than by fork.
+ * none, for more threads have one than there are, or this is a child of vfork, _Fork or clone.
  * What the thread left undone before (it jumped out of the function that did it) is the caller's to
  * carry out. Outside transactions; requires deferred_on.
  */
