@@ -5,8 +5,11 @@
  */
 #include "base/process_maps.h"
 
+#include "base/text/decimal.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 bool process_maps_open(struct process_maps *maps, const char *file)
@@ -83,4 +86,24 @@ bool process_maps_next(struct process_maps *maps, struct process_mapping *mappin
     }
     mapping->path[length] = '\0';
     return true;
+}
+
+bool process_maps_of_parent_have(const char *library)
+{
+    static const char folder[] = "/proc/", file[] = "/maps";
+    static struct process_maps maps;
+    static struct process_mapping mapping;
+    char path[sizeof folder + DECIMAL_DIGITS + sizeof file];
+    char *at = path + sizeof path - sizeof file;
+    bool found = false;
+
+    memcpy(at, file, sizeof file);
+    at = decimal_before(at, (uint64_t)getppid()) - strlen(folder);
+    memcpy(at, folder, strlen(folder));
+    if (!process_maps_open(&maps, at))
+        return false;
+    while (!found && process_maps_next(&maps, &mapping))
+        found = strstr(mapping.path, library) != NULL;
+    process_maps_close(&maps);
+    return found;
 }

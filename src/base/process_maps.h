@@ -33,4 +33,8 @@ bool process_maps_next(struct process_maps *maps, struct process_mapping *mappin
 
 void process_maps_close(struct process_maps *maps);
 
+/* Whether the parent has a file mapped whose path has this text in it: then a library of that name
+   has said there what it says once. One thread at a time. */
+bool process_maps_of_parent_have(const char *library);
+
 #endif

@@ -7,10 +7,10 @@
 
 #include "bank_malloc/memory/frames.h"
 #include "bank_malloc/pool/pool.h"
+#include "base/process_maps.h"
 #include "base/report.h"
 #include "base/settings.h"
 #include "base/system_call.h"
-#include "base/text/mistyped_settings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -153,7 +153,7 @@ static bool read_map(struct bank_settings *settings)
 
     settings->banks_lost = settings->controllers_lost = 0;
     if (text == NULL) {
-        if (!parent_has_library("libbank_malloc.so"))
+        if (!process_maps_of_parent_have("libbank_malloc.so"))
             report_line("mplace: libbank_malloc.so: BANK_MAP is not set: %s", without_banks);
         return false;
     }

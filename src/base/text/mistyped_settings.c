@@ -7,14 +7,12 @@
 
 #include "base/process_maps.h"
 #include "base/report.h"
-#include "base/text/decimal.h"
 #include "base/text/edit_distance.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <unistd.h>
 
 extern char **environ;
 
@@ -101,26 +99,6 @@ bool mistyped_setting(const char *variable, unsigned families, char name[SETTING
     return nearest < FAR;
 }
 
-bool parent_has_library(const char *library)
-{
-    static const char folder[] = "/proc/", file[] = "/maps";
-    static struct process_maps maps;
-    static struct process_mapping mapping;
-    char path[sizeof folder + DECIMAL_DIGITS + sizeof file];
-    char *at = path + sizeof path - sizeof file;
-    bool found = false;
-
-    memcpy(at, file, sizeof file);
-    at = decimal_before(at, (uint64_t)getppid()) - strlen(folder);
-    memcpy(at, folder, strlen(folder));
-    if (!process_maps_open(&maps, at))
-        return false;
-    while (!found && process_maps_next(&maps, &mapping))
-        found = strstr(mapping.path, library) != NULL;
-    process_maps_close(&maps);
-    return found;
-}
-
 void mistyped_settings_report(const char *library, unsigned families)
 {
     int saved_errno = errno;
@@ -137,7 +115,7 @@ void mistyped_settings_report(const char *library, unsigned families)
         /* An empty value is as if unset. */
         if (value == NULL || value[1] == '\0')
             continue;
-        if (!asked && parent_has_library(library))
+        if (!asked && process_maps_of_parent_have(library))
             break;
         asked = true;
         report_line("mplace: %s has no effect: it is no setting; did you mean %s?", *variable,

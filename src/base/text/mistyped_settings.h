@@ -30,10 +30,6 @@ void mistyped_settings_report(const char *library, unsigned families);
  * leave that family to libcia_malloc.so. */
 void mistyped_settings_report_shared(const char *library, unsigned families);
 
-/* Whether the parent has a file of that name mapped, and so has said what a process says once. One
- * thread at a time. */
-bool parent_has_library(const char *library);
-
 enum { SETTING_NAME_SIZE = 48 };
 
 /* The setting that "VARIABLE=VALUE" was probably meant to be; false when it is one, or like none of
