@@ -39,11 +39,11 @@ test_packages='check g++ shellcheck spin perl procps zsh fish git jq xz-utils sq
 # The programs of --test run at the sizes of real use, and these beside them.
 apps_packages="$test_packages
     php-cli ruby nodejs default-jdk-headless clang lld ninja-build openssl ripgrep
-    postgresql postgresql-contrib mariadb-server nginx wrk zstd pigz pbzip2 lbzip2 ffmpeg imagemagick chromium"
+    postgresql postgresql-contrib mariadb-server nginx wrk zstd pigz pbzip2 lbzip2 ffmpeg imagemagick salmon chromium"
 browser_packages='chromium'
 
 # What a release may lack: without it the rest is built and tested.
-optional_packages='libpmemobj-dev libsqlite3-dev chromium'
+optional_packages='libpmemobj-dev libsqlite3-dev chromium salmon'
 
 wanted=
 for argument; do

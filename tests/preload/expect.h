@@ -6,7 +6,8 @@
  * under a preloaded allocator. A claim is a function named as a sentence; main calls each in turn.
  * Exit 0: all claims held; 1: one line names the claim and the condition; 77: nothing to test here.
  *
- * They are compiled with -fno-builtin: the compiler knows malloc well enough to leave it out.
+ * They are compiled with -fno-builtin: the compiler knows malloc well enough to leave it out. For C
+ * and C++.
  */
 #ifndef MPLACE_EXPECT_H
 #define MPLACE_EXPECT_H
@@ -54,14 +55,14 @@ static inline unsigned char pattern_byte(uint64_t tag, size_t position)
 
 static inline void fill_pattern(void *block, size_t from, size_t to, uint64_t tag)
 {
-    unsigned char *bytes = block;
+    unsigned char *bytes = (unsigned char *)block;
     for (size_t i = from; i < to; i++)
         bytes[i] = pattern_byte(tag, i);
 }
 
 static inline int holds_pattern(const void *block, size_t from, size_t to, uint64_t tag)
 {
-    const unsigned char *bytes = block;
+    const unsigned char *bytes = (const unsigned char *)block;
     for (size_t i = from; i < to; i++)
         if (bytes[i] != pattern_byte(tag, i))
             return 0;
@@ -70,7 +71,7 @@ static inline int holds_pattern(const void *block, size_t from, size_t to, uint6
 
 static inline int is_zero(const void *block, size_t size)
 {
-    const unsigned char *bytes = block;
+    const unsigned char *bytes = (const unsigned char *)block;
     return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
 }
 

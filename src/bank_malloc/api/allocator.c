@@ -11,6 +11,7 @@
 #include "base/current_cpu.h"
 #include "base/pages.h"
 #include "base/report.h"
+#include "malloc_family/linked_allocator.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -276,6 +277,12 @@ static struct chunk *slab_of(const void *block)
     return arena_chunk((uint32_t)chunk);
 }
 
+/* Whose the address is if no chunk has it; NULL: ours, or nobody's. */
+static const struct linked_allocator *other_owner(const void *address)
+{
+    return arena_find(address) >= arena.recorded ? linked_allocator() : NULL;
+}
+
 size_t bank_usable(const void *block)
 {
     const struct chunk *slab = slab_of(block);
@@ -285,6 +292,9 @@ size_t bank_usable(const void *block)
         return slab->size;
     }
     uint32_t length = refill_length(block);
+    const struct linked_allocator *other = length == 0 ? other_owner(block) : NULL;
+    if (other != NULL)
+        return other->usable_size((void *)(uintptr_t)block);
     if (length == 0)
         heap_misuse(block, "is no block");
     return (size_t)length << arena.shift;
@@ -299,7 +309,11 @@ void bank_free_slowly(void *block)
     if (is_block)
         refill_give_back(block);
     arena_unlock();
-    if (!is_block) /* not with the lock: a handler of SIGABRT may allocate */
+    /* Not with the lock: another allocator, or a handler of SIGABRT, may allocate. */
+    const struct linked_allocator *other = is_block ? NULL : other_owner(block);
+    if (other != NULL)
+        other->free(block);
+    else if (!is_block)
         heap_misuse(block, "is no block");
     errno = saved_errno;
 }

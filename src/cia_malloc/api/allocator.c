@@ -17,6 +17,7 @@
 #include "cia_malloc/large/large.h"
 #include "cia_malloc/pages/allocator_mode.h"
 #include "cia_malloc/profile/profile.h"
+#include "malloc_family/linked_allocator.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -295,6 +296,12 @@ void *cia_allocate_aligned(size_t alignment, size_t bytes)
                            : allocate_in_mode(alignment, bytes, &zeroed);
 }
 
+/* Whose the address is if it is in no run and no mapping of ours; NULL: ours, or nobody's. */
+static const struct linked_allocator *other_owner(const void *address)
+{
+    return page_info_is_used(page_map_find(address)) ? NULL : linked_allocator();
+}
+
 /* What begins at the address is no block that may be cached: it goes back to where it came from. */
 static __attribute__((noinline)) void give_back(void *address)
 {
@@ -303,6 +310,11 @@ static __attribute__((noinline)) void give_back(void *address)
     if (huge != NULL) {
         huge_free(huge);
         housekeeping_tick();
+        return;
+    }
+    const struct linked_allocator *other = other_owner(address);
+    if (other != NULL) {
+        other->free(address);
         return;
     }
     struct block block = block_at(block_chunk(address), address);
@@ -320,7 +332,12 @@ void cia_free_slow(void *address)
         return;
     PROBE1(free_slow_path, address);
     if (harden_is_on()) {
-        hardened_free(address, NULL, 0);
+        const struct linked_allocator *other = other_owner(address);
+
+        if (other != NULL)
+            other->free(address);
+        else
+            hardened_free(address, NULL, 0);
         return;
     }
     check_clock();
@@ -360,12 +377,16 @@ void cia_free_refused(void *address, const struct page_info *info, ptrdiff_t are
 size_t cia_usable(const void *address)
 {
     const struct page_info *info = page_map_find(address);
+    bool is_hardened = harden_is_on();
 
-    if (harden_is_on())
-        return hardened_usable(address);
     /* Where a block begins, the class says it all. */
-    if (__builtin_expect(info != NULL && block_begins(info, address), 1))
+    if (__builtin_expect(!is_hardened && info != NULL && block_begins(info, address), 1))
         return size_class_bytes(info->size_class);
+    const struct linked_allocator *other = other_owner(address);
+    if (__builtin_expect(other != NULL, 0))
+        return other->usable_size((void *)(uintptr_t)address);
+    if (is_hardened)
+        return hardened_usable(address);
     const struct huge *huge = huge_at(address);
 
     if (huge != NULL)
@@ -439,7 +460,7 @@ static void *reallocate_hardened(void *block, size_t bytes)
 
 void *cia_reallocate(void *block, size_t bytes)
 {
-    if (harden_is_on())
+    if (harden_is_on() && other_owner(block) == NULL)
         return reallocate_hardened(block, bytes);
     size_t usable = cia_usable(block);
     bool is_long = usable > SIZE_CLASS_LARGEST, is_profiled = profile_is_on();

@@ -129,6 +129,18 @@ page_info_starts_line(const struct page_info *info, const void *address)
 }
 
 /*
+ * Whether the page, of that info or NULL, is in a run, or a huge block begins there. If not, no
+ * block of ours does, and it may be another's page: where a chunk's pages do not fill its 4 MiB,
+ * or once they are unmapped.
+ */
+static inline bool page_info_is_used(const struct page_info *info)
+{
+    return info != NULL && info->size_class != CLASS_NONE &&
+           (atomic_load_explicit(&info->huge, memory_order_relaxed) |
+            __atomic_load_n(&info->starts, __ATOMIC_RELAXED)) != 0;
+}
+
+/*
  * Says whether free() takes the address's line for the beginning of a block. For a thread that has
  * the block there; atomic, because others may have other blocks of the page.
  */
