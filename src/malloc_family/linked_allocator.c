@@ -29,7 +29,9 @@ static void look_up(void)
     const void *libc = object_of(real_symbol("gnu_get_libc_version", NULL));
     void *next_free = real_symbol("free", NULL);
     void *next_usable_size = real_symbol("malloc_usable_size", NULL);
-    bool is_another = next_free != NULL && object_of(next_free) != libc &&
+    /* A sanitizer's blocks come back to it alone. */
+    bool is_sanitizer = real_symbol("__sanitizer_get_ownership", NULL) != NULL;
+    bool is_another = !is_sanitizer && next_free != NULL && object_of(next_free) != libc &&
                       next_usable_size != NULL && object_of(next_usable_size) != libc;
 
     atomic_store_explicit(&next.free, (void (*)(void *))next_free, memory_order_relaxed);

@@ -19,8 +19,8 @@ struct linked_allocator {
 
 /*
  * What free and malloc_usable_size mean behind the calling library, or behind the program that the
- * allocator is linked into. NULL: they are libc's there. For a block that is not the caller's own.
- * Asks the dynamic linker the first time; leaves errno alone.
+ * allocator is linked into. NULL: they are libc's there, or a sanitizer's. For a block that is not
+ * the caller's own. Asks the dynamic linker the first time; leaves errno alone.
  */
 const struct linked_allocator *linked_allocator(void);
 
