@@ -39,7 +39,7 @@ mplace_bank_test(allocation_works_from_first_constructor_to_last_destructor prel
 if(TARGET malloc_new)
     mplace_bank_test(operator_new_aligns_and_throws preload 120 "${bank_tilepro64}" $<TARGET_FILE:malloc_new>)
     mplace_bank_test(blocks_of_an_allocator_that_is_linked_go_back_to_it preload 60 "${bank_tilepro64}"
-                     $<TARGET_FILE:malloc_new_linked>)
+                     $<TARGET_FILE:malloc_new_linked> far)
 endif()
 
 foreach(program bank_atfork bank_children bank_edges bank_growth bank_interface bank_where)

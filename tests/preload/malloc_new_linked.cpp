@@ -3,6 +3,7 @@
  *
  * A program linked to an allocator with operators and an interface of its own. Its blocks come to
  * free, realloc and malloc_usable_size, which are another one's where that is preloaded.
+ * usage: malloc_new_linked [far]  (far: that one's memory is far from where the kernel puts pages)
  */
 #include "expect.h"
 #include "malloc_new_elsewhere.h"
@@ -70,10 +71,11 @@ static void its_pages_may_lie_beside_the_preloaded_ones()
     free(near);
 }
 
-int main()
+int main(int count, char **)
 {
     objects_come_and_go();
     blocks_of_its_own_interface_are_blocks();
-    its_pages_may_lie_beside_the_preloaded_ones();
+    if (count == 1)
+        its_pages_may_lie_beside_the_preloaded_ones();
     return 0;
 }
