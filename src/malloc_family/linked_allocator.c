@@ -24,15 +24,19 @@ static const void *object_of(const void *function)
     return function != NULL && dladdr(function, &object) != 0 ? object.dli_fbase : NULL;
 }
 
+/* A sanitizer's, whose blocks come back to it alone. Weak, for a look-up that fails allocates: in
+   the middle of a free, perhaps at the very address that is freed twice. */
+__attribute__((weak)) int __sanitizer_get_ownership(const volatile void *block);
+
+/* Of names that libc has: these are always found. */
 static void look_up(void)
 {
     const void *libc = object_of(real_symbol("gnu_get_libc_version", NULL));
     void *next_free = real_symbol("free", NULL);
     void *next_usable_size = real_symbol("malloc_usable_size", NULL);
-    /* A sanitizer's blocks come back to it alone. */
-    bool is_sanitizer = real_symbol("__sanitizer_get_ownership", NULL) != NULL;
-    bool is_another = !is_sanitizer && next_free != NULL && object_of(next_free) != libc &&
-                      next_usable_size != NULL && object_of(next_usable_size) != libc;
+    bool is_another = __sanitizer_get_ownership == NULL && next_free != NULL &&
+                      object_of(next_free) != libc && next_usable_size != NULL &&
+                      object_of(next_usable_size) != libc;
 
     atomic_store_explicit(&next.free, (void (*)(void *))next_free, memory_order_relaxed);
     atomic_store_explicit(&next.usable_size, (size_t(*)(void *))next_usable_size,
