@@ -24,11 +24,12 @@ static const void *object_of(const void *function)
     return function != NULL && dladdr(function, &object) != 0 ? object.dli_fbase : NULL;
 }
 
-/* A sanitizer's, whose blocks come back to it alone. Weak, for a look-up that fails allocates: in
-   the middle of a free, perhaps at the very address that is freed twice. */
+/* NULL unless there is a sanitizer, whose blocks come back to it alone. A weak reference, because
+   dlsym allocates where it finds nothing, and this is the middle of a free: the new block could
+   begin at the address that is freed, and a second free of it would pass for the first. */
 __attribute__((weak)) int __sanitizer_get_ownership(const volatile void *block);
 
-/* Of names that libc has: these are always found. */
+/* libc has all three names: dlsym finds something. */
 static void look_up(void)
 {
     const void *libc = object_of(real_symbol("gnu_get_libc_version", NULL));

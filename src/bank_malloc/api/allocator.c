@@ -327,7 +327,8 @@ static void *allocate_grown(size_t usable, size_t bytes)
     return block != NULL ? block : bank_allocate(bytes);
 }
 
-/* A block stays if the request fits and does not leave more than half of it unused. */
+/* A block stays if the request fits and does not leave more than half of it unused. One of a linked
+   allocator's does so too, or is copied to one of ours and freed there. */
 void *bank_reallocate(void *block, size_t bytes)
 {
     size_t usable = bank_usable(block);

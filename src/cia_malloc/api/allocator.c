@@ -458,6 +458,7 @@ static void *reallocate_hardened(void *block, size_t bytes)
     return moved;
 }
 
+/* A block of a linked allocator's stays there, or is copied to one of ours and freed there. */
 void *cia_reallocate(void *block, size_t bytes)
 {
     if (harden_is_on() && other_owner(block) == NULL)
