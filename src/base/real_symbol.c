@@ -13,13 +13,17 @@ void *real_symbol(const char *name, const char *version)
 {
     void *next = dlsym(RTLD_NEXT, name);
     void *versioned = version != NULL ? dlvsym(RTLD_NEXT, name, version) : NULL;
-    Dl_info next_object, versioned_object;
 
     /* Two libraries: the nearer one interposes the function without a version, and goes first. In
      * one library dlsym may have found the oldest version. */
-    if (versioned == NULL || (next != NULL && dladdr(next, &next_object) != 0 &&
-                              dladdr(versioned, &versioned_object) != 0 &&
-                              next_object.dli_fbase != versioned_object.dli_fbase))
+    if (versioned == NULL || (next != NULL && object_of(next) != object_of(versioned)))
         return next;
     return versioned;
+}
+
+const void *object_of(const void *function)
+{
+    Dl_info object;
+
+    return function != NULL && dladdr(function, &object) != 0 ? object.dli_fbase : NULL;
 }

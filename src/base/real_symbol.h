@@ -15,4 +15,8 @@
  */
 void *real_symbol(const char *name, const char *version);
 
+/* Where the executable or library that contains function begins; NULL of NULL and of an address in
+ * none. */
+const void *object_of(const void *function);
+
 #endif

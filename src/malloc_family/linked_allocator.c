@@ -7,7 +7,6 @@
 
 #include "base/real_symbol.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,13 +15,6 @@ static struct linked_allocator next;
 
 /* Stored after the functions (release), read before them (acquire). */
 static enum { UNKNOWN, LIBC, ANOTHER } _Atomic state;
-
-static const void *object_of(const void *function)
-{
-    Dl_info object;
-
-    return function != NULL && dladdr(function, &object) != 0 ? object.dli_fbase : NULL;
-}
 
 /* NULL unless there is a sanitizer, whose blocks come back to it alone. A weak reference, because
    dlsym allocates where it finds nothing, and this is the middle of a free: the new block could

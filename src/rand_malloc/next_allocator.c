@@ -22,11 +22,8 @@ static _Thread_local bool looking_up __attribute__((tls_model("initial-exec")));
 static void *find(const char *name, const void *base)
 {
     void *address = real_symbol(name, NULL);
-    Dl_info where;
 
-    if (address == NULL || base == NULL)
-        return address;
-    return dladdr(address, &where) != 0 && where.dli_fbase == base ? address : NULL;
+    return base == NULL || object_of(address) == base ? address : NULL;
 }
 
 bool next_allocator_find(struct next_allocator *next)
