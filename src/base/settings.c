@@ -10,11 +10,43 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+/* Of the loader: where the kernel put the number of arguments, then these, then the variables. */
+extern void *__libc_stack_end;
+
+static bool libc_has_begun; /* written where there is one thread */
+
+__attribute__((constructor)) static void note_beginning(void)
+{
+    libc_has_begun = true;
+}
+
+/*
+ * Before libc begins its own environ is not set, and an allocator may be asked already: the loader
+ * allocates where there is an audit library. Afterwards no environ is what clearenv left.
+ */
+static const char *early_variable(const char *name)
+{
+    size_t length = strlen(name);
+    char **at = (char **)__libc_stack_end + 1;
+
+    if (libc_has_begun || getauxval(AT_SECURE) != 0)
+        return NULL;
+    while (*at != NULL)
+        at++;
+    for (at++; *at != NULL; at++) {
+        if (strncmp(*at, name, length) == 0 && (*at)[length] == '=')
+            return *at + length + 1;
+    }
+    return NULL;
+}
 
 const char *setting_text(const char *name)
 {
     /* secure_getenv reads the process's own list: no lock, no allocation. */
-    const char *value = secure_getenv(name);
+    const char *value = environ != NULL ? secure_getenv(name) : early_variable(name);
 
     return value != NULL && *value != '\0' ? value : NULL;
 }

@@ -33,20 +33,14 @@
 
 enum { PAGE = 4096 }; /* x86-64's; valloc and pvalloc speak of no other */
 
-enum stage {
-    STAGE_NOTHING,
-    STAGE_PASSING, /* next is known; the environment is not there yet, so nothing is jittered */
-    STAGE_READY,
-};
-
 /*
- * Written before stage is stored with release, read after stage was loaded with acquire (a plain
- * load on x86-64). stage goes up only. Threads that get here together write the same values.
+ * Written before is_prepared is stored with release, read after it was loaded with acquire (a plain
+ * load on x86-64). Threads that get here together write the same values.
  */
 static struct next_allocator next;
 static struct jitter jitter;
 static bool counting;
-static _Atomic enum stage stage;
+static atomic_bool is_prepared;
 
 /*
  * The thread's generator; 0: not seeded yet. A signal handler that interrupts a draw may repeat a
@@ -60,35 +54,23 @@ static _Atomic uint64_t threads_seen; /* relaxed: only that each thread gets ano
 static __attribute__((noinline, cold)) bool prepare(void)
 {
     struct next_allocator found;
+    struct jitter settings;
+    int saved_errno = errno;
 
-    if (atomic_load_explicit(&stage, memory_order_acquire) == STAGE_NOTHING) {
-        if (!next_allocator_find(&found))
-            return false;
-        next = found;
-        enum stage nothing = STAGE_NOTHING; /* another thread may have come further meanwhile */
-        (void)atomic_compare_exchange_strong_explicit(&stage, &nothing, STAGE_PASSING,
-                                                      memory_order_release, memory_order_relaxed);
-    }
-    /*
-     * Before libc's own start-up there is no environment, and every setting would seem unset: wait
-     * for it rather than fix the defaults.
-     */
-    if (environ != NULL) {
-        struct jitter settings;
-        int saved_errno = errno;
-
-        jitter_read_settings(&settings);
-        jitter = settings;
-        counting = statistics_start();
-        atomic_store_explicit(&stage, STAGE_READY, memory_order_release);
-        errno = saved_errno;
-    }
+    if (!next_allocator_find(&found))
+        return false;
+    next = found;
+    jitter_read_settings(&settings);
+    jitter = settings;
+    counting = statistics_start();
+    atomic_store_explicit(&is_prepared, true, memory_order_release);
+    errno = saved_errno;
     return true;
 }
 
 static inline bool is_ready(void)
 {
-    return __builtin_expect(atomic_load_explicit(&stage, memory_order_acquire) == STAGE_READY, 1) ||
+    return __builtin_expect(atomic_load_explicit(&is_prepared, memory_order_acquire), 1) ||
            prepare();
 }
 
@@ -98,7 +80,7 @@ static __attribute__((noinline, cold)) void seed_generator(void)
         &jitter, atomic_fetch_add_explicit(&threads_seen, 1, memory_order_relaxed));
 }
 
-/* The extra of this request; while STAGE_PASSING jitter is all zero and gives none. */
+/* The extra of this request. */
 static inline size_t draw(size_t size, size_t alignment)
 {
     size_t extra = 0;
