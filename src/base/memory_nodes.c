@@ -153,6 +153,18 @@ static bool read_list(const char *folder, const char *name, uint32_t number, str
     return read_file(path, list);
 }
 
+uint32_t possible_cpus(void)
+{
+    struct list list;
+
+    if (!read_file("/sys/devices/system/cpu/possible", &list) || list_count(&list) == 0) {
+        list = (struct list){{0}};
+        (void)system_call_6(SYS_sched_getaffinity, 0, sizeof list.bits, (long)list.bits, 0, 0, 0);
+    }
+    uint32_t count = list_count(&list);
+    return count > 0 ? count : 1;
+}
+
 static void begin(struct memory_nodes *nodes)
 {
     nodes->count = 0;

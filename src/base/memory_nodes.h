@@ -33,6 +33,11 @@ struct memory_nodes {
 uint32_t memory_node_count(void);
 uint8_t memory_node_of_cpu(uint32_t cpu);
 
+/* How many CPUs the machine may have, of the first MEMORY_NODE_CPUS; where the kernel does not list
+ * them, how many this process may use; at least 1. Reads a file at each call, else as above: libc's
+ * get_nprocs_conf allocates before glibc 2.36. */
+uint32_t possible_cpus(void);
+
 /*
  * What is behind them, for the tests. The folder is laid out as /sys/devices/system/node; the
  * setting is the lists of CPUs of node 0, 1 and so on, with a slash between: "0-3,8/4-7". read

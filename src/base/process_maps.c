@@ -5,34 +5,34 @@
  */
 #include "base/process_maps.h"
 
+#include "base/system_call.h"
 #include "base/text/decimal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 bool process_maps_open(struct process_maps *maps, const char *file)
 {
     maps->length = maps->at = 0;
-    maps->fd = open(file, O_RDONLY | O_CLOEXEC);
+    maps->fd = (int)system_call_6(SYS_openat, AT_FDCWD, (long)file, O_RDONLY | O_CLOEXEC, 0, 0, 0);
     return maps->fd >= 0;
 }
 
 void process_maps_close(struct process_maps *maps)
 {
-    (void)close(maps->fd);
+    (void)system_call(SYS_close, maps->fd, NULL, 0);
 }
 
 /* The next character, or -1 at the end. */
 static int next_character(struct process_maps *maps)
 {
     if (maps->at == maps->length) {
-        ssize_t n;
+        long n;
 
         do
-            n = read(maps->fd, maps->buffer, sizeof maps->buffer);
-        while (n < 0 && errno == EINTR);
+            n = system_call(SYS_read, maps->fd, maps->buffer, sizeof maps->buffer);
+        while (n == -EINTR);
         if (n <= 0)
             return -1;
         maps->length = (size_t)n;
@@ -98,7 +98,7 @@ bool process_maps_of_parent_have(const char *library)
     bool found = false;
 
     memcpy(at, file, sizeof file);
-    at = decimal_before(at, (uint64_t)getppid()) - strlen(folder);
+    at = decimal_before(at, (uint64_t)system_call(SYS_getppid, 0, NULL, 0)) - strlen(folder);
     memcpy(at, folder, strlen(folder));
     if (!process_maps_open(&maps, at))
         return false;

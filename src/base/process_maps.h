@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * The mappings of a process, read from its maps file one after the other into fixed buffers: no
- * allocation, no lock, and only calls that a signal handler may make.
+ * allocation, no lock, no function of libc's that another library may stand before (fakechroot's
+ * open allocates), and only calls that a signal handler may make. errno stays as it is.
  */
 #ifndef MPLACE_BASE_PROCESS_MAPS_H
 #define MPLACE_BASE_PROCESS_MAPS_H

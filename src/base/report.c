@@ -3,9 +3,12 @@
  *
  * Report text without stdio; see report.h. Writes and closes by system calls of its own: libc's
  * functions for that are points where a thread is cancelled, and malloc, malloc_stats and
- * pthread_mutex_lock are none.
+ * pthread_mutex_lock are none; and another library may stand before them, with a lock of its own
+ * that the caller holds.
  */
 #include "base/report.h"
+
+#include "base/system_call.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -13,7 +16,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 void report_open(struct report *report, int fd)
@@ -29,26 +31,27 @@ ssize_t write_quietly(int fd, const void *bytes, size_t count)
 {
     static const struct timespec at_once;
     sigset_t quiet, before, pending;
-    int error;
 
     sigemptyset(&quiet);
     sigaddset(&quiet, SIGPIPE);
     sigaddset(&quiet, SIGXFSZ);
     sigpending(&pending);
     (void)pthread_sigmask(SIG_BLOCK, &quiet, &before);
-    ssize_t n = syscall(SYS_write, fd, bytes, count);
-    error = errno;
-    if (n < 0 && (error == EPIPE || error == EFBIG)) {
-        int ours = error == EPIPE ? SIGPIPE : SIGXFSZ;
+    long n = system_call(SYS_write, fd, bytes, (long)count);
+    if (n == -EPIPE || n == -EFBIG) {
+        int ours = n == -EPIPE ? SIGPIPE : SIGXFSZ;
 
         sigemptyset(&quiet);
         sigaddset(&quiet, ours);
         if (!sigismember(&pending, ours))
-            (void)syscall(SYS_rt_sigtimedwait, &quiet, NULL, &at_once, sizeof(uint64_t));
+            (void)system_call_6(SYS_rt_sigtimedwait, (long)&quiet, 0, (long)&at_once,
+                                sizeof(uint64_t), 0, 0);
     }
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = error;
-    return n;
+    if (n >= 0)
+        return n;
+    errno = (int)-n;
+    return -1;
 }
 
 static void flush(struct report *report)
@@ -83,11 +86,11 @@ void report_close(struct report *report)
 {
     flush(report);
     if (report->owns_fd) {
-        int saved_errno = errno;
         /* Some file systems tell of an error no sooner. */
-        if (syscall(SYS_close, report->fd) != 0 && report->error == 0)
-            report->error = errno;
-        errno = saved_errno;
+        long result = system_call(SYS_close, report->fd, NULL, 0);
+
+        if (result != 0 && report->error == 0)
+            report->error = (int)-result;
     }
     report->fd = -1;
     report->owns_fd = false;

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * System calls that are no call of libc's: no point where a thread can be cancelled, and not caught
- * by a library that stands before libc's syscall() and takes locks or allocates in it.
+ * by a library that stands before libc's syscall(), open() and others and takes locks or allocates
+ * in them.
  */
 #ifndef MPLACE_BASE_SYSTEM_CALL_H
 #define MPLACE_BASE_SYSTEM_CALL_H

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 /* A folder as /sys/devices/system/node, made in the current one, which is empty. */
@@ -387,6 +388,12 @@ START_TEST(reading_is_no_point_of_cancellation)
 }
 END_TEST
 
+START_TEST(possible_cpus_are_those_that_libc_counts)
+{
+    ck_assert_uint_eq(possible_cpus(), (unsigned)get_nprocs_conf());
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("base_memory_nodes");
@@ -415,6 +422,7 @@ int main(void)
     tcase_add_test(settings, a_cpu_that_this_thread_runs_on_has_the_node_that_getcpu_says);
     tcase_add_test(settings, threads_that_ask_first_at_once_all_get_the_answer);
     tcase_add_test(settings, reading_is_no_point_of_cancellation);
+    tcase_add_test(settings, possible_cpus_are_those_that_libc_counts);
     suite_add_tcase(suite, settings);
     return run_suite(suite);
 }

@@ -9,6 +9,7 @@
 #include "bank_malloc/memory/kept.h"
 #include "bank_malloc/memory/together.h"
 #include "base/current_cpu.h"
+#include "base/memory_nodes.h"
 #include "base/pages.h"
 #include "base/report.h"
 #include "malloc_family/linked_allocator.h"
@@ -16,7 +17,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/sysinfo.h>
 
 struct bank_settings bank_settings;
 
@@ -76,7 +76,7 @@ static void start_memory(void)
 static void start_colours(void)
 {
     const char *text = bank_settings.colours, *near = bank_settings.near;
-    uint32_t cpus = (uint32_t)get_nprocs_conf();
+    uint32_t cpus = possible_cpus();
     bool are_nodes = arena.frames.map.nodes;
 
     /* Without banks there is one colour, whatever was asked for; a line has said so. */

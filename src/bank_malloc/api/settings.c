@@ -21,7 +21,9 @@ uint64_t bank_machine_memory(void)
 {
     struct sysinfo info;
 
-    return sysinfo(&info) == 0 ? (uint64_t)info.totalram * info.mem_unit : (uint64_t)1 << 30;
+    return system_call(SYS_sysinfo, (long)&info, NULL, 0) == 0
+               ? (uint64_t)info.totalram * info.mem_unit
+               : (uint64_t)1 << 30;
 }
 
 bool bank_parse_bytes(const char *text, uint64_t *bytes)

@@ -10,7 +10,6 @@
 #include "base/pages.h"
 
 #include <string.h>
-#include <sys/sysinfo.h>
 
 static struct {
     enum colour_policy policy;
@@ -121,7 +120,7 @@ bool colours_start(const char *text, uint32_t controllers, uint32_t banks, bool 
     rule.banks = banks;
     rule.are_nodes = are_nodes;
     rule.policy = COLOURS_NEAR;
-    rule.cpus = (uint32_t)get_nprocs_conf();
+    rule.cpus = possible_cpus();
     for (uint32_t i = 0; i < controllers * banks; i++)
         rule.identity[i] = (uint16_t)i;
     for (size_t i = 0; text != NULL && i < sizeof words / sizeof *words; i++) {
@@ -169,7 +168,7 @@ static uint32_t nearest(unsigned cpu)
         controller = cpu < MEMORY_NODE_CPUS ? rule.near.of_cpu[cpu] : 0;
     else if (rule.are_nodes)
         controller = memory_node_of_cpu(cpu);
-    else if (rule.cpus != 0)
+    else
         controller = (uint32_t)((uint64_t)(cpu % rule.cpus) * rule.controllers / rule.cpus);
     return controller < rule.controllers ? controller : 0;
 }

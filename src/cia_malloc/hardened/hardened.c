@@ -23,6 +23,7 @@
 
 #include "base/random.h"
 #include "base/report.h"
+#include "base/system_call.h"
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
 #include "cia_malloc/cpu_cache/housekeeping.h"
@@ -35,8 +36,6 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 typedef _Atomic uint32_t mark;
 
@@ -80,9 +79,9 @@ static __attribute__((noinline, cold)) uint64_t draw_secret(void)
     const void *of_the_kernel =
         (const void *)getauxval(AT_RANDOM); /* 16 bytes; libc uses the same */
 
-    /* The raw call: it is no cancellation point. Not to wait is right: early at boot AT_RANDOM is
-       all there is. */
-    if (syscall(SYS_getrandom, &drawn, sizeof drawn, GRND_NONBLOCK) != (long)sizeof drawn &&
+    /* Not to wait is right: early at boot AT_RANDOM is all there is. */
+    if (system_call_6(SYS_getrandom, (long)&drawn, sizeof drawn, GRND_NONBLOCK, 0, 0, 0) !=
+            (long)sizeof drawn &&
         of_the_kernel != NULL) {
         memcpy(&drawn, of_the_kernel, sizeof drawn);
         drawn = random_next(&drawn);

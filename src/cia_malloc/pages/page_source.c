@@ -14,7 +14,6 @@
 #include <linux/mempolicy.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /*
@@ -146,22 +145,17 @@ bool page_source_protect(void *address, size_t bytes, int protection)
  * The beginning of a short file as a string; empty when it cannot be read. By system calls of its
  * own: libc's open, read and close are points where a thread is cancelled, and malloc is none.
  */
-static void read_file(const char *path, char *text, size_t size)
+static void read_file(const char *path, char *text, long size)
 {
-    int saved_errno = errno;
-    int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    size_t length = 0;
+    long file = system_call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC), length = 0, more;
 
     if (file >= 0) {
-        long more;
-
         while (length + 1 < size &&
-               (more = syscall(SYS_read, file, text + length, size - 1 - length)) > 0)
-            length += (size_t)more;
-        syscall(SYS_close, file);
+               (more = system_call(SYS_read, file, text + length, size - 1 - length)) > 0)
+            length += more;
+        system_call(SYS_close, file, NULL, 0);
     }
     text[length] = '\0';
-    errno = saved_errno;
 }
 
 bool page_source_huge_pages_are_given(void)
@@ -195,19 +189,19 @@ void page_source_bind(void *address, size_t bytes, uint8_t node)
 {
     enum { MASK_BITS = 256, WORD_BITS = 64 };
     unsigned long mask[MASK_BITS / WORD_BITS] = {0};
-    int saved_errno = errno;
     int policy;
 
     if (memory_node_count() == 1 || node == MEMORY_NODE_UNKNOWN)
         return;
     /* A mapping's policy goes before its thread's: numactl would have no effect. Both calls fail
        where a container forbids them; pages then come from where they are touched first. */
-    if (syscall(SYS_get_mempolicy, &policy, NULL, 0, NULL, 0) == 0 && policy == MPOL_DEFAULT) {
+    if (system_call_6(SYS_get_mempolicy, (long)&policy, 0, 0, 0, 0, 0) == 0 &&
+        policy == MPOL_DEFAULT) {
         mask[node / WORD_BITS] = 1ul << node % WORD_BITS;
         /* The kernel takes one bit less than it is told. */
-        (void)syscall(SYS_mbind, address, bytes, MPOL_PREFERRED, mask, MASK_BITS + 1, 0ul);
+        (void)system_call_6(SYS_mbind, (long)address, (long)bytes, MPOL_PREFERRED, (long)mask,
+                            MASK_BITS + 1, 0);
     }
-    errno = saved_errno;
 }
 
 void page_source_populate(void *address, size_t bytes)
