@@ -32,19 +32,22 @@ skip()
     exit 77
 }
 
-# The file name of a library of this project: cia, rand, tts, ttstle.
+# The file name of a library of this project: cia, rand, bank, tts, ttstle.
 library()
 {
     case $1 in
-    cia | rand) printf '%s\n' "$libraries/lib$1_malloc.so" ;;
+    cia | rand | bank) printf '%s\n' "$libraries/lib$1_malloc.so" ;;
     tts | ttstle) printf '%s\n' "$libraries/lib$1_lock.so" ;;
     esac
 }
 
 # A set of libraries is written "MALLOC LOCK [NAME=VALUE...]"; "plain" is none.
 # cia works by sequences or under locks; the locks and the allocators are apart and together.
-all_sets=("cia plain CIA_RSEQ=1" "cia plain CIA_RSEQ=0" "rand plain" "plain tts" "plain ttstle"
-    "cia ttstle" "rand tts")
+all_sets=("cia plain CIA_RSEQ=1" "cia plain CIA_RSEQ=0" "rand plain" "bank plain" "plain tts"
+    "plain ttstle" "cia ttstle" "rand tts")
+
+# Where bank has no map it says so, in a line of its own.
+export BANK_MAP=skylake-2channels BANK_PHYSICAL=simulated
 
 # preload_of MALLOC LOCK: the value of LD_PRELOAD.
 preload_of()

@@ -38,6 +38,7 @@ told cia plain CIA_DECAY=0 CIA_DECAY_MS
 told cia plain CIA_STAT=1 CIA_STATS
 told cia plain MPLACE_L1=64x8 MPLACE_L1D
 told rand plain RAND_SEEDS=1 RAND_SEED
+told bank plain BANK_COLORS=cpu BANK_COLOURS
 told plain tts TTS_WIAT=spin TTS_WAIT
 told plain tts MPLACE_STAT_LIVE=1 MPLACE_STATS_LIVE
 told plain ttstle TTSTLE_POLCY=paper TTSTLE_POLICY
@@ -62,7 +63,7 @@ under rand tts CIA_HARDENED=1
 what="a tree of processes"
 for set in "${all_sets[@]}"; do
     read -r malloc lock _ <<<"$set"
-    run env CIA_HARDENED=1 RAND_SEEDS=1 TTS_WIAT=x LD_PRELOAD="$(preload_of "$malloc" "$lock")" \
+    run env CIA_HARDENED=1 RAND_SEEDS=1 BANK_COLORS=x TTS_WIAT=x LD_PRELOAD="$(preload_of "$malloc" "$lock")" \
         sh -c '(ls / & ls /; ls /; wait; sh -c "ls /; ls /; :"); :'
     expected=1
     [[ $malloc == plain || $lock == plain ]] || expected=2

@@ -37,7 +37,7 @@ closed_standard_streams()
     for set in "plain plain" "${all_sets[@]}"; do
         read -ra words <<<"$set"
         status=0
-        env "${words[@]:2}" CIA_STATS=1 RAND_STATS=1 TTS_STATS=1 TTSTLE_STATS=1 \
+        env "${words[@]:2}" CIA_STATS=1 RAND_STATS=1 BANK_STATS=1 TTS_STATS=1 TTSTLE_STATS=1 \
             LD_PRELOAD="$(preload_of "${words[0]}" "${words[1]}")" \
             "$worker" status 6 <&- >&- 2>&- || status=$?
         [[ $status -eq 6 ]] || fail "$what under $set: exit status $status"
@@ -54,7 +54,7 @@ a_file_that_has_the_number_of_standard_error()
         for number in "2>&-" "2>$scratch/err"; do
             : >"$scratch/err"
             run bash -c "exec env \"\$@\" $number" bash "${words[@]:2}" CIA_STATS=1 RAND_STATS=1 \
-                TTS_STATS=1 TTSTLE_STATS=1 \
+                BANK_STATS=1 TTS_STATS=1 TTSTLE_STATS=1 \
                 LD_PRELOAD="$(preload_of "${words[0]}" "${words[1]}")" \
                 "$worker" data-at-2 "$scratch/data"
             [[ $status -eq 0 ]] || fail "$what under $set, $number: exit status $status"
@@ -72,7 +72,7 @@ no_file_descriptor()
     local -a words
     for set in "${all_sets[@]}"; do
         read -ra words <<<"$set"
-        run env "${words[@]:2}" CIA_STATS=1 RAND_STATS=1 TTS_STATS=1 TTSTLE_STATS=1 \
+        run env "${words[@]:2}" CIA_STATS=1 RAND_STATS=1 BANK_STATS=1 TTS_STATS=1 TTSTLE_STATS=1 \
             LD_PRELOAD="$(preload_of "${words[0]}" "${words[1]}")" \
             bash -c 'ulimit -n 16 && exec "$@"' bash "$worker"
         [[ $status -eq 0 ]] || fail "$what under $set: exit status $status"
@@ -91,6 +91,7 @@ no_environment()
         [[ ${#words[@]} -eq 2 ]] || continue # a setting is a variable
         preload=$(preload_of "${words[0]}" "${words[1]}")
         run env -i "$loader" --preload "$preload" "$worker"
+        [[ ${words[0]} != bank ]] || sed -i '/BANK_MAP is not set/d' "$scratch/err"
         expect_worked "${words[0]}" "${words[1]}"
     done
 }
@@ -125,7 +126,7 @@ full_disk_and_file_size_limit()
             status=0
             # Through a pipe, which no limit of files meets.
             out=$(ulimit -f "$size" && env "${words[@]:2}" CIA_STATS="$file" RAND_STATS="$file" \
-                TTS_STATS="$file" TTSTLE_STATS="$file" \
+                BANK_STATS="$file" TTS_STATS="$file" TTSTLE_STATS="$file" \
                 LD_PRELOAD="$(preload_of "${words[0]}" "${words[1]}")" \
                 "$worker" status 7 2>&1) || status=$?
             [[ $status -eq 7 ]] || fail "$file under $set: exit status $status"
@@ -199,7 +200,7 @@ a_root_without_proc_and_sys()
     mkdir -p "$scratch/root/lib64" "$scratch/root/reports"
     cp -L "$loader" "$scratch/root$loader"
     cp "$worker" "$scratch/root/worker"
-    for object in "$libraries"/lib{cia,rand}_malloc.so "$libraries"/lib{tts,ttstle}_lock.so; do
+    for object in "$libraries"/lib{cia,rand,bank}_malloc.so "$libraries"/lib{tts,ttstle}_lock.so; do
         cp -L "$object" "$scratch/root/lib64/"
     done
     while read -r object; do
@@ -209,7 +210,8 @@ a_root_without_proc_and_sys()
         read -ra words <<<"$set"
         local preload=
         preload=$(preload_of "${words[0]}" "${words[1]}")
-        run env -i PATH="$PATH" "${words[@]:2}" CIA_STATS=/reports/a TTSTLE_STATS=/reports/b "${root[@]}" "$scratch/root" \
+        run env -i PATH="$PATH" BANK_MAP="$BANK_MAP" BANK_PHYSICAL="$BANK_PHYSICAL" "${words[@]:2}" \
+            CIA_STATS=/reports/a TTSTLE_STATS=/reports/b "${root[@]}" "$scratch/root" \
             "$loader" --library-path /lib64 --preload "${preload//"$libraries"//lib64}" /worker
         expect_worked "${words[0]}" "${words[1]}"
         [[ ${words[0]} != cia ]] || grep -q '^ *blocks\.served *[1-9]' "$scratch/root/reports/a" ||
@@ -286,8 +288,8 @@ functions_of_libc_that_allocate_and_lock_in_another_library()
 {
     local set hook hook_file preload order
     local -a words
-    for hook in clock syscall; do
-        for set in "plain plain" "${all_sets[@]}"; do
+    for hook in clock file syscall; do
+        for set in "plain plain" "${all_sets[@]}" "cia plain CIA_HARDEN=1" "cia plain MPLACE_NUMA=0/1"; do
             read -ra words <<<"$set"
             preload=$(preload_of "${words[0]}" "${words[1]}")
             hook_file=$programs/plugins/life_hook_$hook.so
@@ -298,6 +300,10 @@ functions_of_libc_that_allocate_and_lock_in_another_library()
             done
         done
     done
+    # Without a map bank asks whether its parent has said so.
+    run timeout 60 env -u BANK_MAP LD_PRELOAD="$(preload_of bank plain):$programs/plugins/life_hook_file.so" "$worker"
+    sed -i '/BANK_MAP is not set/d' "$scratch/err"
+    expect_worked bank plain
 }
 
 # libasan wants to be first, and says so in a line of its own; the program does not start. Behind it
@@ -333,6 +339,13 @@ an_audit_library_that_allocates()
         grep -q '^audited [1-9]' "$scratch/err" || fail "$what under $set: there was no audit"
         sed -i '/^audited /d' "$scratch/err"
         expect_worked "${words[0]}" "${words[1]}"
+    done
+    # The loader allocates before libc has begun; the settings count then, too.
+    for set in "cia CIA_HARDEN" "rand RAND_PROBABILITY" "bank BANK_FOLLOW"; do
+        read -ra words <<<"$set"
+        run env "${words[1]}=x" LD_AUDIT="$programs/plugins/life_audit.so" \
+            LD_PRELOAD="$(preload_of "${words[0]}" plain)" "$worker"
+        grep -q "^mplace: ${words[1]}=x is not allowed" "$scratch/err" || fail "$what: ${words[1]} is not read"
     done
 }
 

@@ -1,0 +1,91 @@
+/*
+ * SPDX-License-Identifier: MIT
+ *
+ * Stands before libc's functions for files and for facts of the system, and allocates in each, as
+ * fakechroot does in open when it is first called. (get_nprocs_conf allocates in libc itself before
+ * glibc 2.36.)
+ */
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+static void allocate(void)
+{
+    for (size_t bytes = 16; bytes < 2000000; bytes *= 5)
+        free(malloc(bytes));
+}
+
+int open(const char *path, int flags, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, flags);
+    unsigned mode = flags & O_CREAT ? va_arg(arguments, unsigned) : 0;
+    va_end(arguments);
+    allocate();
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+ssize_t read(int fd, void *buffer, size_t bytes)
+{
+    allocate();
+    return syscall(SYS_read, fd, buffer, bytes);
+}
+
+ssize_t pread(int fd, void *buffer, size_t bytes, off_t offset)
+{
+    allocate();
+    return syscall(SYS_pread64, fd, buffer, bytes, offset);
+}
+
+ssize_t write(int fd, const void *buffer, size_t bytes)
+{
+    allocate();
+    return syscall(SYS_write, fd, buffer, bytes);
+}
+
+int close(int fd)
+{
+    allocate();
+    return (int)syscall(SYS_close, fd);
+}
+
+int fstat(int fd, struct stat *status)
+{
+    allocate();
+    return (int)syscall(SYS_fstat, fd, status);
+}
+
+ssize_t readlink(const char *restrict path, char *restrict buffer, size_t bytes)
+{
+    allocate();
+    return syscall(SYS_readlink, path, buffer, bytes);
+}
+
+pid_t getpid(void)
+{
+    allocate();
+    return (pid_t)syscall(SYS_getpid);
+}
+
+pid_t getppid(void)
+{
+    allocate();
+    return (pid_t)syscall(SYS_getppid);
+}
+
+int sysinfo(struct sysinfo *info)
+{
+    allocate();
+    return (int)syscall(SYS_sysinfo, info);
+}
+
+int get_nprocs_conf(void)
+{
+    allocate();
+    return 1;
+}
