@@ -1,24 +1,28 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Where the report at exit goes; see exit_report.h. errno is preserved.
+ * Where the report at exit goes; see exit_report.h. errno is preserved. The plan is made where an
+ * allocator may not be ready yet, and calls no function of libc's that another library may replace.
  */
 #include "base/exit_report.h"
 
 #include "base/settings.h"
+#include "base/system_call.h"
 #include "base/text/decimal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
+
+static_assert(sizeof(struct stat) == 144, "as the kernel writes it on x86-64");
 
 enum { OUT_OF_THE_WAY = 100 }; /* programs count on low descriptors being theirs */
 
 void exit_report_plan(struct exit_report *plan, const char *setting)
 {
     const char *value = setting_text(setting);
-    int saved_errno = errno;
 
     if (value == NULL || strcmp(value, "0") == 0)
         return;
@@ -31,13 +35,14 @@ void exit_report_plan(struct exit_report *plan, const char *setting)
     plan->setting = setting;
     /* Who reads standard error from a pipe would wait for a daemon that has closed it: for no more
        than a complaint about a file it is not kept. */
-    if (fstat(STDERR_FILENO, &plan->stderr_was) == 0 &&
+    if (system_call(SYS_fstat, STDERR_FILENO, &plan->stderr_was, 0) == 0 &&
         (strcmp(value, "1") == 0 || S_ISREG(plan->stderr_was.st_mode) ||
          S_ISCHR(plan->stderr_was.st_mode))) {
-        int copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
-        plan->stderr_copy = copy > 0 ? copy : 0;
+        long copy =
+            system_call_6(SYS_fcntl, STDERR_FILENO, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY, 0, 0, 0);
+
+        plan->stderr_copy = copy > 0 ? (int)copy : 0;
     }
-    errno = saved_errno;
 }
 
 bool exit_report_is_json(const struct exit_report *plan)
