@@ -9,7 +9,7 @@ foreach(program ${life_programs})
     set_target_properties(life_${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endforeach()
 set_target_properties(life_own_allocator PROPERTIES C_VISIBILITY_PRESET default)
-mplace_test_plugins(life_edge life_audit life_deepbind_plugin life_hook_clock life_hook_file
+mplace_test_plugins(life_edge life_audit life_deepbind_plugin life_hook_clock life_hook_kernel
                      life_hook_syscall)
 target_link_libraries(life_edge PRIVATE pthread)
 target_link_libraries(life_deepbind_plugin PRIVATE pthread)

@@ -33,7 +33,7 @@ for set in "${all_sets[@]}"; do
     [[ $status -eq $own_status ]] || fail "$what: exit status $status"
     [[ ! -s $scratch/err && ! -s $scratch/out ]] || fail "$what: wrote unasked"
     run env "${words[@]:2}" LD_PRELOAD="$preload" CIA_STATS="$scratch/cia" RAND_STATS="$scratch/rand" \
-        TTS_STATS="$scratch/tts" TTSTLE_STATS="$scratch/ttstle" "$program"
+        BANK_STATS="$scratch/bank" TTS_STATS="$scratch/tts" TTSTLE_STATS="$scratch/ttstle" "$program"
     [[ $status -eq $own_status ]] || fail "$what, with reports: exit status $status"
     for name in "${words[@]:0:2}"; do
         [[ $name == plain || -s $scratch/$name ]] || fail "$what: no report of $name"

@@ -288,7 +288,7 @@ functions_of_libc_that_allocate_and_lock_in_another_library()
 {
     local set hook hook_file preload order
     local -a words reports=({CIA,RAND,BANK,TTS,TTSTLE}_STATS=/dev/null)
-    for hook in clock file syscall; do
+    for hook in clock kernel syscall; do
         for set in "plain plain" "${all_sets[@]}" "cia plain CIA_HARDEN=1" "cia plain MPLACE_NUMA=0/1"; do
             read -ra words <<<"$set"
             preload=$(preload_of "${words[0]}" "${words[1]}")
@@ -301,7 +301,7 @@ functions_of_libc_that_allocate_and_lock_in_another_library()
         done
     done
     # Without a map bank asks whether its parent has said so.
-    run timeout 60 env -u BANK_MAP LD_PRELOAD="$(preload_of bank plain):$programs/plugins/life_hook_file.so" "$worker"
+    run timeout 60 env -u BANK_MAP LD_PRELOAD="$(preload_of bank plain):$programs/plugins/life_hook_kernel.so" "$worker"
     sed -i '/BANK_MAP is not set/d' "$scratch/err"
     expect_worked bank plain
 }

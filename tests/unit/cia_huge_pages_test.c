@@ -5,7 +5,9 @@
  * kernel is what is looked at: the program has its own madvise, which keeps a record and goes on to
  * the kernel, and its own answer to whether the kernel gives huge pages.
  */
+#include "base/system_call.h"
 #include "cia_malloc/pages/decay_policy.h"
+#include "cia_malloc/pages/page_source.h"
 #include "cia_malloc/pages/purge.h"
 
 #include "cia_clock.h"
@@ -15,7 +17,6 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,52 +38,25 @@ static struct advice {
 } advice_given[MOST_ADVICE];
 static size_t advice_count;
 
-int madvise(void *address, size_t bytes, int advice)
-{
-    if (advice_count < MOST_ADVICE)
-        advice_given[advice_count++] = (struct advice){address, bytes, advice};
-    return (int)syscall(SYS_madvise, address, bytes, advice);
-}
-
 static const char *mode = "always [madvise] never\n";
 static bool mode_was_read, mode_was_read_under_lock;
 
-/* The one file that is read by a system call of the allocator's own; everything else is passed on.
- */
-long syscall(long number, ...)
+/* In place of the library's; all but the file of the mode is passed on. */
+long page_source_call(long number, long first, long second, long third, long fourth, long fifth)
 {
-    va_list list;
-    long a, b, c, d, e, f, result;
-
-    va_start(list, number);
-    a = va_arg(list, long);
-    b = va_arg(list, long);
-    c = va_arg(list, long);
-    d = va_arg(list, long);
-    e = va_arg(list, long);
-    f = va_arg(list, long);
-    va_end(list);
-    if (number == SYS_openat && strstr((const char *)b, "transparent_hugepage") != NULL) {
+    if (number == SYS_madvise && advice_count < MOST_ADVICE)
+        advice_given[advice_count++] = (struct advice){(char *)first, (size_t)second, (int)third};
+    if (number == SYS_openat && strstr((const char *)second, "transparent_hugepage") != NULL) {
         int ends[2];
 
         mode_was_read = true;
         mode_was_read_under_lock |= atomic_load(&heap_here()->lock) != 0;
         if (pipe(ends) != 0 || write(ends[1], mode, strlen(mode)) < 0)
-            return -1;
+            return -EIO;
         close(ends[1]);
         return ends[0];
     }
-    register long fourth __asm__("r10") = d;
-    register long fifth __asm__("r8") = e;
-    register long sixth __asm__("r9") = f;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
-                     : "rcx", "r11", "memory");
-    if (result >= 0 || result < -4095)
-        return result;
-    errno = (int)-result;
-    return -1;
+    return system_call_6(number, first, second, third, fourth, fifth, 0);
 }
 
 /* How many bytes this was asked for, in all. */

@@ -6,8 +6,10 @@
  * blocks.
  */
 #include "base/random.h"
+#include "base/system_call.h"
 #include "cia_malloc/large/huge_cache.h"
 #include "cia_malloc/large/huge_mapping.h"
+#include "cia_malloc/pages/page_source.h"
 
 #include "cia_fixture.h"
 #include "run_suite.h"
@@ -16,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { MIB = 1 << 20, KIB = 1 << 10 };
@@ -55,25 +56,14 @@ START_TEST(very_many_long_blocks_share_areas)
 }
 END_TEST
 
-/* The kernel's calls that change mappings, counted: these stand before libc's. */
+/* The kernel's calls that change mappings, counted. */
 static _Atomic uint32_t kernel_calls;
 
-void *mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset)
+/* In place of the library's. */
+long page_source_call(long number, long first, long second, long third, long fourth, long fifth)
 {
-    kernel_calls++;
-    return (void *)syscall(SYS_mmap, address, bytes, protection, flags, file, offset);
-}
-
-int munmap(void *address, size_t bytes)
-{
-    kernel_calls++;
-    return (int)syscall(SYS_munmap, address, bytes);
-}
-
-void *mremap(void *address, size_t old_bytes, size_t new_bytes, int flags, ...)
-{
-    kernel_calls++;
-    return (void *)syscall(SYS_mremap, address, old_bytes, new_bytes, flags, NULL);
+    kernel_calls += number == SYS_mmap || number == SYS_munmap || number == SYS_mremap;
+    return system_call_6(number, first, second, third, fourth, fifth, 0);
 }
 
 static char *page_of(char *block, size_t offset)

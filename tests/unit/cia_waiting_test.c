@@ -7,7 +7,9 @@
  * a chunk each.
  */
 #include "base/memory_nodes.h"
+#include "base/system_call.h"
 #include "cia_malloc/cpu_cache/fork.h"
+#include "cia_malloc/pages/page_source.h"
 
 #include "cia_fixture.h"
 #include "run_suite.h"
@@ -16,7 +18,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,16 +35,23 @@ static uint32_t spare_count(void)
     return count;
 }
 
-/* Unmapped by the library; this stands before libc's, but not before a sanitizer's. */
 static _Atomic uint32_t unmapped_nothing;
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-int munmap(void *address, size_t bytes)
+/* Called when the library asks the kernel for a chunk; NULL: nothing. */
+static void (*asks_for_chunk)(void);
+
+/* In place of the library's. */
+long page_source_call(long number, long first, long second, long third, long fourth, long fifth)
 {
-    unmapped_nothing += (uintptr_t)address < PAGE_BYTES;
-    return (int)syscall(SYS_munmap, address, bytes);
+    unmapped_nothing += number == SYS_munmap && (uintptr_t)first < PAGE_BYTES;
+    if (number == SYS_mmap && second == CHUNK_BYTES && asks_for_chunk != NULL) {
+        void (*call)(void) = asks_for_chunk;
+
+        asks_for_chunk = NULL;
+        call();
+    }
+    return system_call_6(number, first, second, third, fourth, fifth, 0);
 }
-#endif
 
 static void *allocate_one(void *argument)
 {
@@ -257,21 +265,6 @@ START_TEST(the_child_of_a_fork_without_handlers_finds_what_others_held_free)
 }
 END_TEST
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-/* Called when the library asks the kernel for a chunk; NULL: nothing. */
-static void (*asks_for_chunk)(void);
-
-void *mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset)
-{
-    void (*call)(void) = bytes == CHUNK_BYTES ? asks_for_chunk : NULL;
-
-    if (call != NULL) {
-        asks_for_chunk = NULL;
-        call();
-    }
-    return (void *)syscall(SYS_mmap, address, bytes, protection, flags, file, offset);
-}
-
 static struct subheap *wanted_by_other;
 static atomic_bool forks, has_tried;
 
@@ -331,7 +324,6 @@ START_TEST(the_child_of_a_thread_that_forks_while_it_asks_for_a_chunk_has_its_su
     pthread_join(other, NULL);
 }
 END_TEST
-#endif
 
 int main(void)
 {
@@ -346,10 +338,8 @@ int main(void)
     tcase_add_test(tests, threads_that_find_no_room_at_the_same_time_add_one_chunk);
     tcase_add_test(tests, waiting_for_a_sub_heap_is_no_point_of_cancellation);
     tcase_add_test(tests, the_child_of_a_fork_without_handlers_finds_what_others_held_free);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     tcase_add_test(
         tests, the_child_of_a_thread_that_forks_while_it_asks_for_a_chunk_has_its_sub_heap_again);
-#endif
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

@@ -24,27 +24,39 @@
  */
 _Alignas(LINE_BYTES) atomic_size_t page_source_mapped_bytes;
 
+/* Weak: a test stands before it. */
+__attribute__((weak)) long page_source_call(long number, long first, long second, long third,
+                                            long fourth, long fifth)
+{
+    return system_call_6(number, first, second, third, fourth, fifth, 0);
+}
+
+/* The address that mmap or mremap returned; NULL for an error. */
+static void *mapped(long result)
+{
+    enum { ERRORS = 4095 };
+
+    return result < 0 && result >= -ERRORS ? NULL : (void *)result;
+}
+
 /* At the hint if that is free; else, or without one, where the kernel likes. */
 static void *map(void *hint, size_t bytes)
 {
-    int saved_errno = errno;
-    void *address = mmap(hint, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *address =
+        mapped(page_source_call(SYS_mmap, (long)hint, (long)bytes, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS, -1));
 
-    errno = saved_errno;
-    if (address == MAP_FAILED)
-        return NULL;
-    atomic_fetch_add_explicit(&page_source_mapped_bytes, bytes, memory_order_acquire);
+    if (address != NULL)
+        atomic_fetch_add_explicit(&page_source_mapped_bytes, bytes, memory_order_acquire);
     return address;
 }
 
 /* As page_source_unmap, of what no block was in. */
 static bool unmap(void *address, size_t bytes)
 {
-    int saved_errno = errno;
-
     atomic_fetch_sub_explicit(&page_source_mapped_bytes, bytes, memory_order_release);
-    bool unmapped = munmap(address, bytes) == 0;
-    errno = saved_errno;
+    bool unmapped = page_source_call(SYS_munmap, (long)address, (long)bytes, 0, 0, 0) == 0;
+
     if (!unmapped) {
         atomic_fetch_add_explicit(&page_source_mapped_bytes, bytes, memory_order_relaxed);
         (void)page_source_purge(address, bytes);
@@ -98,18 +110,14 @@ void *page_source_map(size_t bytes, size_t alignment)
 bool page_source_has_room(size_t bytes)
 {
     enum { HOW = MAP_PRIVATE | MAP_ANONYMOUS };
-    long address = system_call_6(SYS_mmap, 0, (long)bytes, PROT_NONE, HOW, -1, 0);
+    long address = page_source_call(SYS_mmap, 0, (long)bytes, PROT_NONE, HOW, -1);
 
-    return address >= 0 && system_call_6(SYS_munmap, address, (long)bytes, 0, 0, 0, 0) == 0;
+    return address >= 0 && page_source_call(SYS_munmap, address, (long)bytes, 0, 0, 0) == 0;
 }
 
 int page_source_advise(void *address, size_t bytes, int advice)
 {
-    int saved_errno = errno;
-    int error = madvise(address, bytes, advice) == 0 ? 0 : errno;
-
-    errno = saved_errno;
-    return error;
+    return (int)-page_source_call(SYS_madvise, (long)address, (long)bytes, advice, 0, 0);
 }
 
 bool page_source_purge(void *address, size_t bytes)
@@ -134,11 +142,8 @@ bool page_source_make_plain(void *address, size_t bytes)
 
 bool page_source_protect(void *address, size_t bytes, int protection)
 {
-    int saved_errno = errno;
-    bool done = bytes == 0 || mprotect(address, bytes, protection) == 0;
-
-    errno = saved_errno;
-    return done;
+    return bytes == 0 ||
+           page_source_call(SYS_mprotect, (long)address, (long)bytes, protection, 0, 0) == 0;
 }
 
 /*
@@ -147,13 +152,15 @@ bool page_source_protect(void *address, size_t bytes, int protection)
  */
 static void read_file(const char *path, char *text, long size)
 {
-    long file = system_call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC), length = 0, more;
+    long file = page_source_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0);
+    long length = 0, more = 1;
 
     if (file >= 0) {
-        while (length + 1 < size &&
-               (more = system_call(SYS_read, file, text + length, size - 1 - length)) > 0)
-            length += more;
-        system_call(SYS_close, file, NULL, 0);
+        while (more > 0 && length + 1 < size) {
+            more = page_source_call(SYS_read, file, (long)(text + length), size - 1 - length, 0, 0);
+            length += more > 0 ? more : 0;
+        }
+        (void)page_source_call(SYS_close, file, 0, 0, 0, 0);
     }
     text[length] = '\0';
 }
@@ -195,12 +202,12 @@ void page_source_bind(void *address, size_t bytes, uint8_t node)
         return;
     /* A mapping's policy goes before its thread's: numactl would have no effect. Both calls fail
        where a container forbids them; pages then come from where they are touched first. */
-    if (system_call_6(SYS_get_mempolicy, (long)&policy, 0, 0, 0, 0, 0) == 0 &&
+    if (page_source_call(SYS_get_mempolicy, (long)&policy, 0, 0, 0, 0) == 0 &&
         policy == MPOL_DEFAULT) {
         mask[node / WORD_BITS] = 1ul << node % WORD_BITS;
         /* The kernel takes one bit less than it is told. */
-        (void)system_call_6(SYS_mbind, (long)address, (long)bytes, MPOL_PREFERRED, (long)mask,
-                            MASK_BITS + 1, 0);
+        (void)page_source_call(SYS_mbind, (long)address, (long)bytes, MPOL_PREFERRED, (long)mask,
+                               MASK_BITS + 1);
     }
 }
 
@@ -221,17 +228,15 @@ void page_source_populate(void *address, size_t bytes)
 
 void *page_source_grow(void *address, size_t old_bytes, size_t new_bytes)
 {
-    int saved_errno = errno;
-
     /* The old addresses go back if the block moves; the count stays: malloc at the limit asks it.
      */
     atomic_fetch_add_explicit(&page_source_mapped_bytes, 0, memory_order_release);
-    void *grown = mremap(address, old_bytes, new_bytes, MREMAP_MAYMOVE);
-    errno = saved_errno;
-    if (grown == MAP_FAILED)
-        return NULL;
-    atomic_fetch_add_explicit(&page_source_mapped_bytes, new_bytes - old_bytes,
-                              memory_order_acquire);
+    void *grown = mapped(page_source_call(SYS_mremap, (long)address, (long)old_bytes,
+                                          (long)new_bytes, MREMAP_MAYMOVE, 0));
+
+    if (grown != NULL)
+        atomic_fetch_add_explicit(&page_source_mapped_bytes, new_bytes - old_bytes,
+                                  memory_order_acquire);
     return grown;
 }
 

@@ -16,6 +16,13 @@
 #include <sys/mman.h>
 
 /*
+ * The kernel, for all that follows; its answer, a negated errno value on failure. Not by libc's
+ * functions: another library may stand before those and allocate, and who asks for pages may hold
+ * a sub-heap's lock.
+ */
+long page_source_call(long number, long first, long second, long third, long fourth, long fifth);
+
+/*
  * Zeroed memory, readable and writable, a multiple of PAGE_BYTES, aligned to a power of two of at
  * least that. NULL when the kernel has none (the caller decides about ENOMEM).
  */

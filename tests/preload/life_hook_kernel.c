@@ -1,13 +1,14 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Stands before libc's functions for files and for facts of the system, and allocates in each, as
- * fakechroot does in open when it is first called. (get_nprocs_conf allocates in libc itself before
- * glibc 2.36.)
+ * Stands before libc's functions for files, pages and facts of the system, and allocates in each,
+ * as fakechroot does in open when it is first called. (get_nprocs_conf allocates in libc itself
+ * before glibc 2.36.)
  */
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
@@ -64,6 +65,41 @@ ssize_t readlink(const char *restrict path, char *restrict buffer, size_t bytes)
 {
     allocate();
     return syscall(SYS_readlink, path, buffer, bytes);
+}
+
+void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    allocate();
+    return (void *)syscall(SYS_mmap, address, bytes, protection, flags, fd, offset);
+}
+
+int munmap(void *address, size_t bytes)
+{
+    allocate();
+    return (int)syscall(SYS_munmap, address, bytes);
+}
+
+void *mremap(void *address, size_t old_bytes, size_t new_bytes, int flags, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, flags);
+    void *place = flags & MREMAP_FIXED ? va_arg(arguments, void *) : NULL;
+    va_end(arguments);
+    allocate();
+    return (void *)syscall(SYS_mremap, address, old_bytes, new_bytes, flags, place);
+}
+
+int madvise(void *address, size_t bytes, int advice)
+{
+    allocate();
+    return (int)syscall(SYS_madvise, address, bytes, advice);
+}
+
+int mprotect(void *address, size_t bytes, int protection)
+{
+    allocate();
+    return (int)syscall(SYS_mprotect, address, bytes, protection);
 }
 
 pid_t getpid(void)
