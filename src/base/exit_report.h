@@ -22,7 +22,7 @@ struct exit_report {
 /*
  * Reads the setting: unset or "0" is no report. If it asks for one, standard error is duplicated,
  * so that there is a place for the report or for the complaint about its file; otherwise nothing is
- * done. Call it once, from the library's constructor.
+ * done. Call it once, when the library reads its settings.
  */
 void exit_report_plan(struct exit_report *plan, const char *setting);
 

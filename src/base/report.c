@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Report text without stdio; see report.h. Writes and closes by system calls of its own: libc's
- * functions for that are points where a thread is cancelled, and malloc, malloc_stats and
- * pthread_mutex_lock are none; and another library may stand before them, with a lock of its own
- * that the caller holds.
+ * Report text without stdio; see report.h. By system calls of its own: libc's write and close are
+ * points where a thread is cancelled, and malloc, malloc_stats and pthread_mutex_lock are none; and
+ * another library may stand before libc's functions, allocate there, or take a lock that the caller
+ * holds.
  */
 #include "base/report.h"
 
@@ -29,25 +29,25 @@ void report_open(struct report *report, int fd)
 /* A signal that was pending before stays; one of ours is taken back. */
 ssize_t write_quietly(int fd, const void *bytes, size_t count)
 {
-    static const struct timespec at_once;
-    sigset_t quiet, before, pending;
+    /* Sets of signals as the kernel has them. */
+    const uint64_t broken_pipe = (uint64_t)1 << (SIGPIPE - 1);
+    const uint64_t file_too_long = (uint64_t)1 << (SIGXFSZ - 1);
+    const uint64_t quiet = broken_pipe | file_too_long;
+    const struct timespec at_once = {0};
+    uint64_t before = 0, pending = 0;
 
-    sigemptyset(&quiet);
-    sigaddset(&quiet, SIGPIPE);
-    sigaddset(&quiet, SIGXFSZ);
-    sigpending(&pending);
-    (void)pthread_sigmask(SIG_BLOCK, &quiet, &before);
+    (void)system_call_6(SYS_rt_sigpending, (long)&pending, sizeof pending, 0, 0, 0, 0);
+    (void)system_call_6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&quiet, (long)&before, sizeof quiet, 0,
+                        0);
     long n = system_call(SYS_write, fd, bytes, (long)count);
     if (n == -EPIPE || n == -EFBIG) {
-        int ours = n == -EPIPE ? SIGPIPE : SIGXFSZ;
+        const uint64_t ours = n == -EPIPE ? broken_pipe : file_too_long;
 
-        sigemptyset(&quiet);
-        sigaddset(&quiet, ours);
-        if (!sigismember(&pending, ours))
-            (void)system_call_6(SYS_rt_sigtimedwait, (long)&quiet, 0, (long)&at_once,
-                                sizeof(uint64_t), 0, 0);
+        if ((pending & ours) == 0)
+            (void)system_call_6(SYS_rt_sigtimedwait, (long)&ours, 0, (long)&at_once, sizeof ours, 0,
+                                0);
     }
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)system_call_6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
     if (n >= 0)
         return n;
     errno = (int)-n;

@@ -7,6 +7,7 @@
 
 #include "base/report.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,27 +17,23 @@
 /* Of the loader: where the kernel put the number of arguments, then these, then the variables. */
 extern void *__libc_stack_end;
 
-static bool libc_has_begun; /* written where there is one thread */
-
-__attribute__((constructor)) static void note_beginning(void)
-{
-    libc_has_begun = true;
-}
-
 /*
  * Before libc begins its own environ is not set, and an allocator may be asked already: the loader
- * allocates where there is an audit library. Afterwards no environ is what clearenv left.
+ * allocates where there is an audit library. Afterwards no environ is what clearenv left; then
+ * program_invocation_name, empty before, is set. Up to glibc 2.35 a loader that is called as a
+ * program lets these words be overwritten, once it runs what it loaded: nothing is found then.
  */
 static const char *early_variable(const char *name)
 {
-    size_t length = strlen(name);
+    const uintptr_t begin = (uintptr_t)__libc_stack_end, end = getauxval(AT_EXECFN);
+    const uintptr_t count = *(const uintptr_t *)__libc_stack_end;
+    const size_t length = strlen(name);
     char **at = (char **)__libc_stack_end + 1;
 
-    if (libc_has_begun || getauxval(AT_SECURE) != 0)
+    if (*program_invocation_name != '\0' || getauxval(AT_SECURE) != 0 ||
+        count >= (end - begin) / sizeof *at || at[count] != NULL)
         return NULL;
-    while (*at != NULL)
-        at++;
-    for (at++; *at != NULL; at++) {
+    for (at += count + 1; (uintptr_t)*at > begin && (uintptr_t)*at < end; at++) {
         if (strncmp(*at, name, length) == 0 && (*at)[length] == '=')
             return *at + length + 1;
     }

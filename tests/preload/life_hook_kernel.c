@@ -1,11 +1,14 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * Stands before libc's functions for files, pages and facts of the system, and allocates in each,
- * as fakechroot does in open when it is first called. (get_nprocs_conf allocates in libc itself
- * before glibc 2.36.)
+ * Stands before libc's functions for files, pages, signals and facts of the system, and allocates
+ * in each, as fakechroot does in open when it is first called. (get_nprocs_conf allocates in libc
+ * itself before glibc 2.36.)
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -100,6 +103,41 @@ int mprotect(void *address, size_t bytes, int protection)
 {
     allocate();
     return (int)syscall(SYS_mprotect, address, bytes, protection);
+}
+
+int fcntl(int fd, int command, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, command);
+    long argument = va_arg(arguments, long); /* of every command, if it has one */
+    va_end(arguments);
+    allocate();
+    return (int)syscall(SYS_fcntl, fd, command, argument);
+}
+
+int sigpending(sigset_t *set)
+{
+    allocate();
+    return (int)syscall(SYS_rt_sigpending, set, 8);
+}
+
+int pthread_sigmask(int how, const sigset_t *set, sigset_t *before)
+{
+    allocate();
+    return syscall(SYS_rt_sigprocmask, how, set, before, 8) == 0 ? 0 : errno;
+}
+
+int sched_yield(void)
+{
+    allocate();
+    return (int)syscall(SYS_sched_yield);
+}
+
+uid_t geteuid(void)
+{
+    allocate();
+    return (uid_t)syscall(SYS_geteuid);
 }
 
 pid_t getpid(void)

@@ -297,6 +297,9 @@ functions_of_libc_that_allocate_and_lock_in_another_library()
                 what="$hook in another library"
                 run timeout 60 env "${words[@]:2}" "${reports[@]}" LD_PRELOAD="$order" "$worker"
                 expect_worked "${words[0]}" "${words[1]}"
+                run timeout 60 env {CIA_HARDEN,MPLACE_NUMA,RAND_SEED,BANK_FOLLOW,TTS_WAIT}=x LD_PRELOAD="$order" "$worker"
+                sed -i '/^mplace: .* is not allowed/d' "$scratch/err"
+                expect_worked "${words[0]}" "${words[1]}"
             done
         done
     done

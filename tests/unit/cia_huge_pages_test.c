@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * For which memory huge pages are asked, and when they are split. What the allocator asks the
- * kernel is what is looked at: the program has its own madvise, which keeps a record and goes on to
- * the kernel, and its own answer to whether the kernel gives huge pages.
+ * kernel is what is looked at: the program has a page_source_call of its own, which keeps a record
+ * and goes on to the kernel, and answers itself whether the kernel gives huge pages.
  */
 #include "base/system_call.h"
 #include "cia_malloc/pages/decay_policy.h"
