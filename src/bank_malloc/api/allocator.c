@@ -76,7 +76,6 @@ static void start_memory(void)
 static void start_colours(void)
 {
     const char *text = bank_settings.colours, *near = bank_settings.near;
-    uint32_t cpus = possible_cpus();
     bool are_nodes = arena.frames.map.nodes;
 
     /* Without banks there is one colour, whatever was asked for; a line has said so. */
@@ -87,7 +86,10 @@ static void start_colours(void)
                     "CONTROLLER:BANKS;CONTROLLER:BANKS... of controllers 0 to %u and banks 0 to "
                     "%u); using near",
                     text, arena.frames.controllers - 1, arena.frames.banks - 1);
-    if (near != NULL && !colours_set_near(near, cpus))
+    if (near == NULL)
+        return;
+    uint32_t cpus = possible_cpus();
+    if (!colours_set_near(near, cpus))
         report_line("mplace: BANK_NEAR=%s is not allowed (a list of CPUs as 0-3,8 for each of %u "
                     "controllers, with slashes between; CPUs 0 to %u, each once); using the "
                     "default",
