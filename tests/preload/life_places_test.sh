@@ -37,7 +37,7 @@ closed_standard_streams()
     for set in "plain plain" "${all_sets[@]}"; do
         read -ra words <<<"$set"
         status=0
-        env "${words[@]:2}" CIA_STATS=1 RAND_STATS=1 BANK_STATS=1 TTS_STATS=1 TTSTLE_STATS=1 \
+        env "${words[@]:2}" {CIA,RAND,BANK,TTS,TTSTLE}_STATS=1 \
             LD_PRELOAD="$(preload_of "${words[0]}" "${words[1]}")" \
             "$worker" status 6 <&- >&- 2>&- || status=$?
         [[ $status -eq 6 ]] || fail "$what under $set: exit status $status"
@@ -53,8 +53,8 @@ a_file_that_has_the_number_of_standard_error()
         read -ra words <<<"$set"
         for number in "2>&-" "2>$scratch/err"; do
             : >"$scratch/err"
-            run bash -c "exec env \"\$@\" $number" bash "${words[@]:2}" CIA_STATS=1 RAND_STATS=1 \
-                BANK_STATS=1 TTS_STATS=1 TTSTLE_STATS=1 \
+            run bash -c "exec env \"\$@\" $number" bash "${words[@]:2}" \
+                {CIA,RAND,BANK,TTS,TTSTLE}_STATS=1 \
                 LD_PRELOAD="$(preload_of "${words[0]}" "${words[1]}")" \
                 "$worker" data-at-2 "$scratch/data"
             [[ $status -eq 0 ]] || fail "$what under $set, $number: exit status $status"
@@ -72,7 +72,7 @@ no_file_descriptor()
     local -a words
     for set in "${all_sets[@]}"; do
         read -ra words <<<"$set"
-        run env "${words[@]:2}" CIA_STATS=1 RAND_STATS=1 BANK_STATS=1 TTS_STATS=1 TTSTLE_STATS=1 \
+        run env "${words[@]:2}" {CIA,RAND,BANK,TTS,TTSTLE}_STATS=1 \
             LD_PRELOAD="$(preload_of "${words[0]}" "${words[1]}")" \
             bash -c 'ulimit -n 16 && exec "$@"' bash "$worker"
         [[ $status -eq 0 ]] || fail "$what under $set: exit status $status"
@@ -125,8 +125,7 @@ full_disk_and_file_size_limit()
             [[ $size == unlimited ]] || file=$scratch/report
             status=0
             # Through a pipe, which no limit of files meets.
-            out=$(ulimit -f "$size" && env "${words[@]:2}" CIA_STATS="$file" RAND_STATS="$file" \
-                BANK_STATS="$file" TTS_STATS="$file" TTSTLE_STATS="$file" \
+            out=$(ulimit -f "$size" && env "${words[@]:2}" {CIA,RAND,BANK,TTS,TTSTLE}_STATS="$file" \
                 LD_PRELOAD="$(preload_of "${words[0]}" "${words[1]}")" \
                 "$worker" status 7 2>&1) || status=$?
             [[ $status -eq 7 ]] || fail "$file under $set: exit status $status"
