@@ -34,8 +34,8 @@ uint32_t memory_node_count(void);
 uint8_t memory_node_of_cpu(uint32_t cpu);
 
 /* How many CPUs the machine may have, of the first MEMORY_NODE_CPUS; where the kernel does not list
- * them, how many this process may use; at least 1. Reads a file at each call, else as above: libc's
- * get_nprocs_conf allocates before glibc 2.36. */
+ * them, how many this process may use; at least 1. Each call reads a file, by the rules above
+ * (libc's get_nprocs_conf allocates before glibc 2.36). */
 uint32_t possible_cpus(void);
 
 /*

@@ -18,10 +18,11 @@
 extern void *__libc_stack_end;
 
 /*
- * Before libc begins its own environ is not set, and an allocator may be asked already: the loader
- * allocates where there is an audit library. Afterwards no environ is what clearenv left; then
- * program_invocation_name, empty before, is set. Up to glibc 2.35 a loader that is called as a
- * program lets these words be overwritten, once it runs what it loaded: nothing is found then.
+ * Before libc has begun, environ is not set, but an allocator may be asked already: the loader
+ * allocates where there is an audit library. Later, no environ means that the program has called
+ * clearenv; by then libc has set program_invocation_name, which is empty before. Up to glibc 2.35 a
+ * loader that was called as a program lets these words be overwritten, once it runs what it loaded:
+ * nothing is found then.
  */
 static const char *early_variable(const char *name)
 {
