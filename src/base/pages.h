@@ -13,13 +13,17 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
+/* The address that the system call mmap or mremap returned; NULL for an error. */
+static inline void *pages_mapped(long result)
+{
+    return result < 0 && result > -4096 ? NULL : (void *)result;
+}
+
 /* Fresh zeroed private pages; flags are added to MAP_PRIVATE and MAP_ANONYMOUS. NULL: no memory. */
 static inline void *pages_map(size_t bytes, int flags)
 {
-    long result = system_call_6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
-
-    return result < 0 && result > -4096 ? NULL : (void *)result;
+    return pages_mapped(system_call_6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0));
 }
 
 static inline void pages_unmap(void *pages, size_t bytes)

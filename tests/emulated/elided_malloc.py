@@ -105,7 +105,7 @@ def grows(report, owners, sections):
         # As above: when a run is carved.
         elif abort["cause"] == "system_call" and function.startswith(("clock_gettime", "ask_kernel")):
             kind = "clock"
-        elif abort["cause"] == "system_call" and function == "page_source_call":
+        elif abort["cause"] == "system_call" and function in ("page_source_madvise", "page_source_mmap"):
             kind = "batches"
         elif abort["cause"] == "shootdown": # by another thread's mmap
             kind = "changes of the address space"

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * For which memory huge pages are asked, and when they are split. What the allocator asks the
- * kernel is what is looked at: the program has a page_source_call of its own, which keeps a record
- * and goes on to the kernel, and answers itself whether the kernel gives huge pages.
+ * kernel is what is looked at: the program has a page_source_madvise of its own, which keeps a
+ * record and goes on to the kernel, and answers itself whether the kernel gives huge pages.
  */
 #include "base/system_call.h"
 #include "cia_malloc/pages/decay_policy.h"
@@ -38,14 +38,21 @@ static struct advice {
 } advice_given[MOST_ADVICE];
 static size_t advice_count;
 
+/* These two are in place of the library's. */
+long page_source_madvise(void *address, size_t bytes, int advice)
+{
+    if (advice_count < MOST_ADVICE)
+        advice_given[advice_count++] = (struct advice){address, bytes, advice};
+    return system_call_6(SYS_madvise, (long)address, (long)bytes, advice, 0, 0, 0);
+}
+
 static const char *mode = "always [madvise] never\n";
 static bool mode_was_read, mode_was_read_under_lock;
 
-/* In place of the library's; all but the file of the mode is passed on. */
-long page_source_call(long number, long first, long second, long third, long fourth, long fifth)
+/* All but the file of the mode is passed on. */
+long page_source_call(long number, long first, long second, long third, long fourth, long fifth,
+                      long sixth)
 {
-    if (number == SYS_madvise && advice_count < MOST_ADVICE)
-        advice_given[advice_count++] = (struct advice){(char *)first, (size_t)second, (int)third};
     if (number == SYS_openat && strstr((const char *)second, "transparent_hugepage") != NULL) {
         int ends[2];
 
@@ -56,7 +63,7 @@ long page_source_call(long number, long first, long second, long third, long fou
         close(ends[1]);
         return ends[0];
     }
-    return system_call_6(number, first, second, third, fourth, fifth, 0);
+    return system_call_6(number, first, second, third, fourth, fifth, sixth);
 }
 
 /* How many bytes this was asked for, in all. */

@@ -56,14 +56,27 @@ START_TEST(very_many_long_blocks_share_areas)
 }
 END_TEST
 
-/* The kernel's calls that change mappings, counted. */
+/* The kernel's calls that change mappings, counted: these are in place of the library's. */
 static _Atomic uint32_t kernel_calls;
 
-/* In place of the library's. */
-long page_source_call(long number, long first, long second, long third, long fourth, long fifth)
+long page_source_mmap(void *hint, size_t bytes, int protection)
 {
-    kernel_calls += number == SYS_mmap || number == SYS_munmap || number == SYS_mremap;
-    return system_call_6(number, first, second, third, fourth, fifth, 0);
+    kernel_calls++;
+    return system_call_6(SYS_mmap, (long)hint, (long)bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS,
+                         -1, 0);
+}
+
+long page_source_munmap(void *address, size_t bytes)
+{
+    kernel_calls++;
+    return system_call_6(SYS_munmap, (long)address, (long)bytes, 0, 0, 0, 0);
+}
+
+long page_source_mremap(void *address, size_t old_bytes, size_t new_bytes)
+{
+    kernel_calls++;
+    return system_call_6(SYS_mremap, (long)address, (long)old_bytes, (long)new_bytes,
+                         MREMAP_MAYMOVE, 0, 0);
 }
 
 static char *page_of(char *block, size_t offset)

@@ -33,6 +33,7 @@ static struct {
     long policy;
     unsigned long mask[MASK_WORDS];
     unsigned long mask_bits;
+    unsigned long flags;
 } asked;
 
 static int policy_calls;
@@ -41,7 +42,8 @@ static int refusal;    /* errno of both calls; 0: they succeed */
 static bool ask_the_kernel;
 
 /* In place of the library's. */
-long page_source_call(long number, long first, long second, long third, long fourth, long fifth)
+long page_source_call(long number, long first, long second, long third, long fourth, long fifth,
+                      long sixth)
 {
     if (number == SYS_mbind) {
         asked.calls++;
@@ -50,6 +52,7 @@ long page_source_call(long number, long first, long second, long third, long fou
         asked.policy = third;
         memcpy(asked.mask, (const void *)fourth, sizeof asked.mask);
         asked.mask_bits = (unsigned long)fifth;
+        asked.flags = (unsigned long)sixth;
         if (!ask_the_kernel)
             return -refusal;
     }
@@ -58,7 +61,7 @@ long page_source_call(long number, long first, long second, long third, long fou
         *(int *)first = own_policy;
         return -refusal;
     }
-    return system_call_6(number, first, second, third, fourth, fifth, 0);
+    return system_call_6(number, first, second, third, fourth, fifth, sixth);
 }
 
 /* A page of memory that page_source_bind is tried on. */
@@ -76,6 +79,7 @@ static void check_asked(const void *address, size_t bytes, unsigned node)
     ck_assert_ptr_eq(asked.address, address);
     ck_assert_uint_eq(asked.bytes, bytes);
     ck_assert_int_eq(asked.policy, MPOL_PREFERRED);
+    ck_assert_uint_eq(asked.flags, 0);
     ck_assert_uint_gt(asked.mask_bits, node + 1); /* the kernel takes one less */
     ck_assert_uint_le(asked.mask_bits, MASK_WORDS * 64 + 1);
     for (unsigned bit = 0; bit < MASK_WORDS * 64; bit++)

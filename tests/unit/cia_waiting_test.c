@@ -40,17 +40,23 @@ static _Atomic uint32_t unmapped_nothing;
 /* Called when the library asks the kernel for a chunk; NULL: nothing. */
 static void (*asks_for_chunk)(void);
 
-/* In place of the library's. */
-long page_source_call(long number, long first, long second, long third, long fourth, long fifth)
+/* These two are in place of the library's. */
+long page_source_munmap(void *address, size_t bytes)
 {
-    unmapped_nothing += number == SYS_munmap && (uintptr_t)first < PAGE_BYTES;
-    if (number == SYS_mmap && second == CHUNK_BYTES && asks_for_chunk != NULL) {
-        void (*call)(void) = asks_for_chunk;
+    unmapped_nothing += (uintptr_t)address < PAGE_BYTES;
+    return system_call_6(SYS_munmap, (long)address, (long)bytes, 0, 0, 0, 0);
+}
 
+long page_source_mmap(void *hint, size_t bytes, int protection)
+{
+    void (*call)(void) = bytes == CHUNK_BYTES ? asks_for_chunk : NULL;
+
+    if (call != NULL) {
         asks_for_chunk = NULL;
         call();
     }
-    return system_call_6(number, first, second, third, fourth, fifth, 0);
+    return system_call_6(SYS_mmap, (long)hint, (long)bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS,
+                         -1, 0);
 }
 
 static void *allocate_one(void *argument)

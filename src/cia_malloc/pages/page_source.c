@@ -6,6 +6,7 @@
 #include "cia_malloc/pages/page_source.h"
 
 #include "base/memory_nodes.h"
+#include "base/pages.h"
 #include "base/probes.h"
 #include "base/system_call.h"
 
@@ -24,27 +25,38 @@
  */
 _Alignas(LINE_BYTES) atomic_size_t page_source_mapped_bytes;
 
-/* Weak: a test stands before it. */
-__attribute__((weak)) long page_source_call(long number, long first, long second, long third,
-                                            long fourth, long fifth)
+__attribute__((weak)) long page_source_mmap(void *hint, size_t bytes, int protection)
 {
-    return system_call_6(number, first, second, third, fourth, fifth, 0);
+    return system_call_6(SYS_mmap, (long)hint, (long)bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS,
+                         -1, 0);
 }
 
-/* The address that mmap or mremap returned; NULL for an error. */
-static void *mapped(long result)
+__attribute__((weak)) long page_source_munmap(void *address, size_t bytes)
 {
-    enum { ERRORS = 4095 };
+    return system_call_6(SYS_munmap, (long)address, (long)bytes, 0, 0, 0, 0);
+}
 
-    return result < 0 && result >= -ERRORS ? NULL : (void *)result;
+__attribute__((weak)) long page_source_mremap(void *address, size_t old_bytes, size_t new_bytes)
+{
+    return system_call_6(SYS_mremap, (long)address, (long)old_bytes, (long)new_bytes,
+                         MREMAP_MAYMOVE, 0, 0);
+}
+
+__attribute__((weak)) long page_source_madvise(void *address, size_t bytes, int advice)
+{
+    return system_call_6(SYS_madvise, (long)address, (long)bytes, advice, 0, 0, 0);
+}
+
+__attribute__((weak)) long page_source_call(long number, long first, long second, long third,
+                                            long fourth, long fifth, long sixth)
+{
+    return system_call_6(number, first, second, third, fourth, fifth, sixth);
 }
 
 /* At the hint if that is free; else, or without one, where the kernel likes. */
 static void *map(void *hint, size_t bytes)
 {
-    void *address =
-        mapped(page_source_call(SYS_mmap, (long)hint, (long)bytes, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS, -1));
+    void *address = pages_mapped(page_source_mmap(hint, bytes, PROT_READ | PROT_WRITE));
 
     if (address != NULL)
         atomic_fetch_add_explicit(&page_source_mapped_bytes, bytes, memory_order_acquire);
@@ -55,7 +67,7 @@ static void *map(void *hint, size_t bytes)
 static bool unmap(void *address, size_t bytes)
 {
     atomic_fetch_sub_explicit(&page_source_mapped_bytes, bytes, memory_order_release);
-    bool unmapped = page_source_call(SYS_munmap, (long)address, (long)bytes, 0, 0, 0) == 0;
+    bool unmapped = page_source_munmap(address, bytes) == 0;
 
     if (!unmapped) {
         atomic_fetch_add_explicit(&page_source_mapped_bytes, bytes, memory_order_relaxed);
@@ -109,15 +121,14 @@ void *page_source_map(size_t bytes, size_t alignment)
 
 bool page_source_has_room(size_t bytes)
 {
-    enum { HOW = MAP_PRIVATE | MAP_ANONYMOUS };
-    long address = page_source_call(SYS_mmap, 0, (long)bytes, PROT_NONE, HOW, -1);
+    void *address = pages_mapped(page_source_mmap(NULL, bytes, PROT_NONE));
 
-    return address >= 0 && page_source_call(SYS_munmap, address, (long)bytes, 0, 0, 0) == 0;
+    return address != NULL && page_source_munmap(address, bytes) == 0;
 }
 
 int page_source_advise(void *address, size_t bytes, int advice)
 {
-    return (int)-page_source_call(SYS_madvise, (long)address, (long)bytes, advice, 0, 0);
+    return (int)-page_source_madvise(address, bytes, advice);
 }
 
 bool page_source_purge(void *address, size_t bytes)
@@ -143,24 +154,22 @@ bool page_source_make_plain(void *address, size_t bytes)
 bool page_source_protect(void *address, size_t bytes, int protection)
 {
     return bytes == 0 ||
-           page_source_call(SYS_mprotect, (long)address, (long)bytes, protection, 0, 0) == 0;
+           page_source_call(SYS_mprotect, (long)address, (long)bytes, protection, 0, 0, 0) == 0;
 }
 
-/*
- * The beginning of a short file as a string; empty when it cannot be read. By system calls of its
- * own: libc's open, read and close are points where a thread is cancelled, and malloc is none.
- */
+/* The beginning of a short file as a string; empty when it cannot be read. */
 static void read_file(const char *path, char *text, long size)
 {
-    long file = page_source_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0);
+    long file = page_source_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
     long length = 0, more = 1;
 
     if (file >= 0) {
         while (more > 0 && length + 1 < size) {
-            more = page_source_call(SYS_read, file, (long)(text + length), size - 1 - length, 0, 0);
+            more =
+                page_source_call(SYS_read, file, (long)(text + length), size - 1 - length, 0, 0, 0);
             length += more > 0 ? more : 0;
         }
-        (void)page_source_call(SYS_close, file, 0, 0, 0, 0);
+        (void)page_source_call(SYS_close, file, 0, 0, 0, 0, 0);
     }
     text[length] = '\0';
 }
@@ -202,12 +211,12 @@ void page_source_bind(void *address, size_t bytes, uint8_t node)
         return;
     /* A mapping's policy goes before its thread's: numactl would have no effect. Both calls fail
        where a container forbids them; pages then come from where they are touched first. */
-    if (page_source_call(SYS_get_mempolicy, (long)&policy, 0, 0, 0, 0) == 0 &&
+    if (page_source_call(SYS_get_mempolicy, (long)&policy, 0, 0, 0, 0, 0) == 0 &&
         policy == MPOL_DEFAULT) {
         mask[node / WORD_BITS] = 1ul << node % WORD_BITS;
         /* The kernel takes one bit less than it is told. */
         (void)page_source_call(SYS_mbind, (long)address, (long)bytes, MPOL_PREFERRED, (long)mask,
-                               MASK_BITS + 1);
+                               MASK_BITS + 1, 0);
     }
 }
 
@@ -231,8 +240,7 @@ void *page_source_grow(void *address, size_t old_bytes, size_t new_bytes)
     /* The old addresses go back if the block moves; the count stays: malloc at the limit asks it.
      */
     atomic_fetch_add_explicit(&page_source_mapped_bytes, 0, memory_order_release);
-    void *grown = mapped(page_source_call(SYS_mremap, (long)address, (long)old_bytes,
-                                          (long)new_bytes, MREMAP_MAYMOVE, 0));
+    void *grown = pages_mapped(page_source_mremap(address, old_bytes, new_bytes));
 
     if (grown != NULL)
         atomic_fetch_add_explicit(&page_source_mapped_bytes, new_bytes - old_bytes,

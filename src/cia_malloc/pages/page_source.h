@@ -17,10 +17,16 @@
 
 /*
  * The kernel, for all that follows; its answer, a negated errno value on failure. Not by libc's
- * functions: another library may stand before those and allocate, and who asks for pages may hold
- * a sub-heap's lock.
+ * functions: those are points where a thread is cancelled, and another library may stand before
+ * them and allocate while the caller holds a sub-heap's lock. Weak: a test puts its own in their
+ * place. What changes mappings has functions of its own, so that an aborted transaction names them.
  */
-long page_source_call(long number, long first, long second, long third, long fourth, long fifth);
+long page_source_mmap(void *hint, size_t bytes, int protection);
+long page_source_munmap(void *address, size_t bytes);
+long page_source_mremap(void *address, size_t old_bytes, size_t new_bytes);
+long page_source_madvise(void *address, size_t bytes, int advice);
+long page_source_call(long number, long first, long second, long third, long fourth, long fifth,
+                      long sixth);
 
 /*
  * Zeroed memory, readable and writable, a multiple of PAGE_BYTES, aligned to a power of two of at
