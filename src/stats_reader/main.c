@@ -9,7 +9,7 @@
  *
  * Exit status 0, or 2 after one line on standard error.
  */
-#include "base/code_location.h"
+#include "base/code/code_location.h"
 #include "base/report.h"
 #include "stats_reader/look.h"
 #include "stats_reader/prometheus.h"

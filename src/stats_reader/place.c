@@ -5,7 +5,7 @@
  */
 #include "stats_reader/place.h"
 
-#include "base/code_location.h"
+#include "base/code/code_location.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  *
  * Addresses of code that has a name, of code that lost it, and of none.
  */
-#include "base/code_location.h"
+#include "base/code/code_location.h"
 
 #include "run_suite.h"
 

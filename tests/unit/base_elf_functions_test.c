@@ -3,7 +3,7 @@
  *
  * Many places of one file at once, in functions and between them.
  */
-#include "base/elf_functions.h"
+#include "base/code/elf_functions.h"
 
 #include "run_suite.h"
 

@@ -7,7 +7,7 @@
 
 #include "bank_malloc/memory/frames.h"
 #include "bank_malloc/pool/pool.h"
-#include "base/process_maps.h"
+#include "base/code/process_maps.h"
 #include "base/report.h"
 #include "base/settings.h"
 #include "base/system_call.h"

@@ -5,7 +5,7 @@
  */
 #include "base/text/mistyped_settings.h"
 
-#include "base/process_maps.h"
+#include "base/code/process_maps.h"
 #include "base/report.h"
 #include "base/text/edit_distance.h"
 

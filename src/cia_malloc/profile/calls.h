@@ -6,7 +6,7 @@
 #ifndef MPLACE_CIA_PROFILE_CALLS_H
 #define MPLACE_CIA_PROFILE_CALLS_H
 
-#include "base/elf_functions.h"
+#include "base/code/elf_functions.h"
 
 #include <stdbool.h>
 #include <stdint.h>

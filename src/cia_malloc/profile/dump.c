@@ -7,9 +7,9 @@
 #include "cia_malloc/profile/dump.h"
 
 #include "base/clock.h"
-#include "base/elf_functions.h"
+#include "base/code/elf_functions.h"
 #include "base/pages.h"
-#include "base/process_maps.h"
+#include "base/code/process_maps.h"
 #include "base/report.h"
 #include "cia_malloc/profile/calls.h"
 #include "cia_malloc/profile/gzip.h"

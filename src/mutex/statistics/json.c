@@ -5,7 +5,7 @@
  * meaning or goes; new fields may come without that. All numbers are whole and below 2^53 in any
  * run that ends: readers that keep numbers as doubles lose nothing.
  */
-#include "base/code_location.h"
+#include "base/code/code_location.h"
 #include "base/text/utf8.h"
 #include "mutex/statistics/output.h"
 

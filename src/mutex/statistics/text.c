@@ -3,7 +3,7 @@
  *
  * The report as text; see output.h. One column of totals, then one line a lock.
  */
-#include "base/code_location.h"
+#include "base/code/code_location.h"
 #include "mutex/statistics/output.h"
 
 #include <string.h>

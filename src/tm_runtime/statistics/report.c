@@ -7,7 +7,7 @@
  */
 #include "tm_runtime/statistics/report.h"
 
-#include "base/code_location.h"
+#include "base/code/code_location.h"
 #include "base/pages.h"
 #include "tm_runtime/statistics/statistics.h"
 

@@ -3,10 +3,10 @@
  *
  * See code_location.h.
  */
-#include "base/code_location.h"
+#include "base/code/code_location.h"
 
-#include "base/elf_functions.h"
-#include "base/process_maps.h"
+#include "base/code/elf_functions.h"
+#include "base/code/process_maps.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  *
  * See elf_functions.h.
  */
-#include "base/elf_functions.h"
+#include "base/code/elf_functions.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,10 +8,10 @@
  * each number read from it is taken for what it is: something that may be anything. Static buffers:
  * one thread at a time.
  */
-#ifndef MPLACE_BASE_ELF_FUNCTIONS_H
-#define MPLACE_BASE_ELF_FUNCTIONS_H
+#ifndef MPLACE_BASE_CODE_ELF_FUNCTIONS_H
+#define MPLACE_BASE_CODE_ELF_FUNCTIONS_H
 
-#include "base/process_maps.h"
+#include "base/code/process_maps.h"
 
 #include <elf.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
  *
  * See process_maps.h.
  */
-#include "base/process_maps.h"
+#include "base/code/process_maps.h"
 
 #include "base/system_call.h"
 #include "base/text/decimal.h"

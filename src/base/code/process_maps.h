@@ -5,8 +5,8 @@
  * allocation, no lock, no function of libc's that another library may stand before (fakechroot's
  * open allocates), and only calls that a signal handler may make. errno stays as it is.
  */
-#ifndef MPLACE_BASE_PROCESS_MAPS_H
-#define MPLACE_BASE_PROCESS_MAPS_H
+#ifndef MPLACE_BASE_CODE_PROCESS_MAPS_H
+#define MPLACE_BASE_CODE_PROCESS_MAPS_H
 
 #include <stdbool.h>
 #include <stddef.h>

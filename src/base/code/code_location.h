@@ -7,8 +7,8 @@
  * buffers. It asks the dynamic linker nothing, whose lock another thread may hold for ever, reads
  * no memory that another thread may unmap meanwhile, and allocates nothing.
  */
-#ifndef MPLACE_BASE_CODE_LOCATION_H
-#define MPLACE_BASE_CODE_LOCATION_H
+#ifndef MPLACE_BASE_CODE_CODE_LOCATION_H
+#define MPLACE_BASE_CODE_CODE_LOCATION_H
 
 #include <stdint.h>
 
