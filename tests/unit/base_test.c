@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * What base promises: settings with their complaint, report text, cache geometry, random, CPU.
+ * What base promises: settings with their complaint, report text, short files, cache
+ * geometry, random, CPU.
  */
 #include "base/cache_geometry.h"
 #include "base/clock.h"
@@ -10,11 +11,13 @@
 #include "base/random.h"
 #include "base/report.h"
 #include "base/settings.h"
+#include "base/short_file.h"
 
 #include "run_suite.h"
 
 #include <check.h>
 #include <cpuid.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -22,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -285,6 +289,46 @@ START_TEST(a_bad_geometry_setting_falls_back_to_the_processor)
 }
 END_TEST
 
+START_TEST(a_short_file_is_read_as_far_as_there_is_room)
+{
+    char path[] = "/tmp/mplace-short-XXXXXX", text[8] = "........";
+    int file = mkstemp(path);
+
+    ck_assert_int_ge(file, 0);
+    ck_assert_int_eq(write(file, "abcdef", 6), 6);
+    close(file);
+    ck_assert_int_eq(short_file_read(path, text, 4), 4);
+    ck_assert_mem_eq(text, "abcd....", sizeof text);
+    ck_assert_int_eq(short_file_read(path, text, sizeof text), 6);
+    ck_assert_mem_eq(text, "abcdef..", sizeof text);
+    unlink(path);
+}
+END_TEST
+
+START_TEST(a_short_file_that_cannot_be_read_is_an_error_and_leaves_errno_alone)
+{
+    char text[8];
+
+    errno = 0;
+    ck_assert_int_eq(short_file_read("/no/such/file", text, sizeof text), -ENOENT);
+    ck_assert_int_eq(short_file_read("/", text, sizeof text), -EISDIR);
+    ck_assert_int_eq(errno, 0);
+}
+END_TEST
+
+START_TEST(a_pipe_into_which_nobody_writes_is_an_empty_short_file)
+{
+    char folder[] = "/tmp/mplace-short-XXXXXX", path[64], text[8];
+
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/pipe", folder);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    ck_assert_int_eq(short_file_read(path, text, sizeof text), 0);
+    unlink(path);
+    rmdir(folder);
+}
+END_TEST
+
 START_TEST(the_geometry_agrees_with_the_kernel)
 {
     struct cache_geometry geometry;
@@ -421,6 +465,9 @@ int main(void)
     tcase_add_test(tests, geometry_text_is_parsed_strictly);
     tcase_add_test(tests, geometry_is_overridden_by_the_settings);
     tcase_add_test(tests, a_bad_geometry_setting_falls_back_to_the_processor);
+    tcase_add_test(tests, a_short_file_is_read_as_far_as_there_is_room);
+    tcase_add_test(tests, a_short_file_that_cannot_be_read_is_an_error_and_leaves_errno_alone);
+    tcase_add_test(tests, a_pipe_into_which_nobody_writes_is_an_empty_short_file);
     tcase_add_test(tests, the_geometry_agrees_with_the_kernel);
     tcase_add_test(tests, the_current_cpu_is_the_pinned_one);
     tcase_add_test(tests, the_current_cpu_is_found_where_reading_the_clock_register_is_sigsegv);

@@ -10,10 +10,10 @@
 #include "base/code/process_maps.h"
 #include "base/report.h"
 #include "base/settings.h"
+#include "base/short_file.h"
 #include "base/system_call.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/sysinfo.h>
 
@@ -110,22 +110,6 @@ static uint64_t read_pool(void)
 
 enum { MAP_FILE_MOST = 1 << 16 };
 
-/* A map file's text; -1: it cannot be read, or is too long. */
-static long read_file(const char *path, char *text)
-{
-    long length = 0, got = 1;
-    int file = (int)system_call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-    if (file < 0)
-        return -1;
-    while (got > 0 && length <= MAP_FILE_MOST) {
-        got = system_call(SYS_read, file, text + length, MAP_FILE_MOST + 1 - length);
-        length += got;
-    }
-    system_call(SYS_close, file, NULL, 0);
-    return got == 0 ? length : -1;
-}
-
 static const char without_banks[] = "memory is allocated without regard to banks";
 
 static bool find_map(const char *text, struct dram_map *map)
@@ -135,8 +119,8 @@ static bool find_map(const char *text, struct dram_map *map)
 
     if (dram_map_shipped(map, text))
         return true;
-    long length = read_file(text, content);
-    if (length < 0) {
+    long length = short_file_read(text, content, sizeof content);
+    if (length < 0 || length > MAP_FILE_MOST) {
         report_line("mplace: BANK_MAP=%s is neither a map that mplace has nor a file of at most "
                     "%d bytes that can be read; %s",
                     text, MAP_FILE_MOST, without_banks);

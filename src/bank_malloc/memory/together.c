@@ -9,8 +9,7 @@
 
 #include "bank_malloc/memory/mapping.h"
 #include "base/pages.h"
-
-#include <fcntl.h>
+#include "base/short_file.h"
 
 struct together together;
 
@@ -19,13 +18,8 @@ static uint32_t read_mappings_most(void)
 {
     char text[16] = {0};
     uint32_t number = 0;
-    int file =
-        (int)system_call(SYS_openat, AT_FDCWD, "/proc/sys/vm/max_map_count", O_RDONLY | O_CLOEXEC);
 
-    if (file >= 0) {
-        (void)system_call(SYS_read, file, text, sizeof text - 1);
-        system_call(SYS_close, file, NULL, 0);
-    }
+    (void)short_file_read("/proc/sys/vm/max_map_count", text, sizeof text - 1);
     for (const char *at = text; *at >= '0' && *at <= '9' && number < UINT32_MAX / 16; at++)
         number = number * 10 + (uint32_t)(*at - '0');
     return number != 0 ? number : 65530;

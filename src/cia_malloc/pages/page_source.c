@@ -8,14 +8,13 @@
 #include "base/memory_nodes.h"
 #include "base/pages.h"
 #include "base/probes.h"
+#include "base/short_file.h"
 #include "base/system_call.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /*
  * Written at each map and unmap only: once in thousands of allocations. Released before addresses
@@ -158,20 +157,11 @@ bool page_source_protect(void *address, size_t bytes, int protection)
 }
 
 /* The beginning of a short file as a string; empty when it cannot be read. */
-static void read_file(const char *path, char *text, long size)
+static void read_file(const char *path, char *text, size_t size)
 {
-    long file = page_source_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
-    long length = 0, more = 1;
+    long length = short_file_read(path, text, size - 1);
 
-    if (file >= 0) {
-        while (more > 0 && length + 1 < size) {
-            more =
-                page_source_call(SYS_read, file, (long)(text + length), size - 1 - length, 0, 0, 0);
-            length += more > 0 ? more : 0;
-        }
-        (void)page_source_call(SYS_close, file, 0, 0, 0, 0, 0);
-    }
-    text[length] = '\0';
+    text[length > 0 ? length : 0] = '\0';
 }
 
 bool page_source_huge_pages_are_given(void)
