@@ -25,10 +25,17 @@ static atomic_bool is_started; /* the acquire pairs with the release behind all 
 static pthread_key_t key;      /* its destructor tells that a thread ends */
 static bool has_key;
 
-/* A thread ends. What it allocates later, in other destructors, gets a heap again. */
+/*
+ * The destructor of the key has run. What the thread allocates later, in destructors of others,
+ * gets a heap for one call: libc calls destructors four times at most, and nobody would tell that
+ * the thread has left a heap that it got after the last one. Initial-exec: as heap_of_thread.
+ */
+static _Thread_local bool has_left __attribute__((tls_model("initial-exec")));
+
 static void leave_heap(void *heap)
 {
     heap_of_thread = NULL;
+    has_left = true;
     heap_abandon(heap);
 }
 
@@ -163,6 +170,10 @@ void bank_start(void)
 /* The thread leaves the heap that it had, if any, for this one. */
 static void enter_heap(struct heap *heap)
 {
+    if (has_left) {
+        heap_abandon(heap);
+        return;
+    }
     struct heap *before = has_key ? pthread_getspecific(key) : NULL;
 
     heap_of_thread = heap;
@@ -172,7 +183,7 @@ static void enter_heap(struct heap *heap)
         heap_abandon(before);
 }
 
-/* The thread's heap; NULL: out of memory. */
+/* The thread's heap, for one call: done_with ends it. NULL: out of memory. */
 static struct heap *heap_for_thread(void)
 {
     struct heap *heap = heap_of_thread;
@@ -186,9 +197,15 @@ static struct heap *heap_for_thread(void)
     struct colour_set set = colours_of_new_thread(current_cpu());
     arena_unlock();
     heap = heap_adopt(set);
-    if (heap != NULL)
+    if (heap != NULL && !has_left)
         enter_heap(heap);
     return heap;
+}
+
+static void done_with(struct heap *heap)
+{
+    if (__builtin_expect(has_left, 0))
+        heap_abandon(heap);
 }
 
 bool bank_set_thread_colours(struct colour_set set)
@@ -225,13 +242,18 @@ static void *allocate_chunks(struct colour_set set, uint32_t *turn, size_t bytes
 void *bank_allocate_slowly(size_t bytes)
 {
     struct heap *heap = heap_for_thread();
+    void *block;
 
     if (heap == NULL)
         return NULL;
-    if (bytes <= size_classes.longest)
-        return heap_take(heap, size_class_of(bytes));
-    heap_follow(heap);
-    return allocate_chunks(heap->set, &heap->turn, bytes, 1, heap_modes);
+    if (bytes <= size_classes.longest) {
+        block = heap_take(heap, size_class_of(bytes));
+    } else {
+        heap_follow(heap);
+        block = allocate_chunks(heap->set, &heap->turn, bytes, 1, heap_modes);
+    }
+    done_with(heap);
+    return block;
 }
 
 /* Where frames matter a block's memory is there all the time. */
@@ -248,14 +270,18 @@ void *bank_allocate_aligned(size_t alignment, size_t bytes)
 {
     struct heap *heap = heap_for_thread();
     size_t least = bytes > alignment ? bytes : alignment;
+    void *block;
 
     if (heap == NULL)
         return NULL;
     if (alignment <= BLOCK_ALIGNMENT)
-        return bank_allocate(bytes);
-    if (least <= size_classes.longest) /* a block of a power of two lies at a multiple of it */
-        return bank_allocate((size_t)1 << (64 - __builtin_clzl(least - 1)));
-    return allocate_chunks(heap->set, &heap->turn, bytes, alignment, heap_modes);
+        block = bank_allocate(bytes);
+    else if (least <= size_classes.longest) /* a block of a power of two lies at a multiple of it */
+        block = bank_allocate((size_t)1 << (64 - __builtin_clzl(least - 1)));
+    else
+        block = allocate_chunks(heap->set, &heap->turn, bytes, alignment, heap_modes);
+    done_with(heap);
+    return block;
 }
 
 void *bank_allocate_from(uint32_t controller, uint32_t bank, size_t bytes, unsigned modes)
