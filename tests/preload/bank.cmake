@@ -42,7 +42,7 @@ if(TARGET malloc_new)
                      $<TARGET_FILE:malloc_new_linked> far)
 endif()
 
-foreach(program bank_atfork bank_children bank_edges bank_growth bank_interface bank_where)
+foreach(program bank_asleep bank_atfork bank_children bank_edges bank_growth bank_interface bank_where)
     add_executable(${program} ${program}.c)
     target_compile_options(${program} PRIVATE -fno-builtin)
     target_link_libraries(${program} PRIVATE pthread ${CMAKE_DL_LIBS})
@@ -85,6 +85,14 @@ mplace_bank_test(a_handler_of_abort_may_allocate_after_misuse preload 30 "${bank
 mplace_bank_test(a_filter_that_knows_no_madvise_is_no_lack_of_memory preload 30
                  "BANK_MAP=${CMAKE_CURRENT_SOURCE_DIR}/bank_where.map;BANK_POOL=64M"
                  $<TARGET_FILE:bank_edges> sandbox)
+
+# See bank_asleep.c.
+mplace_bank_test(what_others_freed_does_not_stay_with_a_thread_that_sleeps preload 60
+                 "${bank_tilepro64};BANK_POOL=64M" $<TARGET_FILE:bank_asleep> asleep)
+mplace_bank_test(a_thread_whose_destructors_allocate_to_its_end_leaves_nothing_behind preload 60
+                 "${bank_tilepro64};BANK_POOL=8M" $<TARGET_FILE:bank_asleep> destructors)
+mplace_bank_test(a_sweep_beside_threads_at_work_takes_no_block_of_theirs preload 120 "${bank_tilepro64}"
+                 $<TARGET_FILE:bank_asleep> crossing)
 
 # See bank_children.c.
 mplace_bank_test(what_other_threads_freed_in_a_child_is_had_again preload 60 "${bank_tilepro64};BANK_POOL=8M"

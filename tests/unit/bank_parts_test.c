@@ -189,11 +189,9 @@ START_TEST(a_chunk_of_pages_of_several_banks_has_no_colour)
 END_TEST
 
 #ifndef __SANITIZE_THREAD__ /* under which the arena gets no memory here */
-/* The heap is a mapping of its own: a look at it ends the test. */
-START_TEST(a_sweep_looks_at_heaps_without_a_thread_only_if_a_block_came_back_to_one)
+static struct heap *start_heap(void)
 {
     static const uint16_t colour = 0;
-    size_t heap_bytes = (sizeof(struct heap) + FRAME_BYTES - 1) & ~(size_t)(FRAME_BYTES - 1);
     struct frames frames;
 
     frames_start_unknown(&frames);
@@ -203,6 +201,14 @@ START_TEST(a_sweep_looks_at_heaps_without_a_thread_only_if_a_block_came_back_to_
     heap_modes = POOL_ALL_MODES;
     struct heap *heap = heap_adopt(colours_intern(&colour, 1));
     ck_assert_ptr_nonnull(heap);
+    return heap;
+}
+
+/* The heap is a mapping of its own: a look at it ends the test. */
+START_TEST(a_sweep_looks_at_heaps_without_a_thread_only_if_a_block_came_back_to_one)
+{
+    size_t heap_bytes = (sizeof(struct heap) + FRAME_BYTES - 1) & ~(size_t)(FRAME_BYTES - 1);
+    struct heap *heap = start_heap();
     void *block = heap_take(heap, size_class_of(100));
     ck_assert_ptr_nonnull(block);
     uint32_t chunk = (uint32_t)arena_find(block);
@@ -214,6 +220,76 @@ START_TEST(a_sweep_looks_at_heaps_without_a_thread_only_if_a_block_came_back_to_
     heap_give(NULL, arena_chunk(chunk), block);
     heap_sweep();
     ck_assert(pool_is_free(&arena.pool, chunk));
+}
+END_TEST
+
+enum { SLABS = 3, SLAB_BLOCKS_MOST = 512 };
+
+/* Takes all blocks of three slabs of the heap; returns how many one has. The last slab is the one
+   that the heap allocates from. */
+static uint32_t fill_slabs(struct heap *heap, void *block[SLABS][SLAB_BLOCKS_MOST])
+{
+    unsigned class = size_class_of(100);
+    uint32_t blocks = (1u << arena.shift) / size_classes.size[class];
+
+    ck_assert_uint_le(blocks, SLAB_BLOCKS_MOST);
+    for (int slab = 0; slab < SLABS; slab++) {
+        for (uint32_t i = 0; i < blocks; i++) {
+            block[slab][i] = heap_take(heap, class);
+            ck_assert_ptr_nonnull(block[slab][i]);
+            ck_assert_uint_eq(arena_find(block[slab][i]), arena_find(block[slab][0]));
+        }
+    }
+    return blocks;
+}
+
+static bool is_in_pool(const void *block)
+{
+    return pool_is_free(&arena.pool, (uint32_t)arena_find(block));
+}
+
+static void free_by(struct heap *heap, void *block)
+{
+    heap_give(heap, arena_chunk((uint32_t)arena_find(block)), block);
+}
+
+START_TEST(a_sweep_takes_the_slabs_that_others_freed_from_a_heap_that_a_thread_has)
+{
+    static void *block[SLABS][SLAB_BLOCKS_MOST];
+    struct heap *heap = start_heap();
+    uint32_t blocks = fill_slabs(heap, block);
+
+    for (uint32_t i = 0; i < blocks; i++) {
+        free_by(NULL, block[0][i]);
+        free_by(NULL, block[2][i]);
+        if (i > 0)
+            free_by(NULL, block[1][i]);
+    }
+    heap_sweep();
+    ck_assert(is_in_pool(block[0][0]));
+    ck_assert_msg(!is_in_pool(block[1][0]), "a block of it is in use");
+    ck_assert_msg(!is_in_pool(block[2][0]), "the heap allocates from it");
+    free_by(NULL, block[1][0]);
+    heap_sweep();
+    ck_assert(is_in_pool(block[1][0]));
+}
+END_TEST
+
+START_TEST(a_slab_from_which_its_own_thread_frees_is_the_threads_and_not_swept)
+{
+    static void *block[SLABS][SLAB_BLOCKS_MOST];
+    struct heap *heap = start_heap();
+    uint32_t blocks = fill_slabs(heap, block);
+
+    free_by(heap, block[0][0]);
+    for (uint32_t i = 1; i < blocks; i++)
+        free_by(NULL, block[0][i]);
+    heap_sweep();
+    ck_assert(!is_in_pool(block[0][0]));
+    /* All of its blocks are had again, each once. */
+    for (uint32_t i = 0; i < blocks; i++)
+        ck_assert_uint_eq(arena_find(heap_take(heap, size_class_of(100))), arena_find(block[0][0]));
+    ck_assert_uint_ne(arena_find(heap_take(heap, size_class_of(100))), arena_find(block[0][0]));
 }
 END_TEST
 #endif
@@ -268,6 +344,8 @@ int main(void)
     tcase_add_test(tests, a_chunk_of_pages_of_several_banks_has_no_colour);
 #ifndef __SANITIZE_THREAD__
     tcase_add_test(tests, a_sweep_looks_at_heaps_without_a_thread_only_if_a_block_came_back_to_one);
+    tcase_add_test(tests, a_sweep_takes_the_slabs_that_others_freed_from_a_heap_that_a_thread_has);
+    tcase_add_test(tests, a_slab_from_which_its_own_thread_frees_is_the_threads_and_not_swept);
 #endif
     tcase_add_test(tests, bytes_have_units_of_1024);
     tcase_add_test(tests, modes_are_a_mask_of_words);

@@ -372,7 +372,7 @@ void *bank_reallocate(void *block, size_t bytes)
 }
 
 /*
- * Of this thread's and orphaned heaps; those of other threads are their own. Who asked for a pool
+ * Of this thread's and orphaned heaps, and of others what heap_sweep finds. Who asked for a pool
  * of some size (BANK_POOL) keeps it, with its frames: such a pool gets no others.
  */
 bool bank_trim(void)

@@ -5,20 +5,24 @@
  */
 #include "bank_malloc/heap/heap.h"
 
+#include "bank_malloc/heap/owner_word.h"
 #include "base/current_cpu.h"
 #include "base/pages.h"
 #include "base/report.h"
 #include "base/system_call.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+static_assert(_Alignof(struct heap) > OWNER_MARKS, "the low bits of a heap's address are free");
 
 _Thread_local struct heap *heap_of_thread __attribute__((tls_model("initial-exec")));
 unsigned heap_modes;
 bool heap_follows;
 
 static struct heap *all_heaps;
-static atomic_bool orphan_is_notified; /* since the last sweep */
+static atomic_bool one_is_notified; /* since the last sweep; mostly read */
 /* In a child that another thread than the one that forked put in order: that one goes on with its
    heap, and alone may release what it has inherited. */
 static bool forker_goes_on;
@@ -59,6 +63,15 @@ static void unlink_partial(struct heap *heap, struct chunk *slab)
         heap->partial[slab->class] = slab->next;
 }
 
+/* What the heap allocated from so far. */
+static void put_away(struct heap *heap, struct chunk *slab)
+{
+    if (slab != no_slab && is_full(slab))
+        owner_set_aside(heap, slab);
+    else if (slab != no_slab)
+        link_partial(heap, slab);
+}
+
 /* A slab without a block in use goes back to the pool. */
 static void release(struct chunk *slab)
 {
@@ -88,13 +101,13 @@ static void notify(struct chunk *slab)
 {
     if (atomic_exchange(&slab->notified_in, arena.generation) == arena.generation)
         return;
-    struct heap *owner = atomic_load(&slab->owner);
+    struct heap *owner = owner_heap(atomic_load(&slab->owner));
     struct chunk *top = atomic_load(&owner->notified);
     do {
         slab->notified_next = top;
     } while (!atomic_compare_exchange_weak(&owner->notified, &top, slab));
-    if (atomic_load(&owner->is_orphan))
-        atomic_store(&orphan_is_notified, true);
+    if (!atomic_load(&one_is_notified))
+        atomic_store(&one_is_notified, true);
 }
 
 /* Releases an inherited slab if its last block is free. No thread allocates from such a slab,
@@ -113,7 +126,7 @@ static void release_inherited(struct chunk *slab)
     arena_unlock();
 }
 
-void heap_free_remote(struct chunk *slab, uint32_t index)
+static void free_remote(struct chunk *slab, uint32_t index)
 {
     uint64_t bit = (uint64_t)1 << index % 64;
     /* Asked before the block is free: with its last block free an inherited slab is released by any
@@ -129,6 +142,15 @@ void heap_free_remote(struct chunk *slab, uint32_t index)
         release_inherited(slab);
     else
         notify(slab);
+}
+
+void heap_free_slowly(struct heap *heap, struct chunk *slab, uint32_t index)
+{
+    /* With a block in use it is not swept. */
+    if (heap != NULL && owner_take_back(heap, slab))
+        heap_give(heap, slab, slab->base + (size_t)index * slab->size);
+    else
+        free_remote(slab, index);
 }
 
 /* What others freed becomes the owner's; returns how many blocks. */
@@ -163,13 +185,18 @@ static void drain_slab(struct heap *heap, struct chunk *slab, bool is_locked)
     atomic_store(&slab->notified_in, 0);
     if (atomic_load(&slab->kind) != CHUNK_SLAB)
         return;
-    if (atomic_load(&slab->owner) != heap) {
-        notify(slab);
+    bool was_aside = owner_take_back(heap, slab);
+    struct heap *owner = atomic_load(&slab->owner);
+    if (owner != heap) {
+        if (owner != owner_marked(heap, OWNER_SWEPT))
+            notify(slab);
         return;
     }
     bool was_full = is_full(slab);
     uint32_t count = collect(slab, is_locked);
     slab->used = (uint16_t)(slab->used - count);
+    if (count == 0 && was_aside)
+        owner_set_aside(heap, slab);
     if (count == 0 || slab == heap->current[slab->class])
         return;
     if (slab->used > 0 || heap->partial[slab->class] == NULL) {
@@ -265,6 +292,7 @@ void *heap_refill(struct heap *heap, unsigned class)
             else if ((slab = new_slab(heap, class)) == NULL)
                 return NULL;
             (void)find_word(slab);
+            put_away(heap, heap->current[class]);
             heap->current[class] = slab;
         }
     }
@@ -308,8 +336,7 @@ void heap_shed(struct heap *heap)
     for (unsigned class = 0; class < size_classes.count; class ++) {
         struct chunk *slab = heap->current[class];
 
-        if (slab != no_slab && !is_full(slab))
-            link_partial(heap, slab);
+        put_away(heap, slab);
         heap->current[class] = no_slab;
         for (struct chunk *next = heap->partial[class]; (slab = next) != NULL;) {
             next = slab->next;
@@ -330,14 +357,36 @@ void heap_abandon(struct heap *heap)
     arena_unlock();
 }
 
+/* Of the stack of a heap that a thread has: slabs that nobody needs. The others go back to it. */
+static void sweep_stack(struct heap *heap)
+{
+    struct chunk *slab = atomic_exchange(&heap->notified, NULL);
+
+    for (struct chunk *next; slab != NULL; slab = next) {
+        next = slab->notified_next;
+        atomic_store(&slab->notified_in, 0);
+        if (atomic_load(&slab->kind) != CHUNK_SLAB)
+            continue;
+        if (owner_take_to_release(slab))
+            arena_release(arena_number(slab));
+        else
+            notify(slab);
+    }
+}
+
 void heap_sweep(void)
 {
-    if (!atomic_exchange(&orphan_is_notified, false))
+    if (!atomic_exchange(&one_is_notified, false))
         return;
     for (struct heap *heap = all_heaps; heap != NULL; heap = heap->next) {
-        /* It was shed when it was left: since then a slab changes only by what others free. */
-        if (heap->is_orphan && atomic_load(&heap->notified) != NULL)
+        if (atomic_load(&heap->notified) == NULL)
+            continue;
+        /* An orphan was shed when it was left: since then a slab changes only by what others
+           free. */
+        if (heap->is_orphan)
             heap_shed(heap);
+        else
+            sweep_stack(heap);
     }
 }
 

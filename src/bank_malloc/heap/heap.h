@@ -6,6 +6,12 @@
  * thread that frees a block sets its bit in the slab's second half of bits and, unless that was
  * done, pushes the slab on the owner's stack of notified slabs.
  *
+ * A full slab that its heap does not allocate from is set aside: its owner word is marked, and
+ * until the mark is taken off by compare-and-exchange nobody writes its first half of bits. The
+ * heap's thread takes it off when one of its blocks is freed; where memory is short, another thread
+ * does so whose look found that others have freed them all, and the slab goes back to the pool. So
+ * what a thread allocated and others freed does not stay with it while it sleeps.
+ *
  * A heap has one set of colours for ever. When its thread ends, or gets other colours, a thread
  * that begins with this set takes it over with all that is in it: so a slab never changes its
  * owner.
@@ -50,7 +56,11 @@ void heap_follow(struct heap *heap);
    arena.lock. */
 void heap_shed(struct heap *heap);
 
-/* The same of heaps without a thread that a block came back to. Caller holds arena.lock. */
+/*
+ * The same of heaps without a thread that a block came back to; and of all others, the slabs that
+ * are set aside and have no block in use. Caller holds arena.lock. Takes as long as blocks came
+ * back to slabs since they were drained.
+ */
 void heap_sweep(void);
 
 /* In the child of a fork: there is no heap. What the parent's threads were doing with theirs when
@@ -60,9 +70,10 @@ void heap_start_child(void);
 /* When the current slab of the class has no block where the owner looked; NULL: out of memory. */
 void *heap_refill(struct heap *heap, unsigned class);
 
-/* The slow part of the two below: the slab was full, or is empty now. */
+/* The slow parts of heap_give: the slab was full, or is empty now; it is another heap's, or set
+   aside. */
 void heap_record_free(struct heap *heap, struct chunk *slab);
-void heap_free_remote(struct chunk *slab, uint32_t index);
+void heap_free_slowly(struct heap *heap, struct chunk *slab, uint32_t index);
 
 /* Ends the process with one line that names the address. */
 _Noreturn void heap_misuse(const void *block, const char *what);
@@ -98,7 +109,7 @@ static inline void heap_give(struct heap *heap, struct chunk *slab, const void *
 
     if (__builtin_expect(
             atomic_load_explicit(&slab->owner, memory_order_relaxed) != heap || heap == NULL, 0)) {
-        heap_free_remote(slab, index);
+        heap_free_slowly(heap, slab, index);
         return;
     }
     uint64_t *word = &slab->bits[index / 64], bit = (uint64_t)1 << index % 64;

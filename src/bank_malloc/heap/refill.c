@@ -177,11 +177,40 @@ static bool grow_own(const struct wanted *wanted)
     return false;
 }
 
+static uint32_t free_chunks(void)
+{
+    uint32_t sum = 0;
+
+    for (uint32_t i = 0; i <= arena.pool.controllers; i++) /* the last: chunks of no one bank */
+        sum += arena.pool.controller_free[i];
+    return sum;
+}
+
+/*
+ * Before the pool grows, and without growing often in between: what ended threads and threads that
+ * sleep hold. A sweep takes time for all that came back to them, so that one which gave back less
+ * than an eighth of the pool is the last one until the pool has grown.
+ */
+static bool sweep_pays(void)
+{
+    static uint32_t poor_at; /* how large the pool was */
+    uint32_t free_before = free_chunks();
+
+    if (refill_sweep == NULL || poor_at == arena.owned)
+        return false;
+    refill_sweep();
+    uint32_t given = free_chunks() - free_before;
+    poor_at = given < arena.owned / 8 ? arena.owned : 0;
+    return given > 0;
+}
+
 static struct pool_block find_gathered(const struct wanted *wanted)
 {
     struct pool_block block = gather_own(wanted);
 
     if (block.source == POOL_FULL && kept_shed())
+        block = gather_own(wanted);
+    if (block.source == POOL_FULL && sweep_pays())
         block = gather_own(wanted);
     while (block.source == POOL_FULL && grow_own(wanted))
         block = gather_own(wanted);
@@ -196,6 +225,8 @@ static struct pool_block find_run(const struct wanted *wanted)
 {
     struct pool_block block = take_run(wanted);
 
+    if (block.source == POOL_FULL && sweep_pays())
+        block = take_run(wanted);
     while (block.source == POOL_FULL && grow((uint64_t)wanted->chunks + wanted->alignment) != 0)
         block = take_run(wanted);
     if (block.source == POOL_FULL && refill_sweep != NULL) {

@@ -20,7 +20,8 @@ struct refill_counts {
 /* Indexed by colour. */
 extern struct refill_counts refill_counts[POOL_COLOURS_MOST];
 
-/* Called when a bank is empty and the pool cannot grow: gives back what ended threads hold. */
+/* Called when a bank is empty, before the pool grows and when it cannot: gives back what ended
+   threads and threads that sleep hold. */
 extern void (*refill_sweep)(void);
 
 /*
