@@ -131,7 +131,11 @@ static void write_locks(const struct writer *writer, const struct sharing_line *
     uint64_t program = line->block >> 48, address = address_of(writer, line);
     const char *comma = "";
 
-    for (int byte = -(int)sizeof(pthread_rwlock_t); byte < (int)writer->sharing->block; byte++) {
+    int before = (int)sizeof(pthread_rwlock_t);
+
+    if (address < (uint64_t)before)
+        before = (int)address;
+    for (int byte = -before; byte < (int)writer->sharing->block; byte++) {
         const struct sharing_lock *lock = sharing_lock_at(
             writer->sharing, HEAP_ADDRESS(program, address + (uint64_t)(int64_t)byte));
 

@@ -10,12 +10,16 @@
 
 static enum trace_status next(void *self, struct trace_event *event)
 {
-    return trace_next(self, event);
+    enum trace_status status = trace_next(self, event);
+
+    return status == TRACE_EVENT && !trace_is_in_user_space(event) ? TRACE_DAMAGED : status;
 }
 
 static const char *problem_of(void *self)
 {
-    return trace_problem(self);
+    const char *problem = trace_problem(self);
+
+    return *problem != '\0' ? problem : "it has an address that no program has (2^47 or above)";
 }
 
 static bool add_trace(struct trace_sources *sources, struct trace *trace)

@@ -91,6 +91,8 @@ static const char *run(struct replay *replay, uint64_t random,
 
             switch (trace_next(thread->stream, &event)) {
             case TRACE_EVENT:
+                if (!trace_is_in_user_space(&event))
+                    return "it has an address that no program has (2^47 or above)";
                 if (!visit(context, number, &event))
                     return NULL;
                 thread->waits = !synchronise(replay, number, &event);

@@ -92,6 +92,12 @@ struct trace_event {
                              with values and valid until the next event; else NULL */
 };
 
+/*
+ * Whether the event's addresses are such as programs have on x86-64: below 2^47, and the end of
+ * what is accessed, allocated, flushed or persistent at most that. A file may say anything else.
+ */
+bool trace_is_in_user_space(const struct trace_event *event);
+
 struct trace; /* an open file */
 
 /*

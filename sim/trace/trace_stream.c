@@ -21,6 +21,19 @@ struct trace_stream {
     char problem[PROBLEM_BYTES];
 };
 
+bool trace_is_in_user_space(const struct trace_event *event)
+{
+    const uint64_t end = (uint64_t)1 << 47;
+    bool has_length = event->kind == TRACE_ALLOC ||
+                      (event->kind == TRACE_FLUSH && event->what == TRACE_MSYNC) ||
+                      (event->kind == TRACE_MARK && event->what == TRACE_PERSISTENT);
+    uint64_t length = has_length ? event->value : event->size;
+
+    if (event->kind == TRACE_MARK && event->what != TRACE_PERSISTENT && event->what != TRACE_FRAME)
+        return true; /* its numbers are no addresses */
+    return event->address < end && length <= end - event->address;
+}
+
 struct trace_stream *trace_stream_open(struct trace *trace, uint32_t thread)
 {
     struct trace_stream *stream = calloc(1, sizeof *stream);

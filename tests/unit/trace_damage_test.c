@@ -3,6 +3,8 @@
  *
  * A trace that is cut or damaged anywhere: it is noticed, and what is read before that is right.
  */
+#include "chip/trace_source.h"
+
 #include "trace_fixture.h"
 
 #include "run_suite.h"
@@ -217,6 +219,53 @@ START_TEST(a_content_that_makes_no_sense_leads_no_reader_astray)
 }
 END_TEST
 
+/* What a source makes of a trace whose only event this is. */
+static enum trace_status status_of(const struct trace_event *event)
+{
+    struct trace_writer *writer = fixture_writer(false);
+    struct trace_sources sources;
+    struct trace_event read;
+    char problem[256], path[64];
+    char *paths[] = {path};
+
+    snprintf(path, sizeof path, "%s", fixture_path());
+    ck_assert(trace_writer_event(writer, 0, event));
+    ck_assert(trace_writer_close(writer, true));
+    ck_assert_msg(trace_sources_open(&sources, paths, 1, problem, sizeof problem), "%s", problem);
+    const struct source *source = &sources.sources[0];
+    enum trace_status status = source->next(source->self, &read);
+    if (status == TRACE_DAMAGED)
+        ck_assert_str_ne(source->problem(source->self), "");
+    trace_sources_close(&sources);
+    return status;
+}
+
+START_TEST(a_simulation_is_given_no_address_that_no_program_has)
+{
+    const uint64_t end = (uint64_t)1 << 47;
+    const struct {
+        struct trace_event event;
+        enum trace_status status;
+    } cases[] = {
+        {{.kind = TRACE_LOAD, .size = 8, .address = end - 8}, TRACE_EVENT},
+        {{.kind = TRACE_LOAD, .size = 8, .address = end - 7}, TRACE_DAMAGED},
+        {{.kind = TRACE_STORE, .size = 1, .address = UINT64_MAX}, TRACE_DAMAGED},
+        {{.kind = TRACE_ACQUIRE, .address = UINT64_MAX}, TRACE_DAMAGED},
+        {{.kind = TRACE_RELEASE, .address = end}, TRACE_DAMAGED},
+        {{.kind = TRACE_ALLOC, .address = 4096, .value = end - 4096}, TRACE_EVENT},
+        {{.kind = TRACE_ALLOC, .address = 4096, .value = UINT64_MAX - 4095}, TRACE_DAMAGED},
+        {{.kind = TRACE_FLUSH, .what = TRACE_MSYNC, .address = 64, .value = end}, TRACE_DAMAGED},
+        {{.kind = TRACE_MARK, .what = TRACE_PERSISTENT, .address = end, .value = 0}, TRACE_DAMAGED},
+        {{.kind = TRACE_MARK, .what = TRACE_FRAME, .address = 4096, .value = UINT64_MAX},
+         TRACE_EVENT},
+        {{.kind = TRACE_MARK, .what = TRACE_TX_BEGIN, .address = UINT64_MAX}, TRACE_EVENT},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_msg(status_of(&cases[i].event) == cases[i].status, "case %zu", i);
+}
+END_TEST
+
 START_TEST(another_version_is_told)
 {
     char problem[256];
@@ -240,6 +289,7 @@ int main(void)
     tcase_add_test(damage, bytes_behind_the_end_are_noticed);
     tcase_add_test(damage, a_block_that_is_missing_or_comes_twice_is_noticed);
     tcase_add_test(damage, a_content_that_makes_no_sense_leads_no_reader_astray);
+    tcase_add_test(damage, a_simulation_is_given_no_address_that_no_program_has);
     tcase_add_test(damage, another_version_is_told);
     suite_add_tcase(suite, damage);
     return run_suite(suite);
