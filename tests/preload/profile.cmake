@@ -14,7 +14,8 @@ foreach(claim with_every_allocation_sampled_the_sums_are_exact sampled_sums_are_
               nothing_is_in_use_after_all_is_freed every_function_of_the_family_is_counted_and_freed
               what_is_refused_changes_nothing
               the_same_seed_gives_the_same_samples each_sample_says_the_class_and_the_set
-              the_file_is_a_gzip_stream_with_its_checksum the_child_of_a_fork_has_a_file_of_its_own
+              the_file_is_a_gzip_stream_with_its_checksum a_damaged_or_hostile_file_is_no_profile
+              the_child_of_a_fork_has_a_file_of_its_own
               so_has_one_that_is_made_while_its_parent_writes
               with_the_process_id_in_the_name_so_has_every_process
               a_signal_writes_a_file_with_a_number_and_the_program_goes_on

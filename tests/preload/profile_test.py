@@ -137,6 +137,43 @@ def the_file_is_a_gzip_stream_with_its_checksum():
     check(mode == 0o600, oct(mode))
 
 
+def a_damaged_or_hostile_file_is_no_profile():
+    """Each is refused with a sentence; none ends the reader otherwise."""
+    silent(run("every", **EVERY))
+    path = os.path.join(scratch, "profile")
+    with open(path, "rb") as file:
+        whole = file.read()
+    plain = gzip.decompress(whole)
+    middle = len(whole) // 2
+    for what, data in {"cut": whole[:middle],
+                       "deflate": whole[:middle] + bytes(64) + whole[middle + 64:],
+                       "period": plain + b"\x62\x01x",
+                       "drop_frames": plain + b"\x32\x01(" + b"\x38" + varint(len(strings(plain))),
+                       "zeros": gzip.compress(bytes(1 << 20))}.items():
+        with open(path, "wb") as file:
+            file.write(data)
+        try:
+            pprof.read(path)
+        except pprof.Malformed as refusal:
+            check(str(refusal) != "", what)
+        else:
+            check(False, "taken for a profile", what)
+
+
+def strings(plain):
+    """The texts of a profile."""
+    return [value for field, value in pprof.fields(plain) if field == 6]
+
+
+def varint(number):
+    """A number as a message has it."""
+    result = b""
+    while number >= 0x80:
+        result += bytes([number & 0x7f | 0x80])
+        number >>= 7
+    return result + bytes([number])
+
+
 def the_child_of_a_fork_has_a_file_of_its_own():
     for how in ("fork", "raw-fork"):
         silent(run(how, name=how, **EVERY))

@@ -3,7 +3,12 @@
 
 import dataclasses
 import gzip
+import io
 import os
+import re
+import zlib
+
+UNPACKED_MOST = 256 << 20  # bytes
 
 
 class Malformed(Exception):
@@ -46,6 +51,8 @@ def fields(data):
     while at < len(data):
         tag, at = varint(data, at)
         kind = tag & 7
+        if tag < 8:
+            raise Malformed("a field of number 0")
         if kind == 0:
             value, at = varint(data, at)
         elif kind == 2:
@@ -120,10 +127,16 @@ def decode(data):
     frames = {numbers(place).get(1, 0): frame(place) for place in parts.get(4, [])}
     types = [text(numbers(kind).get(1, 0)) for kind in parts.get(1, [])]
     samples = [sample(message) for message in parts.get(2, [])]
+    interval, drop_frames = parts.get(12, [0])[-1], text(parts.get(7, [0])[-1])
+    if not isinstance(interval, int):
+        raise Malformed("its period is no number")
+    try:
+        re.compile(drop_frames)
+    except (re.error, OverflowError, RecursionError):
+        raise Malformed("its drop_frames is no regular expression") from None
     if not types or any(len(one.values) != len(types) for one in samples):
         raise Malformed("its samples have not as many values as it says")
-    return Profile(types, samples, parts.get(12, [0])[-1], text(parts.get(7, [0])[-1]),
-                   [text(number) for number in repeated(parts.get(13, []))])
+    return Profile(types, samples, interval, drop_frames, [text(number) for number in repeated(parts.get(13, []))])
 
 
 def read(path):
@@ -132,9 +145,12 @@ def read(path):
         data = file.read()
     if data[:2] == b"\x1f\x8b":
         try:
-            data = gzip.decompress(data)
-        except (EOFError, OSError) as error:
+            with gzip.open(io.BytesIO(data)) as unpacked:
+                data = unpacked.read(UNPACKED_MOST + 1)
+        except (EOFError, OSError, zlib.error) as error:
             raise Malformed(f"its gzip stream is broken ({error})") from None
+        if len(data) > UNPACKED_MOST:
+            raise Malformed(f"it unpacks to more than {UNPACKED_MOST >> 20} MiB")
     if not data:
         raise Malformed("it is empty")
     try:
