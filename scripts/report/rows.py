@@ -19,7 +19,7 @@ HEADER = (
 COLUMNS = HEADER.split(",")
 
 # A cache as FILE.csv.machine describes it: sets, ways and bytes of a line.
-CACHE = "[1-9][0-9]*x[1-9][0-9]*(x[1-9][0-9]*)?"
+CACHE = "[1-9][0-9]{0,8}x[1-9][0-9]{0,8}(x[1-9][0-9]{0,8})?"
 
 
 class Refused(Exception):
@@ -71,6 +71,9 @@ class Result:
     machine: tuple[str, ...]  # the lines of FILE.csv.machine; none where there is no such file
 
 
+# A count of any program here has 64 bits: 20 digits. So bounded no number is one that Python or gnuplot cannot read.
+COUNT = "[0-9]{0,20}"
+
 # Columns, what their fields (with "," between) match, and what is said of a row whose do not. The
 # first that does not match is told.
 CHECKS = tuple(
@@ -85,21 +88,21 @@ CHECKS = tuple(
         ),
         (
             "size nodes threads seed",
-            "[1-9][0-9]*,[0-9]*,[1-9][0-9]*,[0-9]+",
+            f"[1-9]{COUNT},{COUNT},[1-9]{COUNT},[0-9]{COUNT}",
             "size, nodes, threads or seed is not a number",
         ),
-        ("rate", r"([0-9]+(\.[0-9]+)?)?", "the rate is not a number: {rate}"),
+        ("rate", rf"([0-9]{COUNT}(\.[0-9]{COUNT})?)?", "the rate is not a number: {rate}"),
         ("rate htm", ".+,.*|,emulated", "the rate is missing"),
         (
             "acquisitions slow_path tx_started tx_committed abort_conflict abort_capacity"
             " abort_explicit abort_other",
-            "[0-9,]*",
+            f"{COUNT}(,{COUNT})*",
             "a count of the lock is not a number",
         ),
-        ("sets_used max_per_set", "[0-9]*,[0-9]*", "sets_used or max_per_set is not a number"),
+        ("sets_used max_per_set", f"{COUNT},{COUNT}", "sets_used or max_per_set is not a number"),
         (
             "counters",
-            "([^=;,]+=[0-9]+(;[^=;,]+=[0-9]+)*)?",
+            f"([^=;,]+=[0-9]{COUNT}(;[^=;,]+=[0-9]{COUNT})*)?",
             "counters are not name=value;name=value: {counters}",
         ),
     )

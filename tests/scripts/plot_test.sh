@@ -353,6 +353,9 @@ a_malformed_result_is_one_line_and_nothing_is_left()
     { result; row cia tts none big 1 1.0; } >size.csv
     plot size.csv
     expect_refusal "size.csv, line 20: size, nodes, threads or seed is not a number"
+    { result; row cia tts none "$(printf '1%5000s' '' | tr ' ' 0)" 1 1.0; } >digits.csv
+    plot digits.csv
+    expect_refusal "digits.csv, line 20: size, nodes, threads or seed is not a number"
     { result; row 'c<ia' tts none 64 1 1.0; } >name.csv
     plot name.csv
     expect_refusal "name.csv, line 20: not an allocator name"
