@@ -9,8 +9,10 @@
 #include "cia_malloc/statistics/shared_statistics.h"
 #include "stats_reader/reader.h"
 
-/* Entries of an inbox that are followed, should the process change it all the time. */
-enum { INBOX_MOST = 1 << 20 };
+/* Entries of all inboxes that are followed in one look, should the process change them all the
+   time, or lead its reader in a circle. */
+enum { INBOXES_MOST = 1 << 20 };
+static int followed;
 
 static void add_magazines(const struct target *target, uint64_t magazines,
                           struct cia_summary *summary)
@@ -47,7 +49,7 @@ static void read_inbox(const struct target *target, uint64_t remote_address,
 {
     struct span_remote remote;
 
-    for (int entry = 0; entry < INBOX_MOST && remote_address != 0; entry++) {
+    for (; followed < INBOXES_MOST && remote_address != 0; followed++) {
         if (!target_read(target, remote_address, &remote, sizeof remote))
             return;
         uint64_t chunk = (uintptr_t)remote.chunk;
@@ -100,8 +102,9 @@ bool read_cia(const struct target *target, uint64_t page, struct cia_summary *su
     struct cia_totals *totals = &summary->totals;
     struct live_cia live;
     struct huge_totals huge;
-    bool sequences;
+    uint8_t sequences; /* a bool there, or anything */
 
+    followed = 0;
     *summary = (struct cia_summary){.process = (int)target->process};
     if (!target_read(target, page, &live, sizeof live) ||
         !target_read(target, live.heap_table, heaps, sizeof heaps) ||
@@ -115,7 +118,7 @@ bool read_cia(const struct target *target, uint64_t page, struct cia_summary *su
     }
     for (unsigned i = 0; i < ALL_HEAPS; i++) {
         if (heaps[i] != 0)
-            add_subheap(target, heaps[i], sequences, summary);
+            add_subheap(target, heaps[i], sequences != 0, summary);
     }
     totals->mapped_bytes = target_read_u64(target, live.mapped_bytes);
     totals->kept_bytes = kept_bytes(target, live.kept);

@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More tables than threads ever were at one time: what leads on from there is no list. */
-enum { TABLES_MOST = 1 << 15 };
+/* More tables than threads ever were at one time, and more bytes of them: what leads on from there
+   is no list, or a process that wants its reader to run out of memory. */
+enum { TABLES_MOST = 1 << 15, COPIES_MOST = 256 << 20 };
 
 /* Copies of the present look, newest first. Only the rows that are in use are there. */
 static struct lock_table *copies;
@@ -63,13 +64,15 @@ static struct lock_table *copy_table(const struct target *target, uint64_t *addr
 static void copy_tables(const struct target *target, uint64_t address)
 {
     struct lock_table **last = &copies;
+    size_t bytes = 0;
 
     drop_copies();
-    for (int count = 0; count < TABLES_MOST && address != 0; count++) {
+    for (int count = 0; count < TABLES_MOST && bytes < COPIES_MOST && address != 0; count++) {
         struct lock_table *table = copy_table(target, &address);
 
         if (table == NULL)
             return;
+        bytes += offsetof(struct lock_table, rows) + table->used * sizeof table->rows[0];
         table->next = NULL;
         *last = table;
         last = &table->next;
