@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,6 +288,30 @@ static int compare(const void *a, const void *b)
     return one < other ? -1 : one > other;
 }
 
+/* ---- the image goes with the program, also where a signal ends that ---- */
+
+static char image_file[4096]; /* set before the handler is */
+
+static void remove_image(int number)
+{
+    unlink(image_file);
+    raise(number); /* what it does by default, once this handler has returned: SA_RESETHAND */
+}
+
+static void remove_image_at_signals(const char *file)
+{
+    static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
+    const struct sigaction action = {.sa_handler = remove_image, .sa_flags = SA_RESETHAND};
+
+    snprintf(image_file, sizeof image_file, "%s", file);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction before;
+
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            (void)sigaction(numbers[i], &action, NULL);
+    }
+}
+
 /* What the last replay needs. moments: how many there are. */
 static bool prepare(struct state *state, uint64_t moments)
 {
@@ -311,6 +336,7 @@ static bool prepare(struct state *state, uint64_t moments)
     if (file < 0)
         return fail(state, "no image can be made in TMPDIR");
     close(file);
+    remove_image_at_signals(state->file);
     state->cutting = true;
     state->base = 0;
     state->in_region = false;

@@ -12,5 +12,6 @@ mplace_script_tests(powercut
     the_same_seed_cuts_the_same
     what_the_file_held_before_is_in_every_image
     the_image_never_replaces_what_is_read
+    a_signal_that_ends_it_leaves_no_image
     what_cannot_be_printed_is_one_line_and_exit_2
     what_cannot_be_done_is_one_line_and_exit_2)

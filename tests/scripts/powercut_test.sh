@@ -107,6 +107,19 @@ the_image_never_replaces_what_is_read()
     done
 }
 
+a_signal_that_ends_it_leaves_no_image()
+{
+    local signal
+
+    trace careful --values
+    mkdir images
+    for signal in HUP INT TERM; do
+        run env TMPDIR="$PWD/images" "$mplace" powercut --images 60 careful.mptrace -- sh -c "kill -$signal \$PPID"
+        expect "exit status after $signal" $((128 + $(kill -l "$signal"))) "$status"
+        expect "what is left after $signal" "" "$(ls images)"
+    done
+}
+
 what_cannot_be_printed_is_one_line_and_exit_2()
 {
     trace careful --values
