@@ -111,7 +111,7 @@ static bool may_be_overwritten(int fd)
 /*
  * The name may be one in a folder that everybody writes to. A file of our own making is ours
  * (O_EXCL). What is there already is opened without waiting, for it may be a pipe, and is left as
- * it is unless it may be overwritten. -1, and errno: EPERM then.
+ * it is unless it may be overwritten. -1, and errno: EEXIST then.
  */
 static int open_path(const char *path)
 {
@@ -123,7 +123,7 @@ static int open_path(const char *path)
     fd = open(path, flags | O_NONBLOCK);
     if (fd >= 0 && !may_be_overwritten(fd)) {
         close(fd);
-        errno = EPERM;
+        errno = EEXIST;
         return -1;
     }
     if (fd >= 0) {
@@ -147,7 +147,7 @@ static bool open_file(const struct exit_report *plan, struct report *report)
         report->owns_fd = true;
         return true;
     }
-    if (errno == EPERM || errno == ELOOP || errno == ENXIO)
+    if (errno == EEXIST || errno == ELOOP || errno == ENXIO)
         report_format(report, "mplace: %s=%s: not overwritten: a link, a pipe, or another's file\n",
                       plan->setting, plan->value);
     else
