@@ -5,7 +5,6 @@
  */
 #include "bank_malloc/heap/heap.h"
 
-#include "bank_malloc/heap/owner_word.h"
 #include "base/current_cpu.h"
 #include "base/pages.h"
 #include "base/report.h"
@@ -85,6 +84,8 @@ void heap_record_free(struct heap *heap, struct chunk *slab)
     bool was_full = is_full(slab);
 
     slab->used--;
+    if (was_full)
+        owner_take_back_freeing(heap, slab);
     if (slab == heap->current[slab->class])
         return;
     if (slab->used == 0) {
@@ -126,7 +127,7 @@ static void release_inherited(struct chunk *slab)
     arena_unlock();
 }
 
-static void free_remote(struct chunk *slab, uint32_t index)
+void heap_free_remote(struct chunk *slab, uint32_t index)
 {
     uint64_t bit = (uint64_t)1 << index % 64;
     /* Asked before the block is free: with its last block free an inherited slab is released by any
@@ -142,15 +143,6 @@ static void free_remote(struct chunk *slab, uint32_t index)
         release_inherited(slab);
     else
         notify(slab);
-}
-
-void heap_free_slowly(struct heap *heap, struct chunk *slab, uint32_t index)
-{
-    /* With a block in use it is not swept. */
-    if (heap != NULL && owner_take_back(heap, slab))
-        heap_give(heap, slab, slab->base + (size_t)index * slab->size);
-    else
-        free_remote(slab, index);
 }
 
 /* What others freed becomes the owner's; returns how many blocks. */

@@ -6,11 +6,10 @@
  * thread that frees a block sets its bit in the slab's second half of bits and, unless that was
  * done, pushes the slab on the owner's stack of notified slabs.
  *
- * A full slab that its heap does not allocate from is set aside: its owner word is marked, and
- * until the mark is taken off by compare-and-exchange nobody writes its first half of bits. The
- * heap's thread takes it off when one of its blocks is freed; where memory is short, another thread
- * does so whose look found that others have freed them all, and the slab goes back to the pool. So
- * what a thread allocated and others freed does not stay with it while it sleeps.
+ * A full slab that its heap does not allocate from is set aside: its owner word is marked. The
+ * heap's thread takes it back when one of its blocks is freed; where memory is short, another
+ * thread takes it that finds that others have freed them all, and it goes back to the pool. So what
+ * a thread allocated and others freed does not stay with it while it sleeps. See owner_word.h.
  *
  * A heap has one set of colours for ever. When its thread ends, or gets other colours, a thread
  * that begins with this set takes it over with all that is in it: so a slab never changes its
@@ -19,6 +18,7 @@
 #ifndef MPLACE_BANK_HEAP_H
 #define MPLACE_BANK_HEAP_H
 
+#include "bank_malloc/heap/owner_word.h"
 #include "bank_malloc/heap/refill.h"
 #include "bank_malloc/heap/size_class.h"
 
@@ -70,10 +70,9 @@ void heap_start_child(void);
 /* When the current slab of the class has no block where the owner looked; NULL: out of memory. */
 void *heap_refill(struct heap *heap, unsigned class);
 
-/* The slow parts of heap_give: the slab was full, or is empty now; it is another heap's, or set
-   aside. */
+/* The slow parts of heap_give: the slab was full, or is empty now; it is another heap's. */
 void heap_record_free(struct heap *heap, struct chunk *slab);
-void heap_free_slowly(struct heap *heap, struct chunk *slab, uint32_t index);
+void heap_free_remote(struct chunk *slab, uint32_t index);
 
 /* Ends the process with one line that names the address. */
 _Noreturn void heap_misuse(const void *block, const char *what);
@@ -107,9 +106,9 @@ static inline void heap_give(struct heap *heap, struct chunk *slab, const void *
 {
     uint32_t index = slab_index(slab, block);
 
-    if (__builtin_expect(
-            atomic_load_explicit(&slab->owner, memory_order_relaxed) != heap || heap == NULL, 0)) {
-        heap_free_slowly(heap, slab, index);
+    if (__builtin_expect(!owner_is(atomic_load_explicit(&slab->owner, memory_order_relaxed), heap),
+                         0)) {
+        heap_free_remote(slab, index);
         return;
     }
     uint64_t *word = &slab->bits[index / 64], bit = (uint64_t)1 << index % 64;

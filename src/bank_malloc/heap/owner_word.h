@@ -6,14 +6,15 @@
  *
  * No mark: the heap's thread has the slab. It allocates from it, or keeps it for its free blocks.
  *
- * SET_ASIDE: the slab is full, and nobody has it. Who changes that by compare-and-exchange has it:
- * the heap's thread, without a mark, or a thread that holds arena.lock and has found all blocks
- * freed by others, as
+ * SET_ASIDE: the slab is full, and nobody has it. The heap's thread takes it back, as it frees one
+ * of its blocks or finds that others did; or a thread that holds arena.lock and has found all
+ * blocks freed by others makes it
  *
  * SWEPT: it goes back to the pool, or is set aside again.
  *
- * In every state other threads free blocks, and tell the heap by its stack. With a mark nobody
- * writes the first half of the slab's bits: it is all zero.
+ * In every state other threads free blocks, and tell the heap by its stack. The heap's thread frees
+ * blocks in every state, too, and takes the slab back by a plain store: with that block in use
+ * nobody else takes it for good. Where it has no block it takes the slab by compare-and-exchange.
  */
 #ifndef MPLACE_BANK_OWNER_WORD_H
 #define MPLACE_BANK_OWNER_WORD_H
@@ -42,6 +43,18 @@ static inline void owner_set_aside(struct heap *heap, struct chunk *slab)
     atomic_store_explicit(&slab->owner, owner_marked(heap, OWNER_SET_ASIDE), memory_order_release);
 }
 
+/* Whether the word names this heap, which may be NULL, with or without a mark. */
+static inline bool owner_is(const struct heap *owner_word, const struct heap *heap)
+{
+    return ((uintptr_t)owner_word ^ (uintptr_t)heap) <= OWNER_MARKS;
+}
+
+/* By the heap's thread, for a slab that it just freed a block of. */
+static inline void owner_take_back_freeing(struct heap *heap, struct chunk *slab)
+{
+    atomic_store_explicit(&slab->owner, heap, memory_order_relaxed);
+}
+
 /* By the heap's thread, or with arena.lock for an orphan. False: it was not set aside, or is
    swept. */
 static inline bool owner_take_back(struct heap *heap, struct chunk *slab)
@@ -51,7 +64,7 @@ static inline bool owner_take_back(struct heap *heap, struct chunk *slab)
     return atomic_compare_exchange_strong(&slab->owner, &word, heap);
 }
 
-/* While the slab is set aside all its blocks are in use but for those that others freed. */
+/* Whether others have freed every block of the slab, since its heap collected what they did. */
 static inline bool all_are_freed(struct chunk *slab)
 {
     for (uint32_t first = 0; first < slab->blocks; first += 64) {
@@ -65,20 +78,24 @@ static inline bool all_are_freed(struct chunk *slab)
 }
 
 /*
- * Takes a slab that is set aside for good, if all its blocks were freed. It is looked at twice:
- * what the first look saw may be over, with all blocks handed out again and the slab set aside
- * again, when it gets the mark OWNER_SWEPT; under that mark blocks are only freed.
+ * With arena.lock. Takes a slab that is set aside for good, if all its blocks were freed. It is
+ * looked at twice: what the first look saw may be over when the slab gets its mark, with the blocks
+ * handed out again and the slab set aside again. If the mark is still there after the second look,
+ * the heap's thread did not take the slab back before these blocks were freed, for then they would
+ * have been handed out after that, and who frees them releases what he saw; and it cannot do so
+ * now, having none of them.
  */
 static inline bool owner_take_to_release(struct chunk *slab)
 {
     struct heap *word = atomic_load(&slab->owner), *heap = owner_heap(word);
+    struct heap *swept = owner_marked(heap, OWNER_SWEPT);
 
     if (word != owner_marked(heap, OWNER_SET_ASIDE) || !all_are_freed(slab) ||
-        !atomic_compare_exchange_strong(&slab->owner, &word, owner_marked(heap, OWNER_SWEPT)))
+        !atomic_compare_exchange_strong(&slab->owner, &word, swept))
         return false;
-    if (all_are_freed(slab))
+    if (all_are_freed(slab) && atomic_load(&slab->owner) == swept)
         return true;
-    owner_set_aside(heap, slab);
+    (void)atomic_compare_exchange_strong(&slab->owner, &swept, owner_marked(heap, OWNER_SET_ASIDE));
     return false;
 }
 
