@@ -93,6 +93,10 @@ mplace_bank_test(a_thread_whose_destructors_allocate_to_its_end_leaves_nothing_b
                  "${bank_tilepro64};BANK_POOL=8M" $<TARGET_FILE:bank_asleep> destructors)
 mplace_bank_test(a_sweep_beside_threads_at_work_takes_no_block_of_theirs preload 120 "${bank_tilepro64}"
                  $<TARGET_FILE:bank_asleep> crossing)
+add_test(NAME preload.bank.a_sweep_hides_no_free_block_from_a_thread_at_the_limit
+         COMMAND env BANK_POOL=4M LD_PRELOAD=$<TARGET_FILE:bank_malloc> $<TARGET_FILE:bank_asleep> limit)
+set_tests_properties(preload.bank.a_sweep_hides_no_free_block_from_a_thread_at_the_limit PROPERTIES LABELS preload
+                     TIMEOUT 120)
 
 # See bank_children.c.
 mplace_bank_test(what_other_threads_freed_in_a_child_is_had_again preload 60 "${bank_tilepro64};BANK_POOL=8M"

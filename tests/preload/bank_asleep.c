@@ -7,11 +7,14 @@
  * asleep: a thread after the other allocates 16 MiB of blocks, another one frees them all, and the
  * thread sleeps. destructors: threads come and go, each of which allocates in a destructor of a key
  * as long as libc calls it. crossing: threads free each other's blocks, while one more asks all the
- * time for what nobody needs; each block keeps what its owner wrote.
+ * time for what nobody needs; each block keeps what its owner wrote. limit: a thread has all of the
+ * pool, another one frees a block of it, which the first one then gets, while a third asks for what
+ * nobody needs.
  */
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -152,6 +155,50 @@ static void crossing(void)
         drop(place[i]);
 }
 
+enum { LIMIT_BYTES = 64, LIMIT_BLOCKS_MOST = 1 << 17, LIMIT_ROUNDS = 2000 };
+static _Atomic(void *) to_free;
+
+static void *free_what_is_given(void *unused)
+{
+    while (!is_over) {
+        void *block = to_free;
+
+        if (block != NULL) {
+            free(block);
+            to_free = NULL;
+        }
+        sched_yield();
+    }
+    return unused;
+}
+
+static void limit(void)
+{
+    static void *all[LIMIT_BLOCKS_MOST];
+    pthread_t freer, trimmer;
+    size_t count = 0;
+
+    pthread_create(&freer, NULL, free_what_is_given, NULL);
+    while (count < LIMIT_BLOCKS_MOST && (all[count] = malloc(LIMIT_BYTES)) != NULL)
+        count++;
+    if (count == 0 || count == LIMIT_BLOCKS_MOST)
+        fail("this is not the limit");
+    pthread_create(&trimmer, NULL, trim, NULL);
+    for (size_t round = 0; round < LIMIT_ROUNDS; round++) {
+        size_t at = round * 7919 % count;
+
+        to_free = all[at];
+        while (to_free != NULL)
+            sched_yield();
+        all[at] = malloc(LIMIT_BYTES);
+        if (all[at] == NULL)
+            fail("no memory, though a block was freed");
+    }
+    is_over = true;
+    pthread_join(freer, NULL);
+    pthread_join(trimmer, NULL);
+}
+
 int main(int count, char **arguments)
 {
     const char *what = count == 2 ? arguments[1] : "";
@@ -162,6 +209,8 @@ int main(int count, char **arguments)
         destructors();
     else if (strcmp(what, "crossing") == 0)
         crossing();
+    else if (strcmp(what, "limit") == 0)
+        limit();
     else
         return 2;
     return 0;

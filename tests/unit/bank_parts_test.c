@@ -214,11 +214,11 @@ START_TEST(a_sweep_looks_at_heaps_without_a_thread_only_if_a_block_came_back_to_
     uint32_t chunk = (uint32_t)arena_find(block);
     heap_abandon(heap);
     ck_assert_int_eq(mprotect(heap, heap_bytes, PROT_NONE), 0);
-    heap_sweep();
+    heap_sweep(false);
     ck_assert(!pool_is_free(&arena.pool, chunk));
     ck_assert_int_eq(mprotect(heap, heap_bytes, PROT_READ | PROT_WRITE), 0);
     heap_give(NULL, arena_chunk(chunk), block);
-    heap_sweep();
+    heap_sweep(false);
     ck_assert(pool_is_free(&arena.pool, chunk));
 }
 END_TEST
@@ -265,12 +265,12 @@ START_TEST(a_sweep_takes_the_slabs_that_others_freed_from_a_heap_that_a_thread_h
         if (i > 0)
             free_by(NULL, block[1][i]);
     }
-    heap_sweep();
+    heap_sweep(false);
     ck_assert(is_in_pool(block[0][0]));
     ck_assert_msg(!is_in_pool(block[1][0]), "a block of it is in use");
     ck_assert_msg(!is_in_pool(block[2][0]), "the heap allocates from it");
     free_by(NULL, block[1][0]);
-    heap_sweep();
+    heap_sweep(false);
     ck_assert(is_in_pool(block[1][0]));
 }
 END_TEST
@@ -284,7 +284,7 @@ START_TEST(a_slab_from_which_its_own_thread_frees_is_the_threads_and_not_swept)
     free_by(heap, block[0][0]);
     for (uint32_t i = 1; i < blocks; i++)
         free_by(NULL, block[0][i]);
-    heap_sweep();
+    heap_sweep(false);
     ck_assert(!is_in_pool(block[0][0]));
     /* All of its blocks are had again, each once. */
     for (uint32_t i = 0; i < blocks; i++)

@@ -383,7 +383,7 @@ bool bank_trim(void)
     arena_lock();
     if (heap_of_thread != NULL)
         heap_shed(heap_of_thread);
-    heap_sweep();
+    heap_sweep(false);
     (void)kept_shed();
     if (bank_settings.pool == 0 && arena.base != NULL)
         given = arena_trim();

@@ -21,7 +21,8 @@ unsigned heap_modes;
 bool heap_follows;
 
 static struct heap *all_heaps;
-static atomic_bool one_is_notified; /* since the last sweep; mostly read */
+/* Since the last sweep blocks came back to such heaps, or slabs were set aside. Mostly read. */
+static atomic_bool orphan_changed, other_changed;
 /* In a child that another thread than the one that forked put in order: that one goes on with its
    heap, and alone may release what it has inherited. */
 static bool forker_goes_on;
@@ -62,15 +63,6 @@ static void unlink_partial(struct heap *heap, struct chunk *slab)
         heap->partial[slab->class] = slab->next;
 }
 
-/* What the heap allocated from so far. */
-static void put_away(struct heap *heap, struct chunk *slab)
-{
-    if (slab != no_slab && is_full(slab))
-        owner_set_aside(heap, slab);
-    else if (slab != no_slab)
-        link_partial(heap, slab);
-}
-
 /* A slab without a block in use goes back to the pool. */
 static void release(struct chunk *slab)
 {
@@ -97,8 +89,25 @@ void heap_record_free(struct heap *heap, struct chunk *slab)
     }
 }
 
+static void set(atomic_bool *changed)
+{
+    if (!atomic_load(changed))
+        atomic_store(changed, true);
+}
+
+/* What the heap allocated from so far. */
+static void put_away(struct heap *heap, struct chunk *slab)
+{
+    if (slab != no_slab && is_full(slab)) {
+        owner_set_aside(heap, slab);
+        set(&other_changed);
+    } else if (slab != no_slab) {
+        link_partial(heap, slab);
+    }
+}
+
 /* Pushes the slab on its owner's stack, unless it is on one. */
-static void notify(struct chunk *slab)
+static void push(struct chunk *slab)
 {
     if (atomic_exchange(&slab->notified_in, arena.generation) == arena.generation)
         return;
@@ -107,8 +116,14 @@ static void notify(struct chunk *slab)
     do {
         slab->notified_next = top;
     } while (!atomic_compare_exchange_weak(&owner->notified, &top, slab));
-    if (!atomic_load(&one_is_notified))
-        atomic_store(&one_is_notified, true);
+    if (atomic_load(&owner->is_orphan))
+        set(&orphan_changed);
+}
+
+static void notify(struct chunk *slab)
+{
+    push(slab);
+    set(&other_changed);
 }
 
 /* Releases an inherited slab if its last block is free. No thread allocates from such a slab,
@@ -271,19 +286,44 @@ static bool find_word(struct chunk *slab)
     return true;
 }
 
+/* A slab of the class in which the heap knows a free block; NULL: there is none. */
+static struct chunk *known_slab(struct heap *heap, unsigned class)
+{
+    struct chunk *slab = heap->current[class];
+
+    if (slab != no_slab && find_word(slab))
+        return slab;
+    slab = heap->partial[class];
+    if (slab != NULL) {
+        unlink_partial(heap, slab);
+        (void)find_word(slab);
+    }
+    return slab;
+}
+
+/* When there is no chunk. Slabs of the heap's may have been in the hands of a sweep when it drained
+   its stack. With the lock there is none. */
+static struct chunk *known_or_new_slab(struct heap *heap, unsigned class)
+{
+    arena_lock();
+    drain(heap, true);
+    arena_unlock();
+    struct chunk *slab = known_slab(heap, class);
+    return slab != NULL ? slab : new_slab(heap, class);
+}
+
 void *heap_refill(struct heap *heap, unsigned class)
 {
     struct chunk *slab = heap->current[class];
 
     if (slab == no_slab || !find_word(slab)) {
         drain(heap, false);
-        if (slab == no_slab || !find_word(slab)) {
-            slab = heap->partial[class];
-            if (slab != NULL)
-                unlink_partial(heap, slab);
-            else if ((slab = new_slab(heap, class)) == NULL)
-                return NULL;
-            (void)find_word(slab);
+        slab = known_slab(heap, class);
+        if (slab == NULL)
+            slab = new_slab(heap, class);
+        if (slab == NULL && (slab = known_or_new_slab(heap, class)) == NULL)
+            return NULL;
+        if (slab != heap->current[class]) {
             put_away(heap, heap->current[class]);
             heap->current[class] = slab;
         }
@@ -349,7 +389,8 @@ void heap_abandon(struct heap *heap)
     arena_unlock();
 }
 
-/* Of the stack of a heap that a thread has: slabs that nobody needs. The others go back to it. */
+/* Of the stack of a heap that a thread has: slabs that nobody needs. The others go back to it, and
+   are not looked at again before something changes. */
 static void sweep_stack(struct heap *heap)
 {
     struct chunk *slab = atomic_exchange(&heap->notified, NULL);
@@ -362,22 +403,24 @@ static void sweep_stack(struct heap *heap)
         if (owner_take_to_release(slab))
             arena_release(arena_number(slab));
         else
-            notify(slab);
+            push(slab);
     }
 }
 
-void heap_sweep(void)
+void heap_sweep(bool orphans_only)
 {
-    if (!atomic_exchange(&one_is_notified, false))
-        return;
-    for (struct heap *heap = all_heaps; heap != NULL; heap = heap->next) {
+    bool orphans = atomic_exchange(&orphan_changed, false);
+    bool others = !orphans_only && atomic_exchange(&other_changed, false);
+
+    for (struct heap *heap = orphans || others ? all_heaps : NULL; heap != NULL;
+         heap = heap->next) {
         if (atomic_load(&heap->notified) == NULL)
             continue;
         /* An orphan was shed when it was left: since then a slab changes only by what others
            free. */
         if (heap->is_orphan)
             heap_shed(heap);
-        else
+        else if (others)
             sweep_stack(heap);
     }
 }

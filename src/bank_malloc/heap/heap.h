@@ -57,11 +57,11 @@ void heap_follow(struct heap *heap);
 void heap_shed(struct heap *heap);
 
 /*
- * The same of heaps without a thread that a block came back to; and of all others, the slabs that
- * are set aside and have no block in use. Caller holds arena.lock. Takes as long as blocks came
- * back to slabs since they were drained.
+ * The same of heaps without a thread that a block came back to; and, unless orphans_only, of all
+ * others the slabs that are set aside and have no block in use. Caller holds arena.lock. The latter
+ * takes as long as there are slabs to which blocks came back since they were drained.
  */
-void heap_sweep(void);
+void heap_sweep(bool orphans_only);
 
 /* In the child of a fork: there is no heap. What the parent's threads were doing with theirs when
    it forked is not known; from their slabs nothing is taken, and each goes with its last block. */

@@ -13,7 +13,7 @@
 #include <string.h>
 
 struct refill_counts refill_counts[POOL_COLOURS_MOST];
-void (*refill_sweep)(void);
+void (*refill_sweep)(bool orphans_only);
 
 enum { GROWTH_LEAST = HUGE_PAGE_BYTES };
 
@@ -186,22 +186,31 @@ static uint32_t free_chunks(void)
     return sum;
 }
 
+/* Whether it gave anything back. */
+static bool sweep_gives(bool orphans_only)
+{
+    uint32_t before = free_chunks();
+
+    if (refill_sweep != NULL)
+        refill_sweep(orphans_only);
+    return free_chunks() > before;
+}
+
 /*
- * Before the pool grows, and without growing often in between: what ended threads and threads that
- * sleep hold. A sweep takes time for all that came back to them, so that one which gave back less
- * than an eighth of the pool is the last one until the pool has grown.
+ * Before the pool grows: what ended threads and threads that sleep hold. It takes time for each
+ * slab to which a block of the latter came back, so that a sweep which gave back less than an
+ * eighth of the pool is the last one until the pool has grown.
  */
 static bool sweep_pays(void)
 {
     static uint32_t poor_at; /* how large the pool was */
-    uint32_t free_before = free_chunks();
+    uint32_t before = free_chunks();
 
-    if (refill_sweep == NULL || poor_at == arena.owned)
+    if (poor_at == arena.owned)
         return false;
-    refill_sweep();
-    uint32_t given = free_chunks() - free_before;
-    poor_at = given < arena.owned / 8 ? arena.owned : 0;
-    return given > 0;
+    bool gives = sweep_gives(false);
+    poor_at = free_chunks() - before < arena.owned / 8 ? arena.owned : 0;
+    return gives;
 }
 
 static struct pool_block find_gathered(const struct wanted *wanted)
@@ -214,10 +223,8 @@ static struct pool_block find_gathered(const struct wanted *wanted)
         block = gather_own(wanted);
     while (block.source == POOL_FULL && grow_own(wanted))
         block = gather_own(wanted);
-    if (block.source == POOL_FULL && refill_sweep != NULL) {
-        refill_sweep();
+    if (block.source == POOL_FULL && sweep_gives(true))
         block = gather_own(wanted);
-    }
     return block.source == POOL_FULL ? gather(wanted, wanted->turn, wanted->modes) : block;
 }
 
@@ -229,14 +236,12 @@ static struct pool_block find_run(const struct wanted *wanted)
         block = take_run(wanted);
     while (block.source == POOL_FULL && grow((uint64_t)wanted->chunks + wanted->alignment) != 0)
         block = take_run(wanted);
-    if (block.source == POOL_FULL && refill_sweep != NULL) {
-        refill_sweep();
+    if (block.source == POOL_FULL && sweep_gives(true))
         block = take_run(wanted);
-    }
     return block;
 }
 
-static struct pool_block find(const struct wanted *wanted)
+static struct pool_block find_by_modes(const struct wanted *wanted)
 {
     struct pool_block block = {.source = POOL_FULL, .first = POOL_NONE};
 
@@ -244,6 +249,15 @@ static struct pool_block find(const struct wanted *wanted)
         block = find_gathered(wanted);
     if (block.source == POOL_FULL && (wanted->modes & POOL_SPLIT) != 0)
         block = find_run(wanted);
+    return block;
+}
+
+static struct pool_block find(const struct wanted *wanted)
+{
+    struct pool_block block = find_by_modes(wanted);
+
+    if (block.source == POOL_FULL && sweep_gives(false)) /* before there is none */
+        block = find_by_modes(wanted);
     return block;
 }
 

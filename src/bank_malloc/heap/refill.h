@@ -21,8 +21,8 @@ struct refill_counts {
 extern struct refill_counts refill_counts[POOL_COLOURS_MOST];
 
 /* Called when a bank is empty, before the pool grows and when it cannot: gives back what ended
-   threads and threads that sleep hold. */
-extern void (*refill_sweep)(void);
+   threads and, unless orphans_only, threads that sleep hold. */
+extern void (*refill_sweep)(bool orphans_only);
 
 /*
  * A block of whole chunks that begins at a multiple of alignment chunks, a power of two; NULL:
