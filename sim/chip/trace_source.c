@@ -10,16 +10,12 @@
 
 static enum trace_status next(void *self, struct trace_event *event)
 {
-    enum trace_status status = trace_next(self, event);
-
-    return status == TRACE_EVENT && !trace_is_in_user_space(event) ? TRACE_DAMAGED : status;
+    return trace_next_in_user_space(self, event);
 }
 
 static const char *problem_of(void *self)
 {
-    const char *problem = trace_problem(self);
-
-    return *problem != '\0' ? problem : "it has an address that no program has (2^47 or above)";
+    return trace_problem(self);
 }
 
 static bool add_trace(struct trace_sources *sources, struct trace *trace)

@@ -8,6 +8,7 @@
 #include "chip/cores/sync.h"
 #include "harness/random.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { TURN_GREATEST = 200 };
@@ -75,6 +76,8 @@ static bool all_over(const struct replay *replay)
 static const char *run(struct replay *replay, uint64_t random,
                        bool (*visit)(void *, uint32_t, const struct trace_event *), void *context)
 {
+    static char problem[256]; /* outlives the stream */
+
     while (!all_over(replay)) {
         uint32_t number = choose(replay, &random);
         struct thread *thread = &replay->thread[number];
@@ -89,10 +92,8 @@ static const char *run(struct replay *replay, uint64_t random,
              turn > 0 && !thread->waits && !thread->over; turn--) {
             struct trace_event event;
 
-            switch (trace_next(thread->stream, &event)) {
+            switch (trace_next_in_user_space(thread->stream, &event)) {
             case TRACE_EVENT:
-                if (!trace_is_in_user_space(&event))
-                    return "it has an address that no program has (2^47 or above)";
                 if (!visit(context, number, &event))
                     return NULL;
                 thread->waits = !synchronise(replay, number, &event);
@@ -102,7 +103,8 @@ static const char *run(struct replay *replay, uint64_t random,
                 sync_release_all(&replay->sync, number, wake, replay);
                 break;
             default:
-                return "it is damaged";
+                snprintf(problem, sizeof problem, "%s", trace_problem(thread->stream));
+                return problem;
             }
         }
     }

@@ -92,12 +92,6 @@ struct trace_event {
                              with values and valid until the next event; else NULL */
 };
 
-/*
- * Whether the event's addresses are such as programs have on x86-64: below 2^47, and the end of
- * what is accessed, allocated, flushed or persistent at most that. A file may say anything else.
- */
-bool trace_is_in_user_space(const struct trace_event *event);
-
 struct trace; /* an open file */
 
 /*
@@ -143,6 +137,13 @@ enum trace_status {
 struct trace_stream *trace_stream_open(struct trace *trace, uint32_t thread);
 void trace_stream_close(struct trace_stream *stream);
 enum trace_status trace_next(struct trace_stream *stream, struct trace_event *event);
+
+/*
+ * The same for who counts with addresses: the stream is damaged at an event with addresses that no
+ * program has on x86-64. They are below 2^47, and the end of what is accessed, allocated, flushed
+ * or persistent is at most that.
+ */
+enum trace_status trace_next_in_user_space(struct trace_stream *stream, struct trace_event *event);
 
 /* One line about the damage, after TRACE_DAMAGED. */
 const char *trace_problem(const struct trace_stream *stream);

@@ -21,19 +21,6 @@ struct trace_stream {
     char problem[PROBLEM_BYTES];
 };
 
-bool trace_is_in_user_space(const struct trace_event *event)
-{
-    const uint64_t end = (uint64_t)1 << 47;
-    bool has_length = event->kind == TRACE_ALLOC ||
-                      (event->kind == TRACE_FLUSH && event->what == TRACE_MSYNC) ||
-                      (event->kind == TRACE_MARK && event->what == TRACE_PERSISTENT);
-    uint64_t length = has_length ? event->value : event->size;
-
-    if (event->kind == TRACE_MARK && event->what != TRACE_PERSISTENT && event->what != TRACE_FRAME)
-        return true; /* its numbers are no addresses */
-    return event->address < end && length <= end - event->address;
-}
-
 struct trace_stream *trace_stream_open(struct trace *trace, uint32_t thread)
 {
     struct trace_stream *stream = calloc(1, sizeof *stream);
@@ -238,5 +225,28 @@ enum trace_status trace_next(struct trace_stream *stream, struct trace_event *ev
     stream->left--;
     if (!take_event(stream, event))
         wrong(stream);
+    return stream->status;
+}
+
+static bool is_in_user_space(const struct trace_event *event)
+{
+    const uint64_t end = (uint64_t)1 << 47;
+    bool has_length = event->kind == TRACE_ALLOC ||
+                      (event->kind == TRACE_FLUSH && event->what == TRACE_MSYNC) ||
+                      (event->kind == TRACE_MARK && event->what == TRACE_PERSISTENT);
+    uint64_t length = has_length ? event->value : event->size;
+
+    if (event->kind == TRACE_MARK && event->what != TRACE_PERSISTENT && event->what != TRACE_FRAME)
+        return true; /* its numbers are no addresses */
+    return event->address < end && length <= end - event->address;
+}
+
+enum trace_status trace_next_in_user_space(struct trace_stream *stream, struct trace_event *event)
+{
+    if (trace_next(stream, event) == TRACE_EVENT && !is_in_user_space(event)) {
+        snprintf(stream->problem, sizeof stream->problem,
+                 "it has an address that no program has (2^47 or above)");
+        damaged(stream);
+    }
     return stream->status;
 }
