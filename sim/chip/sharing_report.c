@@ -129,12 +129,9 @@ static void write_lock(const struct writer *writer, const struct sharing_lock *l
 static void write_locks(const struct writer *writer, const struct sharing_line *line)
 {
     uint64_t program = line->block >> 48, address = address_of(writer, line);
+    int before = address < sizeof(pthread_rwlock_t) ? (int)address : (int)sizeof(pthread_rwlock_t);
     const char *comma = "";
 
-    int before = (int)sizeof(pthread_rwlock_t);
-
-    if (address < (uint64_t)before)
-        before = (int)address;
     for (int byte = -before; byte < (int)writer->sharing->block; byte++) {
         const struct sharing_lock *lock = sharing_lock_at(
             writer->sharing, HEAP_ADDRESS(program, address + (uint64_t)(int64_t)byte));

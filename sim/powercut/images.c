@@ -42,7 +42,6 @@ struct state {
     uint64_t *chosen; /* moments at which power is cut, in order */
     uint64_t cuts, random;
     int findings;
-    char file[4096];
     struct power_cut_word lost[LOST_TOLD];
     uint64_t lost_count;
     char *problem;
@@ -55,6 +54,29 @@ static bool fail(struct state *state, const char *what)
     snprintf(state->problem, state->problem_length, "%s", what);
     state->failed = true;
     return false;
+}
+
+/* The file of the image, which is removed as the program ends, also where a signal ends it. Empty:
+   there is none yet. */
+static char image_file[4096];
+
+static void remove_image(int number)
+{
+    unlink(image_file);
+    raise(number); /* what it does by default, once this handler has returned: SA_RESETHAND */
+}
+
+static void remove_image_at_signals(void)
+{
+    static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
+    const struct sigaction action = {.sa_handler = remove_image, .sa_flags = SA_RESETHAND};
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction before;
+
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            (void)sigaction(numbers[i], &action, NULL);
+    }
 }
 
 static void record_lost(void *context, const struct power_cut_word *word)
@@ -100,7 +122,7 @@ static int check(const struct state *state)
         if (silence < 0 || arguments == NULL)
             _exit(127);
         memcpy(arguments, state->plan->check, words * sizeof *arguments);
-        arguments[words] = (char *)(uintptr_t)state->file;
+        arguments[words] = (char *)(uintptr_t)image_file;
         for (int stream = 0; stream < 3; stream++)
             dup2(silence, stream);
         alarm(CHECK_SECONDS);
@@ -136,7 +158,7 @@ static bool cut_power(struct state *state, const struct trace_event *event)
 
     state->lost_count = 0;
     power_cut_image(&state->cut, state->image, &state->random, record_lost, state);
-    if (!write_file(state->file, state->image, state->bytes))
+    if (!write_file(image_file, state->image, state->bytes))
         return fail(state, "an image cannot be written");
     status = check(state);
     state->cuts++;
@@ -288,30 +310,6 @@ static int compare(const void *a, const void *b)
     return one < other ? -1 : one > other;
 }
 
-/* ---- the image goes with the program, also where a signal ends that ---- */
-
-static char image_file[4096]; /* set before the handler is */
-
-static void remove_image(int number)
-{
-    unlink(image_file);
-    raise(number); /* what it does by default, once this handler has returned: SA_RESETHAND */
-}
-
-static void remove_image_at_signals(const char *file)
-{
-    static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
-    const struct sigaction action = {.sa_handler = remove_image, .sa_flags = SA_RESETHAND};
-
-    snprintf(image_file, sizeof image_file, "%s", file);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        struct sigaction before;
-
-        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            (void)sigaction(numbers[i], &action, NULL);
-    }
-}
-
 /* What the last replay needs. moments: how many there are. */
 static bool prepare(struct state *state, uint64_t moments)
 {
@@ -331,12 +329,12 @@ static bool prepare(struct state *state, uint64_t moments)
     for (uint64_t i = 0; i < images; i++)
         state->chosen[i] = random_below(&state->random, moments);
     qsort(state->chosen, images, sizeof *state->chosen, compare);
-    snprintf(state->file, sizeof state->file, "%s/mplace-powercut.XXXXXX", state->plan->folder);
-    file = mkstemp(state->file);
+    snprintf(image_file, sizeof image_file, "%s/mplace-powercut.XXXXXX", state->plan->folder);
+    file = mkstemp(image_file);
     if (file < 0)
         return fail(state, "no image can be made in TMPDIR");
     close(file);
-    remove_image_at_signals(state->file);
+    remove_image_at_signals();
     state->cutting = true;
     state->base = 0;
     state->in_region = false;
@@ -375,8 +373,8 @@ int images_run(struct trace *trace, const struct images_plan *plan, char *proble
         .trace = trace, .plan = plan, .problem = problem, .problem_length = length};
     bool done = all_replays(&state);
 
-    if (state.file[0] != '\0')
-        unlink(state.file);
+    if (image_file[0] != '\0')
+        unlink(image_file);
     power_cut_destroy(&state.cut);
     free(state.memory);
     free(state.image);
