@@ -93,6 +93,7 @@ mplace_bank_test(a_thread_whose_destructors_allocate_to_its_end_leaves_nothing_b
                  "${bank_tilepro64};BANK_POOL=8M" $<TARGET_FILE:bank_asleep> destructors)
 mplace_bank_test(a_sweep_beside_threads_at_work_takes_no_block_of_theirs preload 120 "${bank_tilepro64}"
                  $<TARGET_FILE:bank_asleep> crossing)
+# Without a map, of which one line tells: with one colour alone all of the pool is one thread's.
 add_test(NAME preload.bank.a_sweep_hides_no_free_block_from_a_thread_at_the_limit
          COMMAND env BANK_POOL=4M LD_PRELOAD=$<TARGET_FILE:bank_malloc> $<TARGET_FILE:bank_asleep> limit)
 set_tests_properties(preload.bank.a_sweep_hides_no_free_block_from_a_thread_at_the_limit PROPERTIES LABELS preload

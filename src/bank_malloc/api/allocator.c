@@ -167,13 +167,11 @@ void bank_start(void)
     errno = saved_errno;
 }
 
-/* The thread leaves the heap that it had, if any, for this one. */
+/* The thread leaves the heap that it had, if any, for this one; unless it has left its last one. */
 static void enter_heap(struct heap *heap)
 {
-    if (has_left) {
-        heap_abandon(heap);
+    if (has_left)
         return;
-    }
     struct heap *before = has_key ? pthread_getspecific(key) : NULL;
 
     heap_of_thread = heap;
@@ -197,11 +195,12 @@ static struct heap *heap_for_thread(void)
     struct colour_set set = colours_of_new_thread(current_cpu());
     arena_unlock();
     heap = heap_adopt(set);
-    if (heap != NULL && !has_left)
+    if (heap != NULL)
         enter_heap(heap);
     return heap;
 }
 
+/* Of a thread that did not enter the heap. */
 static void done_with(struct heap *heap)
 {
     if (__builtin_expect(has_left, 0))
@@ -212,9 +211,11 @@ bool bank_set_thread_colours(struct colour_set set)
 {
     struct heap *heap = set.count != 0 ? heap_adopt(set) : NULL;
 
-    if (heap != NULL)
-        enter_heap(heap);
-    return heap != NULL;
+    if (heap == NULL)
+        return false;
+    enter_heap(heap);
+    done_with(heap);
+    return true;
 }
 
 /* Bytes in whole chunks; 0 for a sum that no chunks hold. */

@@ -89,7 +89,7 @@ void heap_record_free(struct heap *heap, struct chunk *slab)
     }
 }
 
-static void set(atomic_bool *changed)
+static void mark_changed(atomic_bool *changed)
 {
     if (!atomic_load(changed))
         atomic_store(changed, true);
@@ -100,7 +100,7 @@ static void put_away(struct heap *heap, struct chunk *slab)
 {
     if (slab != no_slab && is_full(slab)) {
         owner_set_aside(heap, slab);
-        set(&other_changed);
+        mark_changed(&other_changed);
     } else if (slab != no_slab) {
         link_partial(heap, slab);
     }
@@ -117,13 +117,13 @@ static void push(struct chunk *slab)
         slab->notified_next = top;
     } while (!atomic_compare_exchange_weak(&owner->notified, &top, slab));
     if (atomic_load(&owner->is_orphan))
-        set(&orphan_changed);
+        mark_changed(&orphan_changed);
 }
 
 static void notify(struct chunk *slab)
 {
     push(slab);
-    set(&other_changed);
+    mark_changed(&other_changed);
 }
 
 /* Releases an inherited slab if its last block is free. No thread allocates from such a slab,
@@ -301,8 +301,8 @@ static struct chunk *known_slab(struct heap *heap, unsigned class)
     return slab;
 }
 
-/* When there is no chunk. Slabs of the heap's may have been in the hands of a sweep when it drained
-   its stack. With the lock there is none. */
+/* When there is no chunk: slabs of the heap's may have been in the hands of a sweep, and not on its
+   stack, when it drained that. No thread sweeps while this one has the lock. */
 static struct chunk *known_or_new_slab(struct heap *heap, unsigned class)
 {
     arena_lock();

@@ -186,31 +186,30 @@ static uint32_t free_chunks(void)
     return sum;
 }
 
-/* Whether it gave anything back. */
-static bool sweep_gives(bool orphans_only)
+/* Returns how many chunks it gave back. */
+static uint32_t sweep(bool orphans_only)
 {
     uint32_t before = free_chunks();
 
     if (refill_sweep != NULL)
         refill_sweep(orphans_only);
-    return free_chunks() > before;
+    return free_chunks() - before;
 }
 
 /*
  * Before the pool grows: what ended threads and threads that sleep hold. It takes time for each
  * slab to which a block of the latter came back, so that a sweep which gave back less than an
- * eighth of the pool is the last one until the pool has grown.
+ * eighth of the pool is the last one until the pool has grown. Whether it gave anything back.
  */
 static bool sweep_pays(void)
 {
     static uint32_t poor_at; /* how large the pool was */
-    uint32_t before = free_chunks();
 
     if (poor_at == arena.owned)
         return false;
-    bool gives = sweep_gives(false);
-    poor_at = free_chunks() - before < arena.owned / 8 ? arena.owned : 0;
-    return gives;
+    uint32_t given = sweep(false);
+    poor_at = given < arena.owned / 8 ? arena.owned : 0;
+    return given > 0;
 }
 
 static struct pool_block find_gathered(const struct wanted *wanted)
@@ -223,7 +222,7 @@ static struct pool_block find_gathered(const struct wanted *wanted)
         block = gather_own(wanted);
     while (block.source == POOL_FULL && grow_own(wanted))
         block = gather_own(wanted);
-    if (block.source == POOL_FULL && sweep_gives(true))
+    if (block.source == POOL_FULL && sweep(true) > 0)
         block = gather_own(wanted);
     return block.source == POOL_FULL ? gather(wanted, wanted->turn, wanted->modes) : block;
 }
@@ -236,7 +235,7 @@ static struct pool_block find_run(const struct wanted *wanted)
         block = take_run(wanted);
     while (block.source == POOL_FULL && grow((uint64_t)wanted->chunks + wanted->alignment) != 0)
         block = take_run(wanted);
-    if (block.source == POOL_FULL && sweep_gives(true))
+    if (block.source == POOL_FULL && sweep(true) > 0)
         block = take_run(wanted);
     return block;
 }
@@ -256,7 +255,7 @@ static struct pool_block find(const struct wanted *wanted)
 {
     struct pool_block block = find_by_modes(wanted);
 
-    if (block.source == POOL_FULL && sweep_gives(false)) /* before there is none */
+    if (block.source == POOL_FULL && sweep(false) > 0) /* before there is none */
         block = find_by_modes(wanted);
     return block;
 }
