@@ -71,8 +71,8 @@ class Result:
     machine: tuple[str, ...]  # the lines of FILE.csv.machine; none where there is no such file
 
 
-# A count of any program here has 64 bits: 20 digits. So bounded no number is one that Python or gnuplot cannot read.
-COUNT = "[0-9]{0,20}"
+# Counts have 64 bits, at most 20 digits; Python refuses numbers of some thousand, gnuplot of some hundred.
+DIGITS = "[0-9]{0,20}"
 
 # Columns, what their fields (with "," between) match, and what is said of a row whose do not. The
 # first that does not match is told.
@@ -88,21 +88,21 @@ CHECKS = tuple(
         ),
         (
             "size nodes threads seed",
-            f"[1-9]{COUNT},{COUNT},[1-9]{COUNT},[0-9]{COUNT}",
+            f"[1-9]{DIGITS},{DIGITS},[1-9]{DIGITS},[0-9]{DIGITS}",
             "size, nodes, threads or seed is not a number",
         ),
-        ("rate", rf"([0-9]{COUNT}(\.[0-9]{COUNT})?)?", "the rate is not a number: {rate}"),
+        ("rate", rf"([0-9]{DIGITS}(\.[0-9]{DIGITS})?)?", "the rate is not a number: {rate}"),
         ("rate htm", ".+,.*|,emulated", "the rate is missing"),
         (
             "acquisitions slow_path tx_started tx_committed abort_conflict abort_capacity"
             " abort_explicit abort_other",
-            f"{COUNT}(,{COUNT})*",
+            f"{DIGITS}(,{DIGITS})*",
             "a count of the lock is not a number",
         ),
-        ("sets_used max_per_set", f"{COUNT},{COUNT}", "sets_used or max_per_set is not a number"),
+        ("sets_used max_per_set", f"{DIGITS},{DIGITS}", "sets_used or max_per_set is not a number"),
         (
             "counters",
-            f"([^=;,]+=[0-9]{COUNT}(;[^=;,]+=[0-9]{COUNT})*)?",
+            f"([^=;,]+=[0-9]{DIGITS}(;[^=;,]+=[0-9]{DIGITS})*)?",
             "counters are not name=value;name=value: {counters}",
         ),
     )

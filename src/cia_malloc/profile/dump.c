@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/code/elf_functions.h"
-#include "base/pages.h"
 #include "base/code/process_maps.h"
+#include "base/pages.h"
 #include "base/report.h"
 #include "cia_malloc/profile/calls.h"
 #include "cia_malloc/profile/gzip.h"
