@@ -9,7 +9,6 @@
 #include "base/futex.h"
 #include "base/memory_nodes.h"
 #include "base/settings.h"
-#include "base/spin.h"
 #include "cia_malloc/pages/allocator_mode.h"
 
 #include <sched.h>
@@ -19,6 +18,31 @@ _Atomic(struct subheap *) heap_of_one_thread;
 
 /* How many were published. Relaxed: a bound, see acquire_spare. */
 static _Atomic uint32_t cpu_heap_count, spare_heap_count;
+
+/*
+ * Behind the highest number of a CPU's sub-heap, and of a spare one; raised once that is published.
+ * Relaxed: who looks through the table for any sub-heap need not see the newest.
+ */
+static _Atomic uint32_t cpu_heaps_end, spare_heaps_end = CPU_HEAPS;
+
+static void raise_to(_Atomic uint32_t *end, uint32_t value)
+{
+    uint32_t known = atomic_load_explicit(end, memory_order_relaxed);
+
+    while (known < value && !atomic_compare_exchange_weak_explicit(
+                                end, &known, value, memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
+/* For a thread that has no time for a thousand empty places: the next number that there may be a
+   sub-heap of, from *number on. False: there are no more. */
+static bool find_number(uint32_t *number)
+{
+    if (*number < CPU_HEAPS && *number >= atomic_load_explicit(&cpu_heaps_end, memory_order_relaxed))
+        *number = CPU_HEAPS;
+    return *number < CPU_HEAPS ||
+           *number < atomic_load_explicit(&spare_heaps_end, memory_order_relaxed);
+}
 
 /* The process that the table was last put in order for. */
 static _Atomic int32_t table_process;
@@ -89,6 +113,7 @@ static struct subheap *heap_make(uint32_t number, uint8_t node)
     }
     atomic_fetch_add_explicit(number < CPU_HEAPS ? &cpu_heap_count : &spare_heap_count, 1,
                               memory_order_relaxed);
+    raise_to(number < CPU_HEAPS ? &cpu_heaps_end : &spare_heaps_end, number + 1);
     if (number < CPU_HEAPS && magazines_use_sequences())
         (void)atomic_compare_exchange_strong_explicit(&heap_of_one_thread, &expected, heap,
                                                       memory_order_acq_rel, memory_order_acquire);
@@ -127,11 +152,10 @@ static void make_if_missing(uint32_t number, uint8_t node)
 /* Whether this thread holds a sub-heap: it is below us, in a signal handler. */
 static bool holds_one(void)
 {
-    for (uint32_t i = 0; i < ALL_HEAPS; i++) {
+    for (uint32_t i = 0; find_number(&i); i++) {
         struct subheap *heap = atomic_load_explicit(&heap_table[i], memory_order_acquire);
 
-        if (heap != NULL &&
-            atomic_load_explicit(&heap->lock, memory_order_relaxed) == subheap_self())
+        if (heap != NULL && subheap_is_ours(heap))
             return true;
     }
     return false;
@@ -166,12 +190,15 @@ static struct subheap *acquire_spare(uint8_t node, bool must_not_wait, bool *no_
 /* Any one that nobody holds, of this node rather than another. *exists: there is one at all. */
 static struct subheap *acquire_any(uint8_t node, bool *exists)
 {
+    const uint32_t nodes[] = {node, ANY_NODE};
     struct subheap *heap = NULL;
 
     *exists = false;
-    for (uint32_t i = 0; heap == NULL && i < 2 * ALL_HEAPS; i++) {
-        *exists |= atomic_load_explicit(&heap_table[i % ALL_HEAPS], memory_order_relaxed) != NULL;
-        heap = try_number(i % ALL_HEAPS, i < ALL_HEAPS ? node : ANY_NODE);
+    for (int pass = 0; heap == NULL && pass < 2; pass++) {
+        for (uint32_t i = 0; heap == NULL && find_number(&i); i++) {
+            *exists |= atomic_load_explicit(&heap_table[i], memory_order_relaxed) != NULL;
+            heap = try_number(i, nodes[pass]);
+        }
     }
     return heap;
 }
@@ -234,12 +261,7 @@ struct subheap *heap_acquire_slow(void)
         make_if_missing(cpu, node);
         struct subheap *wanted =
             heap_to_allocate_from(atomic_load_explicit(&heap_table[cpu], memory_order_acquire));
-        struct subheap *heap = NULL;
-        for (int spins = 0; wanted != NULL && heap == NULL && spins < SUBHEAP_SPINS; spins++) {
-            if (spins > 0)
-                spin_pause();
-            heap = try_number(wanted->number, node);
-        }
+        struct subheap *heap = wanted != NULL && subheap_lock_by_spinning(wanted) ? wanted : NULL;
         /* Obstructed: the holder was preempted or stopped, or is below us in a signal handler. */
         if (heap == NULL) {
             holder = holds_one();
@@ -310,7 +332,7 @@ struct subheap *heap_lock_next(uint32_t *index, uint32_t end, uint32_t *passed_o
         if (heap == NULL)
             continue;
         /* One that this thread holds below us will not be had by waiting. */
-        bool is_ours = atomic_load_explicit(&heap->lock, memory_order_relaxed) == subheap_self();
+        bool is_ours = subheap_is_ours(heap);
         for (int tries = 0; !is_ours && tries < TRIES; tries++) {
             if (subheap_lock_soon(heap, false))
                 return heap;

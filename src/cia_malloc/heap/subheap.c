@@ -23,9 +23,9 @@ void subheap_initialise(uint32_t l2_sets)
     l2_pages = pages < 1 ? 1 : pages > 64 ? 64 : pages;
 }
 
-/* The child of a fork forgets all sleepers, its own thread too, if a signal handler forked above
-   it: the count stays at 0 then. */
-static void leave_sleepers(struct subheap *heap)
+/* Returns how many are left. The child of a fork forgets all sleepers, its own thread too, if a
+   signal handler forked above it: the count stays at 0 then. */
+static uint32_t leave_sleepers(struct subheap *heap)
 {
     uint32_t count = atomic_load_explicit(&heap->sleepers, memory_order_relaxed);
 
@@ -33,32 +33,70 @@ static void leave_sleepers(struct subheap *heap)
            !atomic_compare_exchange_weak_explicit(&heap->sleepers, &count, count - 1,
                                                   memory_order_relaxed, memory_order_relaxed))
         ;
+    return count > 0 ? count - 1 : 0;
+}
+
+/* Marks the lock for whoever holds it now; returns what it then is, or 0: the holder has just
+   changed. */
+static uint32_t mark_as_awaited(struct subheap *heap)
+{
+    uint32_t held = atomic_load_explicit(&heap->lock, memory_order_relaxed);
+
+    if (held == 0)
+        return 0;
+    if ((held & SUBHEAP_AWAITED) == 0 &&
+        !atomic_compare_exchange_strong_explicit(&heap->lock, &held, held | SUBHEAP_AWAITED,
+                                                 memory_order_relaxed, memory_order_relaxed))
+        return 0;
+    return held | SUBHEAP_AWAITED;
+}
+
+bool subheap_lock_by_spinning(struct subheap *heap)
+{
+    enum { SPINS = 200 };
+
+    for (int spins = 0; spins < SPINS; spins++) {
+        if (subheap_try_lock(heap))
+            return true;
+        if ((atomic_load_explicit(&heap->lock, memory_order_relaxed) & SUBHEAP_AWAITED) != 0)
+            return false;
+        spin_pause();
+    }
+    (void)mark_as_awaited(heap);
+    return false;
 }
 
 /*
  * in_turn: of however many threads sleep, at most LOOKS_PER_PAUSE or so look again in the time of
  * one pause. If all of them did, thousands would take the processors from who holds the lock.
+ *
+ * A release wakes one sleeper, and leaves no mark. Who was woken sets it again for the next one, on
+ * the lock that it takes or that another thread took before it. So each sleep costs those who
+ * release the lock one system call, however long it is until who was woken runs.
  */
 bool subheap_lock_soon(struct subheap *heap, bool in_turn)
 {
     enum { LOOKS_PER_PAUSE = 8, PAUSES_MAX = 500 };
     struct timespec pause = {.tv_nsec = SUBHEAP_SLEEP_NS};
 
-    for (int spins = 0; spins < SUBHEAP_SPINS; spins++) {
-        if (subheap_try_lock(heap))
-            return true;
-        spin_pause();
-    }
+    if (subheap_lock_by_spinning(heap))
+        return true;
     uint32_t others = atomic_fetch_add_explicit(&heap->sleepers, 1, memory_order_relaxed);
     if (in_turn && others >= LOOKS_PER_PAUSE)
         pause.tv_nsec *=
             others < LOOKS_PER_PAUSE * PAUSES_MAX ? others / LOOKS_PER_PAUSE : PAUSES_MAX;
-    uint32_t holder = atomic_load_explicit(&heap->lock, memory_order_relaxed);
+    uint32_t held = mark_as_awaited(heap);
     /* Returns at once if the holder has changed meanwhile. */
-    if (holder != 0)
-        (void)futex_call((int *)(void *)&heap->lock, FUTEX_WAIT_PRIVATE, (int)holder, &pause, 0);
-    leave_sleepers(heap);
-    return subheap_try_lock(heap);
+    if (held != 0)
+        (void)futex_call((int *)(void *)&heap->lock, FUTEX_WAIT_PRIVATE, (int)held, &pause, 0);
+    bool others_sleep = leave_sleepers(heap) > 0;
+    while (!subheap_try_lock(heap)) {
+        if (!others_sleep || mark_as_awaited(heap) != 0)
+            return false;
+    }
+    if (others_sleep)
+        atomic_fetch_or_explicit(&heap->lock, SUBHEAP_AWAITED, memory_order_relaxed);
+    return true;
 }
 
 void subheap_unlock_and_work(struct subheap *heap)

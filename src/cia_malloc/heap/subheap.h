@@ -32,10 +32,10 @@ enum {
 
 struct subheap {
     /*
-     * 0: free, else subheap_self() of the holder. Taken by compare-and-swap (acquire), released by
-     * a store (release): the holder sees all that the holder before it wrote. sleepers: threads
-     * that sleep for it. The store and the look at sleepers may be turned round by the processor:
-     * then a sleeper is not woken, and looks itself after SUBHEAP_SLEEP_NS.
+     * 0: free, else subheap_self() of the holder, with SUBHEAP_AWAITED once a thread has spun for it
+     * in vain. Taken by compare-and-swap (acquire), released by a store (release): the holder sees
+     * all that the holder before it wrote. sleepers: threads that sleep for it, or have since and
+     * do not run yet.
      */
     _Alignas(LINE_BYTES) _Atomic uint32_t lock;
     _Atomic uint32_t sleepers;
@@ -77,11 +77,23 @@ struct subheap {
 /* NULL when out of memory. Its blocks are to lie on the memory node: heap->pages.node. */
 struct subheap *subheap_create(uint32_t number, uint8_t node);
 
+/* In the lock: this holder has it for longer than a thread that runs. Who comes does not spin for
+   it, and its release wakes a sleeper. */
+enum { SUBHEAP_AWAITED = 2 };
+
 /* The calling thread, never 0. Threads 256 GiB of address space apart may have the same number: a
    thread that finds its own may be wrong, one that finds another is right. */
 static inline uint32_t subheap_self(void)
 {
-    return (uint32_t)((uintptr_t)__builtin_thread_pointer() >> 6) | 1;
+    return ((uint32_t)((uintptr_t)__builtin_thread_pointer() >> 6) & ~(uint32_t)SUBHEAP_AWAITED) |
+           1;
+}
+
+/* Whether this thread holds it: below us, if we are a signal handler. */
+static inline bool subheap_is_ours(const struct subheap *heap)
+{
+    return (atomic_load_explicit(&heap->lock, memory_order_relaxed) & ~(uint32_t)SUBHEAP_AWAITED) ==
+           subheap_self();
 }
 
 static inline bool subheap_try_lock(struct subheap *heap)
@@ -95,22 +107,27 @@ static inline bool subheap_try_lock(struct subheap *heap)
                                                    memory_order_acquire, memory_order_relaxed);
 }
 
-enum {
-    SUBHEAP_SPINS = 200,        /* longer than a thread that runs holds the lock */
-    SUBHEAP_SLEEP_NS = 1000000, /* at most, before a sleeper among few looks again */
-};
+/* Takes the lock if it can be had by spinning for it, for longer than a thread that runs holds it.
+ */
+bool subheap_lock_by_spinning(struct subheap *heap);
 
-/* Takes the lock if it can be had by spinning, or by sleeping once. Not for the holder. in_turn: by
-   a thread that has nothing else to do; among many sleepers it sleeps longer. */
+enum { SUBHEAP_SLEEP_NS = 1000000 }; /* at most, before a sleeper among few looks again */
+
+/* The same, or by sleeping once. Not for the holder. in_turn: by a thread that has nothing else to
+   do; among many sleepers it sleeps longer. */
 bool subheap_lock_soon(struct subheap *heap, bool in_turn);
 
 /* Gives up the lock while there is work that waits for it, and does that. */
 void subheap_unlock_and_work(struct subheap *heap);
 
+/* A mark that is set between the look and the store is lost: the sleeper is not woken, and looks
+   itself after SUBHEAP_SLEEP_NS. */
 static inline void subheap_release(struct subheap *heap)
 {
+    uint32_t held = atomic_load_explicit(&heap->lock, memory_order_relaxed);
+
     atomic_store_explicit(&heap->lock, 0, memory_order_release);
-    if (__builtin_expect(atomic_load_explicit(&heap->sleepers, memory_order_relaxed) != 0, 0))
+    if (__builtin_expect((held & SUBHEAP_AWAITED) != 0, 0))
         futex_wake_one((int *)(void *)&heap->lock);
 }
 
