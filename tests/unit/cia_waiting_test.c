@@ -145,6 +145,89 @@ START_TEST(many_threads_that_wait_look_again_no_oftener_than_few)
 }
 END_TEST
 
+START_TEST(a_holder_that_was_spun_for_in_vain_is_known_until_it_lets_go)
+{
+    int cpu = sched_getcpu();
+
+    stay_on_cpu(cpu);
+    make_first_call();
+    ck_assert(subheap_try_lock(heap_here()));
+    ck_assert_uint_eq(atomic_load(&heap_here()->lock), subheap_self());
+    run_thread(cpu); /* it goes on with a spare one */
+    ck_assert_uint_eq(atomic_load(&heap_here()->lock), subheap_self() | SUBHEAP_AWAITED);
+    ck_assert(subheap_is_ours(heap_here()));
+    subheap_unlock(heap_here());
+    ck_assert(subheap_try_lock(heap_here()));
+    ck_assert_uint_eq(atomic_load(&heap_here()->lock), subheap_self());
+    subheap_unlock(heap_here());
+}
+END_TEST
+
+/* How the lock is marked when the thread that slept for it has it. */
+static void *sleep_and_take(void *argument)
+{
+    struct subheap *heap = argument;
+
+    while (!subheap_lock_soon(heap, true))
+        ;
+    bool marked = (atomic_load(&heap->lock) & SUBHEAP_AWAITED) != 0;
+    subheap_unlock(heap);
+    return marked ? argument : NULL;
+}
+
+START_TEST(a_thread_that_was_woken_wakes_the_next_one)
+{
+    enum { OTHERS = 3 };
+    struct subheap *heap;
+    pthread_t thread;
+    void *marked;
+
+    make_first_call();
+    heap = heap_here();
+    for (uint32_t others = 0; others <= OTHERS; others += OTHERS) {
+        ck_assert(subheap_try_lock(heap));
+        atomic_store(&heap->sleepers, others);
+        ck_assert_int_eq(pthread_create(&thread, NULL, sleep_and_take, heap), 0);
+        while (atomic_load(&heap->sleepers) == others)
+            sched_yield();
+        subheap_unlock(heap);
+        pthread_join(thread, &marked);
+        ck_assert_ptr_eq(marked, others > 0 ? heap : NULL);
+        ck_assert_uint_eq(atomic_load(&heap->sleepers), others);
+    }
+    atomic_store(&heap->sleepers, 0);
+}
+END_TEST
+
+static void *wait_once(void *heap)
+{
+    return subheap_lock_soon(heap, true) ? heap : NULL;
+}
+
+START_TEST(a_thread_that_waited_in_vain_has_the_next_holder_wake_the_next_one)
+{
+    enum { OTHERS = 4000, ASLEEP_US = 50000 }; /* with so many others it sleeps for 500 ms */
+    struct subheap *heap;
+    pthread_t thread;
+    void *taken;
+
+    make_first_call();
+    heap = heap_here();
+    ck_assert(subheap_try_lock(heap));
+    atomic_store(&heap->sleepers, OTHERS);
+    ck_assert_int_eq(pthread_create(&thread, NULL, wait_once, heap), 0);
+    while (atomic_load(&heap->sleepers) == OTHERS)
+        sched_yield();
+    usleep(ASLEEP_US);
+    atomic_store(&heap->lock, subheap_self()); /* as if there were a new holder */
+    pthread_join(thread, &taken);
+    ck_assert_ptr_null(taken);
+    ck_assert_uint_eq(atomic_load(&heap->lock), subheap_self() | SUBHEAP_AWAITED);
+    atomic_store(&heap->sleepers, 0);
+    subheap_unlock(heap);
+}
+END_TEST
+
 static pthread_barrier_t barrier;
 
 static void *race(void *argument)
@@ -339,6 +422,9 @@ int main(void)
     tcase_set_timeout(tests, 20);
     tcase_add_test(tests, a_thread_waits_where_there_are_as_many_spare_sub_heaps_as_cpus);
     tcase_add_test(tests, many_threads_that_wait_look_again_no_oftener_than_few);
+    tcase_add_test(tests, a_holder_that_was_spun_for_in_vain_is_known_until_it_lets_go);
+    tcase_add_test(tests, a_thread_that_was_woken_wakes_the_next_one);
+    tcase_add_test(tests, a_thread_that_waited_in_vain_has_the_next_holder_wake_the_next_one);
     tcase_add_test(tests,
                    threads_that_make_the_same_spare_sub_heap_unmap_nothing_that_is_not_theirs);
     tcase_add_test(tests, threads_that_find_no_room_at_the_same_time_add_one_chunk);

@@ -38,7 +38,8 @@ static void raise_to(_Atomic uint32_t *end, uint32_t value)
    sub-heap of, from *number on. False: there are no more. */
 static bool find_number(uint32_t *number)
 {
-    if (*number < CPU_HEAPS && *number >= atomic_load_explicit(&cpu_heaps_end, memory_order_relaxed))
+    if (*number < CPU_HEAPS &&
+        *number >= atomic_load_explicit(&cpu_heaps_end, memory_order_relaxed))
         *number = CPU_HEAPS;
     return *number < CPU_HEAPS ||
            *number < atomic_load_explicit(&spare_heaps_end, memory_order_relaxed);

@@ -32,10 +32,10 @@ enum {
 
 struct subheap {
     /*
-     * 0: free, else subheap_self() of the holder, with SUBHEAP_AWAITED once a thread has spun for it
-     * in vain. Taken by compare-and-swap (acquire), released by a store (release): the holder sees
-     * all that the holder before it wrote. sleepers: threads that sleep for it, or have since and
-     * do not run yet.
+     * 0: free, else subheap_self() of the holder, with SUBHEAP_AWAITED once a thread has spun for
+     * it in vain. Taken by compare-and-swap (acquire), released by a store (release): the holder
+     * sees all that the holder before it wrote. sleepers: threads that sleep for it, or have since
+     * and do not run yet.
      */
     _Alignas(LINE_BYTES) _Atomic uint32_t lock;
     _Atomic uint32_t sleepers;
