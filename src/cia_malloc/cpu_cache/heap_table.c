@@ -20,8 +20,8 @@ _Atomic(struct subheap *) heap_of_one_thread;
 static _Atomic uint32_t cpu_heap_count, spare_heap_count;
 
 /*
- * Behind the highest number of a CPU's sub-heap, and of a spare one; raised once that is published.
- * Relaxed: who looks through the table for any sub-heap need not see the newest.
+ * Behind the highest number of a CPU's sub-heap, and of a spare one. Raised before that is
+ * published: a sub-heap that can be locked is found. Relaxed: the publication orders them.
  */
 static _Atomic uint32_t cpu_heaps_end, spare_heaps_end = CPU_HEAPS;
 
@@ -102,6 +102,7 @@ static struct subheap *heap_make(uint32_t number, uint8_t node)
     heap = subheap_create(number, node);
     if (heap == NULL)
         return atomic_load_explicit(&heap_table[number], memory_order_acquire);
+    raise_to(number < CPU_HEAPS ? &cpu_heaps_end : &spare_heaps_end, number + 1);
     if (number < CPU_HEAPS)
         heap->magazines = magazines_provide(number, node);
     if ((number < CPU_HEAPS && heap->magazines == NULL) ||
@@ -114,7 +115,6 @@ static struct subheap *heap_make(uint32_t number, uint8_t node)
     }
     atomic_fetch_add_explicit(number < CPU_HEAPS ? &cpu_heap_count : &spare_heap_count, 1,
                               memory_order_relaxed);
-    raise_to(number < CPU_HEAPS ? &cpu_heaps_end : &spare_heaps_end, number + 1);
     if (number < CPU_HEAPS && magazines_use_sequences())
         (void)atomic_compare_exchange_strong_explicit(&heap_of_one_thread, &expected, heap,
                                                       memory_order_acq_rel, memory_order_acquire);
@@ -214,7 +214,7 @@ void heap_table_put_in_order(bool alone)
         if (atomic_load_explicit(&heap->lock, memory_order_relaxed) == 0) {
             if (alone) {
                 heap->relocking = 0;
-                /* Else each unlock would ask the kernel to wake them. */
+                /* Else those who come would sleep for longer. */
                 atomic_store_explicit(&heap->sleepers, 0, memory_order_relaxed);
                 page_work_after_fork(&heap->pages);
             }
