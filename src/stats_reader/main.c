@@ -80,6 +80,9 @@ static void open_or_refuse(struct target *target, int process)
                geteuid() == 0 ? ""
                               : ": be root (it is another user's, or changed its user, or "
                                 "kernel.yama.ptrace_scope is not 0)");
+    case TARGET_ENDED:
+        refuse("process %d (%s) has no memory: it has ended, or is a thread of the kernel", process,
+               target->name);
     case TARGET_GONE:
         break;
     }

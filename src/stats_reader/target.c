@@ -95,7 +95,7 @@ static enum target_state read_page(struct target *target, uint64_t address, uint
 static enum target_state read_maps(struct target *target, FILE *maps)
 {
     static const char name[] = " /memfd:" LIVE_MAPPING_NAME " (deleted)\n";
-    enum target_state state = TARGET_SILENT;
+    enum target_state state = TARGET_ENDED;
     char *line = NULL;
     size_t room = 0;
     ssize_t length;
@@ -104,6 +104,8 @@ static enum target_state read_maps(struct target *target, FILE *maps)
         size_t ending = sizeof name - 1;
         uint64_t address, inode;
 
+        if (state == TARGET_ENDED)
+            state = TARGET_SILENT;
         if ((size_t)length < ending || strcmp(line + length - ending, name) != 0 ||
             sscanf(line, "%" SCNx64 "-%*x %*s %*x %*s %" SCNu64, &address, &inode) != 2)
             continue;

@@ -17,6 +17,7 @@ enum target_state {
     TARGET_SILENT,    /* it publishes nothing */
     TARGET_FORBIDDEN, /* the kernel does not let this user look */
     TARGET_GONE,      /* there is no such process */
+    TARGET_ENDED,     /* it has no memory: nobody has waited for it yet, or it is of the kernel */
 };
 
 enum { TARGET_PAGES = 4 };

@@ -319,6 +319,19 @@ a_process_that_keeps_none_is_one_line_that_says_how_to_start_it()
     expect_refusal "there is no process $server_id"
 }
 
+one_that_has_ended_and_that_nobody_has_waited_for_is_not_told_to_start_otherwise()
+{
+    local zombie
+    # exec: the shell's child stays, and sleep waits for none.
+    bash -c 'true & echo "$!"; exec sleep 60' >"$scratch/child" &
+    until [ -s "$scratch/child" ] && zombie=$(<"$scratch/child") &&
+        grep -qs '^State:[[:space:]]*Z' "/proc/$zombie/status"; do sleep 0.05; done
+    run "$mplace" stats "$zombie"
+    kill "$!"
+    expect_refusal "process $zombie ("
+    grep -q "has no memory: it has ended" "$scratch/err" || fail "$(cat "$scratch/err")"
+}
+
 # The library's number for its headers is changed.
 a_library_built_from_other_headers_is_refused_in_one_line()
 {
