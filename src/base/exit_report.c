@@ -3,6 +3,8 @@
  *
  * Where the report at exit goes; see exit_report.h. errno is preserved. The plan is made where an
  * allocator may not be ready yet, and calls no function of libc's that another library may replace.
+ * A file is opened by system calls of our own: in libc's open a thread can be cancelled, and one
+ * that calls exit, or whose signal asks for a profile, must not end there.
  */
 #include "base/exit_report.h"
 
@@ -111,24 +113,23 @@ static bool may_be_overwritten(int fd)
 /*
  * The name may be one in a folder that everybody writes to. A file of our own making is ours
  * (O_EXCL). What is there already is opened without waiting, for it may be a pipe, and is left as
- * it is unless it may be overwritten. -1, and errno: EEXIST then.
+ * it is unless it may be overwritten. A descriptor, or a negated errno value: EEXIST then.
  */
-static int open_path(const char *path)
+static long open_path(const char *path)
 {
     const int flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY;
-    int fd = open(path, flags | O_CREAT | O_EXCL, 0600);
+    long fd = system_call_6(SYS_openat, AT_FDCWD, (long)path, flags | O_CREAT | O_EXCL, 0600, 0, 0);
 
-    if (fd >= 0 || errno != EEXIST)
+    if (fd != -EEXIST)
         return fd;
-    fd = open(path, flags | O_NONBLOCK);
-    if (fd >= 0 && !may_be_overwritten(fd)) {
-        close(fd);
-        errno = EEXIST;
-        return -1;
+    fd = system_call(SYS_openat, AT_FDCWD, path, flags | O_NONBLOCK);
+    if (fd >= 0 && !may_be_overwritten((int)fd)) {
+        (void)system_call(SYS_close, fd, NULL, 0);
+        return -EEXIST;
     }
     if (fd >= 0) {
-        (void)fcntl(fd, F_SETFL, O_WRONLY);
-        (void)!ftruncate(fd, 0); /* no device can be cut short */
+        (void)system_call_6(SYS_fcntl, fd, F_SETFL, O_WRONLY, 0, 0, 0);
+        (void)!ftruncate((int)fd, 0); /* no device can be cut short */
     }
     return fd;
 }
@@ -136,23 +137,19 @@ static int open_path(const char *path)
 static bool open_file(const struct exit_report *plan, struct report *report)
 {
     char path[1024];
-    int fd = -1;
+    long fd = expand(plan->value, path, sizeof path) ? open_path(path) : -ENAMETOOLONG;
 
-    if (expand(plan->value, path, sizeof path))
-        fd = open_path(path);
-    else
-        errno = ENAMETOOLONG;
     if (fd >= 0) {
-        report->fd = fd;
+        report->fd = (int)fd;
         report->owns_fd = true;
         return true;
     }
-    if (errno == EEXIST || errno == ELOOP || errno == ENXIO)
+    if (fd == -EEXIST || fd == -ELOOP || fd == -ENXIO)
         report_format(report, "mplace: %s=%s: not overwritten: a link, a pipe, or another's file\n",
                       plan->setting, plan->value);
     else
         report_format(report, "mplace: %s=%s: cannot open the file for writing (errno %d)\n",
-                      plan->setting, plan->value, errno);
+                      plan->setting, plan->value, (int)-fd);
     report_close(report);
     return false;
 }

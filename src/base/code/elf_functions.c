@@ -1,9 +1,12 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * See elf_functions.h.
+ * See elf_functions.h. The file is opened, read and closed by system calls of our own, as in
+ * short_file.h, and for the same reason.
  */
 #include "base/code/elf_functions.h"
+
+#include "base/system_call.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,13 +22,12 @@ static bool read_at(int fd, void *buffer, size_t size, uint64_t offset)
     if (offset > INT64_MAX - size)
         return false;
     while (done < size) {
-        ssize_t n = pread(fd, (char *)buffer + done, size - done, (off_t)(offset + done));
-        if (n <= 0) {
-            if (n < 0 && errno == EINTR)
-                continue;
+        long n = system_call_6(SYS_pread64, fd, (long)buffer + (long)done, (long)(size - done),
+                               (long)(offset + done), 0, 0);
+        if (n > 0)
+            done += (size_t)n;
+        else if (n != -EINTR)
             return false;
-        }
-        done += (size_t)n;
     }
     return true;
 }
@@ -74,7 +76,8 @@ bool elf_open_mapped(struct elf_file *file, const struct process_mapping *mappin
         return false;
     memcpy(path, root, root_length);
     memcpy(path + root_length, mapping->path, strlen(mapping->path) + 1);
-    file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    file->fd =
+        (int)system_call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (file->fd < 0)
         return false;
     if (fstat(file->fd, &status) == 0 && S_ISREG(status.st_mode) &&
@@ -88,7 +91,7 @@ bool elf_open_mapped(struct elf_file *file, const struct process_mapping *mappin
 
 void elf_close(struct elf_file *file)
 {
-    (void)close(file->fd);
+    (void)system_call(SYS_close, file->fd, NULL, 0);
 }
 
 bool elf_place_at(const struct elf_file *file, uint64_t file_offset, struct elf_place *place)
