@@ -19,6 +19,8 @@ foreach(claim with_every_allocation_sampled_the_sums_are_exact sampled_sums_are_
               so_has_one_that_is_made_while_its_parent_writes
               with_the_process_id_in_the_name_so_has_every_process
               a_signal_writes_a_file_with_a_number_and_the_program_goes_on
+              neither_the_signal_nor_the_exit_of_a_cancelled_thread_ends_in_the_middle
+              an_exit_waits_for_a_profile_that_a_signal_asked_for
               a_signal_that_was_not_asked_for_ends_the_process_as_ever
               a_process_that_ends_by_underscore_exit_writes_nothing a_file_that_cannot_be_written_is_one_line
               bad_settings_are_one_line_each it_samples_packed_blocks_and_without_sequences

@@ -10,19 +10,28 @@
  *   raw-fork   as fork, with a child that no handler of a fork runs in
  *   fork-while-writing  as kept, and from deep stacks, and while its end writes the profile, a byte
  *              on standard input makes a child like that, which sends itself the signal of the
- * second argument signal     as kept, after it sent itself the signal of the second argument quick
- * as kept, but by _exit same-set   blocks of which one in 64 is kept, all in one L1 set
+ *              second argument
+ *   signal     as kept, after it sent itself the signal of the second argument
+ *   cancelled  as signal, to a thread that is cancelled already, which ends the process
+ *   while-busy as kept, and 40,000 other stacks; then, while other threads are busy, one that gets
+ *              little of a CPU has the signal of the second argument
+ *   quick      as kept, but by _exit
+ *   same-set   blocks of which one in 64 is kept, all in one L1 set
  */
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { FIRST = 4000, SECOND = 2000, THIRD = 100, MANY = 8192 };
@@ -157,6 +166,49 @@ static void *fork_when_told(void *signal)
     _exit(0);
 }
 
+static atomic_bool is_cancelled;
+
+/* Until its end it comes by no point where it may be cancelled, but for those that are not its own.
+ */
+static void *exit_when_cancelled(void *signal)
+{
+    while (!atomic_load(&is_cancelled))
+        ;
+    (void)pthread_kill(pthread_self(), *(const int *)signal);
+    exit(0);
+}
+
+static void *be_busy(void *nothing)
+{
+    enum { SECONDS = 3 };
+    time_t end = time(NULL) + SECONDS;
+
+    while (time(NULL) <= end)
+        ;
+    return nothing;
+}
+
+/* Its own nice value: Linux has one for each thread. */
+static void *be_slow_and_busy(void *nothing)
+{
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), 12);
+    return be_busy(nothing);
+}
+
+/* A stack for each number of so many bits: of two calls each. */
+__attribute__((noinline)) static void call_by_number(unsigned number, unsigned bits)
+{
+    if (bits == 0) {
+        free(malloc(100));
+    } else if ((number >> (bits - 1)) % 2 != 0) {
+        call_by_number(number, bits - 1);
+        __asm__ volatile("nop"); /* two calls stay two */
+    } else {
+        call_by_number(number, bits - 1);
+    }
+    __asm__ volatile(""); /* no tail call */
+}
+
 int main(int count, char **arguments)
 {
     const char *how = count > 1 ? arguments[1] : "";
@@ -187,6 +239,33 @@ int main(int count, char **arguments)
     }
     if (strcmp(how, "signal") == 0 && count > 2)
         raise(atoi(arguments[2]));
+    if (strcmp(how, "cancelled") == 0 && count > 2) {
+        static int number;
+        pthread_t thread;
+
+        number = atoi(arguments[2]);
+        (void)pthread_create(&thread, NULL, exit_when_cancelled, &number);
+        (void)pthread_cancel(thread);
+        atomic_store(&is_cancelled, true);
+        (void)pthread_join(thread, NULL);
+        return 1;
+    }
+    if (strcmp(how, "while-busy") == 0 && count > 2) {
+        enum { BITS = 16, STACKS = 40000, OTHERS = 8 };
+        pthread_t thread, slow;
+        char file[1024];
+
+        (void)snprintf(file, sizeof file, "%s.1", getenv("CIA_PROFILE"));
+        for (unsigned i = 0; i < STACKS; i++)
+            call_by_number(i, BITS);
+        (void)pthread_create(&slow, NULL, be_slow_and_busy, NULL);
+        usleep(100000);
+        for (int i = 0; i < OTHERS; i++)
+            (void)pthread_create(&thread, NULL, be_busy, NULL);
+        (void)pthread_kill(slow, atoi(arguments[2]));
+        while (access(file, F_OK) != 0)
+            usleep(1000);
+    }
     if (strcmp(how, "quick") == 0)
         _exit(0);
     if (strcmp(how, "fork-while-writing") == 0 && count > 2) {

@@ -208,6 +208,20 @@ def a_signal_writes_a_file_with_a_number_and_the_program_goes_on():
     check(sums(written("profile.1")) == sums(written()), sums(written("profile.1")))
 
 
+def neither_the_signal_nor_the_exit_of_a_cancelled_thread_ends_in_the_middle():
+    silent(run("cancelled", "12", CIA_PROFILE_SIGNAL="USR2", **EVERY))
+    check(sums(written("profile.1")) == sums(written()), sums(written("profile.1")))
+
+
+def an_exit_waits_for_a_profile_that_a_signal_asked_for():
+    said, status = run("while-busy", "12", CIA_PROFILE_SIGNAL="USR2", **EVERY)
+    check(status == 0, said, status)
+    if said == "":
+        check(sums(written("profile.1")) == sums(written()), sums(written("profile.1")))
+    else:  # a thread that has not run for a second is waited for no longer
+        check(said.count("\n") == 1 and "not written, for another one is being written" in said, said)
+
+
 def a_signal_that_was_not_asked_for_ends_the_process_as_ever():
     said, status = run("signal", "12", **EVERY)
     check((said, status) == ("", -12), said, status)

@@ -18,6 +18,7 @@
 #include "cia_malloc/profile/stack_walk.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 
 enum {
     PROFILE_SAMPLE_TYPE = 1,
@@ -252,6 +253,18 @@ static void put_mapping(bool has_functions)
 }
 
 /* Mappings and calls both ascend. */
+static _Atomic uint64_t progress; /* relaxed: a hint */
+
+uint64_t dump_progress(void)
+{
+    return atomic_load_explicit(&progress, memory_order_relaxed);
+}
+
+static void note_progress(void)
+{
+    atomic_fetch_add_explicit(&progress, 1, memory_order_relaxed);
+}
+
 static void put_mappings(struct calls calls)
 {
     if (process_maps_open(&maps, "/proc/self/maps")) {
@@ -262,6 +275,7 @@ static void put_mappings(struct calls calls)
             bool has_functions = put_named_locations(&calls, mappings_put + 1);
             put_locations(&calls, mapping.end, mappings_put + 1);
             put_mapping(has_functions);
+            note_progress();
         }
         process_maps_close(&maps);
     }
@@ -318,6 +332,7 @@ static bool put_site(const struct site *site)
     add_label(string_class, site->class_bytes, string_bytes);
     add_label(string_set, site->colour, 0);
     put_message(PROFILE_SAMPLE);
+    note_progress();
     return true;
 }
 

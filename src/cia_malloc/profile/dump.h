@@ -20,4 +20,8 @@ struct dump_facts {
 /* One thread at a time. False when the file could not be written, or there is no memory. */
 bool dump_write(int fd, const struct dump_facts *facts);
 
+/* How much dump_write has done since the process began: while it changes, a thread that waits for
+   another one's goes on waiting. */
+uint64_t dump_progress(void);
+
 #endif

@@ -170,22 +170,40 @@ static void write_file(uint64_t serial)
                     named.value);
 }
 
-/* errno is preserved. Not in the child of a vfork, which would take it from its parent. */
-static void write_if_free(uint64_t serial, int tries)
+/* errno is preserved. Not in the child of a vfork, which would take it from its parent. False where
+   another thread writes one. */
+static bool write_if_free(uint64_t serial)
 {
     int saved_errno = errno;
-    static const struct timespec pause = {.tv_nsec = 1000 * 1000};
 
-    for (; tries > 0 && !magazine_thread_is_vforked(); tries--) {
-        if (claim_writer()) {
-            write_file(serial);
-            atomic_store_explicit(&writer, 0, memory_order_release);
-            break;
-        }
-        if (tries > 1)
-            (void)system_call(SYS_nanosleep, (long)&pause, NULL, 0);
+    if (!magazine_thread_is_vforked()) {
+        if (!claim_writer())
+            return false;
+        write_file(serial);
+        atomic_store_explicit(&writer, 0, memory_order_release);
     }
     errno = saved_errno;
+    return true;
+}
+
+/* As long as who writes one gets on: it may be this thread, below a handler that ends the process.
+ */
+static bool write_when_free(void)
+{
+    enum { TRIES = 2000 };
+    static const struct timespec pause = {.tv_nsec = 1000 * 1000};
+    uint64_t progress = dump_progress();
+
+    for (int tries = 0; tries < TRIES; tries++) {
+        if (write_if_free(0))
+            return true;
+        (void)system_call(SYS_nanosleep, (long)&pause, NULL, 0);
+        if (dump_progress() != progress) {
+            progress = dump_progress();
+            tries = 0;
+        }
+    }
+    return false;
 }
 
 /* One that comes while a file is written is not another one. */
@@ -194,7 +212,7 @@ static void on_signal(int number)
     static _Atomic uint64_t serial;
 
     (void)number;
-    write_if_free(atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed) + 1, 1);
+    (void)write_if_free(atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed) + 1);
 }
 
 static void install_handler(void)
@@ -241,8 +259,7 @@ void profile_start(void)
 
 __attribute__((destructor)) static void write_at_exit(void)
 {
-    enum { TRIES = 1000 };
-
-    if (atomic_load_explicit(&started, memory_order_acquire))
-        write_if_free(0, TRIES);
+    if (atomic_load_explicit(&started, memory_order_acquire) && !write_when_free())
+        report_line("mplace: CIA_PROFILE=%s: not written, for another one is being written",
+                    plan.value);
 }
