@@ -150,7 +150,9 @@ static void measure_all(void)
 {
     for (size_t x = 1; x <= 2 * ways; x++)
         measure("lines_in_one_set", x, &(struct shape){.stores = x, .stride = sets});
-    for (size_t x = sets; x <= 2 * (size_t)sets * ways; x += sets / 2)
+    size_t step = sets > 1 ? sets / 2 : 1;
+
+    for (size_t x = sets; x <= 2 * (size_t)sets * ways; x += step)
         measure("lines_written", x, &(struct shape){.stores = x, .stride = 1});
     for (size_t x = 16; x <= AREA_LINES / 2; x = next_point(x))
         measure("loads_after_store", x,

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,9 +53,13 @@ static bool ask_child(struct answer *answer, const struct surroundings_wanted *w
 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
-    pid_t child = fork();
+    pid_t parent = getpid(), child = fork();
     int error = errno;
     if (child == 0) {
+        /* Nobody else ends it, should the parent be killed: the kernel, or, too late for that, it.
+         */
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+            kill(getpid(), SIGKILL);
         find_out(answer, wanted);
         close(ends[1]);
         for (;;)

@@ -79,6 +79,33 @@ a_figure_compares_several_results()
     expect "a PNG" 'PNG' "$(head -c 4 both.png | tail -c 3)"
 }
 
+a_cache_of_one_set_is_measured_to_an_end()
+{
+    need_emulator
+    measure --l1d 1x2 --attempts 2 --out one.csv
+    expect "points over all sets" "1 2 3 4" "$(awk -F, '$1 == "lines_written" {print $2}' one.csv | paste -sd' ')"
+}
+
+a_row_that_no_measurement_can_have_is_drawn_by_nobody()
+{
+    local row wrong
+
+    row=duration,16,20,20,0,0,0,0,emulated,64x8,somewhere,Some\ CPU,2026-01-01T00:00:00Z
+    for wrong in "${row/duration/bogus}" "${row/20,20/20,21}" "${row%,*}"; do
+        printf '%s\n' series,x,attempts,committed,conflict,capacity,explicit,other,htm,l1d,host,cpu,date \
+            "$wrong" >wrong.csv
+        run "$mplace" calibrate --figure "$scratch/x" wrong.csv
+        expect_refusal "wrong.csv has a malformed row"
+    done
+    printf '%s\n%s' series,x,attempts,committed,conflict,capacity,explicit,other,htm,l1d,host,cpu,date \
+        "$row" >wrong.csv
+    run "$mplace" calibrate --figure "$scratch/x" wrong.csv
+    expect_refusal "wrong.csv ends within a row"
+    run "$mplace" calibrate --htm emulated --figure "$scratch/x" wrong.csv
+    expect_refusal "of the other options it takes none"
+    [[ ! -e x.svg && ! -e x.png ]] || fail "something was drawn"
+}
+
 a_file_with_an_equals_sign_in_its_name_is_drawn()
 {
     command -v gnuplot >/dev/null || skip "gnuplot is not installed"

@@ -827,6 +827,7 @@ every_bad_option_is_one_line_and_exit_2()
         [[ ! -e new.csv ]] || fail "$options: written"
     done <<'END'
 --malloc glibc,dlmalloc|unknown allocator 'dlmalloc'
+--resume=yes|unknown option '--resume=yes'
 --malloc glibc|compares with nothing
 --malloc glibc,glibc|there twice
 --malloc glibc,,cia|empty entry

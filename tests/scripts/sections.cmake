@@ -7,6 +7,7 @@ target_link_libraries(sections_program PRIVATE pthread)
 set_target_properties(sections_program PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 set(sections_claims
     a_write_in_a_section_is_named_with_its_line
+    a_record_that_is_cut_short_is_none
     a_signal_to_a_waiter_is_a_wake_up_and_its_wait_is_named
     the_first_touch_of_a_page_is_named_with_its_line_and_memory
     a_set_that_overflows_is_told_with_its_blocks

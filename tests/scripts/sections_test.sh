@@ -60,6 +60,14 @@ a_write_in_a_section_is_named_with_its_line()
     says "50 more entries commit"
 }
 
+a_record_that_is_cut_short_is_none()
+{
+    run bash -c 'ulimit -f 4; exec "$@"' bash "$mplace" doctor --sections -- "$program" write
+    expect "exit status" 2 "$status"
+    grep -q 'the run left no record' "$scratch/err" || fail "$(cat "$scratch/err")"
+    ! grep -q Traceback "$scratch/err" || fail "$(cat "$scratch/err")"
+}
+
 a_signal_to_a_waiter_is_a_wake_up_and_its_wait_is_named()
 {
     sections -- "$program" signal

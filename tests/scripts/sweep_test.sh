@@ -56,6 +56,8 @@ other_bad_options_are_one_line_and_nothing_is_written()
     expect_refusal "--malloc needs a value"
     sweep --malloc , --out new.csv
     expect_refusal "--malloc is empty"
+    run "$mplace" sweep --quick=ring --out new.csv
+    expect_refusal "unknown option '--quick=ring'"
     sweep --runs 0 --out new.csv
     expect_refusal "--runs '0'"
     sweep --traversals many --out new.csv
@@ -185,6 +187,32 @@ an_output_that_cannot_be_written_is_refused()
     sweep --sizes 64 --out /proc/new.csv
     expect_refusal "cannot write /proc/new.csv"
     expect_nothing_written
+}
+
+without_a_path_in_the_environment_it_measures_as_ever()
+{
+    run env -u PATH "$BASH" "$mplace" sweep ring --traversals 100 --sizes 64 --malloc cia --lock tts --runs 1 \
+        --out "$scratch/new.csv"
+    expect "exit status" 0 "$status"
+    expect "lines" 2 "$(wc -l <new.csv)"
+}
+
+# It asks a child for what its libraries' reports must not be about.
+a_benchmark_that_is_killed_as_it_begins_leaves_no_process()
+{
+    local i session left
+
+    for ((i = 0; i < 60; i++)); do
+        setsid "$build_folder/bin/ring" --size 64 --nodes 1 --traversals 100 --csv >/dev/null 2>&1 &
+        session=$!
+        sleep "0.00$((i % 9 + 1))"
+        kill -KILL "$session" 2>/dev/null || true
+        wait "$session" 2>/dev/null || true
+        sleep 0.01
+        left=$(pgrep -s "$session" -r D,R,S,T || true)
+        # shellcheck disable=SC2086 # words
+        [[ -z $left ]] || { kill -KILL $left; fail "left in try $i: $left"; }
+    done
 }
 
 an_existing_result_is_never_overwritten()
