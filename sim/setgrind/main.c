@@ -90,12 +90,14 @@ static void before_system_call(ThreadId thread, UInt number, UWord *arguments, U
 
     if ((number == __NR_execve || number == __NR_execveat) &&
         VG_(am_is_valid_for_client)(path, 1, VKI_PROT_READ))
-        report_write((const HChar *)path);
+        report_write_before_exec((const HChar *)path);
 }
 
 static void after_system_call(ThreadId thread, UInt number, UWord *arguments, UInt count,
                               SysRes result)
 {
+    if (number == __NR_execve || number == __NR_execveat)
+        report_exec_failed();
 }
 
 static Bool parse_option(const HChar *argument)
@@ -147,7 +149,7 @@ static void after_options(void)
 
 static void at_end(Int exit_code)
 {
-    report_write(NULL);
+    report_write();
 }
 
 static void before_options(void)

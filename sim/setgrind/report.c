@@ -123,12 +123,10 @@ static void write_section(struct section *section, void *file)
     }
 }
 
-void report_write(const HChar *becomes)
+static void write_all(const HChar *becomes)
 {
     struct output *file = &output;
 
-    if (options.output == NULL || !open_output())
-        return;
     output_format(file, "setgrind\t1\n");
     output_format(file, "geometry\t%u\t%u\t%u\n", options.l1d.sets, options.l1d.ways,
                   options.l1d.line);
@@ -155,4 +153,53 @@ void report_write(const HChar *becomes)
     }
     output_format(file, "end\n");
     close_output();
+}
+
+void report_write(void)
+{
+    if (options.output != NULL && open_output())
+        write_all(NULL);
+}
+
+static HChar *before_exec; /* expanded; NULL: there is none, or it is the program's own file */
+
+/* Sets before_exec; returns the name of the report, to be freed. */
+static HChar *name_before_exec(void)
+{
+    enum { NUMBER_MOST = 1000, ROOM = 16 };
+    SizeT size = VG_(strlen)(options.output) + ROOM;
+    HChar *name = VG_(malloc)("setgrind.name", size);
+    struct vg_stat status;
+
+    VG_(strcpy)(name, options.output);
+    if (VG_(strstr)(name, "%p") == NULL)
+        return name;
+    for (UInt number = 1; number < NUMBER_MOST; number++) {
+        VG_(snprintf)(name, (Int)size, "%s.%u", options.output, number);
+        before_exec = VG_(expand_file_name)("--setgrind-out", name);
+        if (sr_isError(VG_(stat)(before_exec, &status)))
+            break;
+        VG_(free)(before_exec);
+        before_exec = NULL;
+    }
+    return name;
+}
+
+void report_write_before_exec(const HChar *becomes)
+{
+    if (options.output == NULL)
+        return;
+    HChar *name = name_before_exec();
+    if (output_open(&output, "--setgrind-out", name))
+        write_all(becomes);
+    VG_(free)(name);
+}
+
+void report_exec_failed(void)
+{
+    if (before_exec == NULL)
+        return;
+    VG_(unlink)(before_exec);
+    VG_(free)(before_exec);
+    before_exec = NULL;
 }

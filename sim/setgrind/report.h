@@ -15,8 +15,15 @@ void report_init(void);
 /* The program begins: the file is no longer empty, for who waits for that. */
 void report_begin(void);
 
-/* Writes the file anew, with all that is known by now. becomes: the file that the program is about
-   to execute in its own place, or NULL. */
-void report_write(const HChar *becomes);
+/* Writes the file anew, with all that is known by now. */
+void report_write(void);
+
+/* The same, and that the program is about to execute the file in its own place. Where a file's name
+   has the process id, so that the next program's is looked at, too, that would write over it: there
+   the report goes to the first of FILE.1, FILE.2, ... that is not there. */
+void report_write_before_exec(const HChar *becomes);
+
+/* The program goes on: that report is taken back. */
+void report_exec_failed(void);
 
 #endif

@@ -39,6 +39,7 @@ set(doctor_claims
     a_hangup_goes_to_the_program_and_the_page_comes
     the_page_is_about_the_program_and_about_children_only_if_asked
     a_program_that_became_another_one_is_told_of
+    with_children_each_program_that_a_process_becomes_is_looked_at
     a_program_that_a_signal_ends_is_told_of_in_one_line
     children_end_with_the_program_or_are_told_of
     the_html_needs_nothing_else_and_says_what_the_text_says

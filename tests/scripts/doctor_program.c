@@ -276,7 +276,10 @@ int main(int argc, char **argv)
         walk_and_keep(size);
     else if (strcmp(kind, "child") == 0)
         walk_in_child(size);
-    else if (strcmp(kind, "copy") == 0)
+    else if (strcmp(kind, "list-then-exec") == 0 && argc > 2) {
+        walk_often(500);
+        execl(argv[2], argv[2], (char *)NULL);
+    } else if (strcmp(kind, "copy") == 0)
         copy_input();
     else if (strcmp(kind, "idle") == 0)
         pause();

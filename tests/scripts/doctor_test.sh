@@ -280,9 +280,23 @@ a_program_that_became_another_one_is_told_of()
     doctor -- sh -c 'exec "$0" list 500' "$program"
     expect "verdict" no "$(json 'd["verdict"]')"
     holds "own['becomes'] == '$program'"
-    tr '\n' ' ' <"$scratch/err" | grep -qF "Then it became $program, another program, which was not looked at." ||
+    tr '\n' ' ' <"$scratch/err" | grep -qF "Then it became $program, another program, which this page is not about." ||
         fail "the page does not tell of it"
     doctor -- sh -c 'exec /nowhere/at/all; :'
+    holds "own['becomes'] is None"
+}
+
+with_children_each_program_that_a_process_becomes_is_looked_at()
+{
+    doctor --children -- "$program" list-then-exec /bin/true
+    holds "own['becomes'] == '/bin/true'"
+    expect "verdict of the first" hurts "$(json 'd["verdict"]')"
+    ! grep -q 'the busiest of' "$scratch/err" || fail "there was one process"
+    # shellcheck disable=SC2016 # the program's shell expands it
+    doctor --children -- sh -c 'exec "$0" list 500' "$program"
+    expect "verdict of the second" hurts "$(json 'd["verdict"]')"
+    holds "own['becomes'] is None"
+    doctor --children -- "$program" list-then-exec /nowhere/at/all
     holds "own['becomes'] is None"
 }
 

@@ -70,7 +70,7 @@ def verdict(run):
     became = ""
     if run.becomes is not None:
         another = f"{run.becomes}, another program" if run.becomes else "another program"
-        became = f" Then it became {another}, which was not looked at."
+        became = f" Then it became {another}, which this page is not about."
     return (
         f"{answer}: of its {plural(run.misses, 'modelled L1 miss', 'modelled L1 misses')},"
         f" {grouped(saved)} ({percent(saved, run.misses)} %) would be saved by a better placement"
