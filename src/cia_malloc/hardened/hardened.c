@@ -301,7 +301,7 @@ static void free_in_chunk(struct chunk *chunk, char *address, void *copy, size_t
     check_canary(address, bytes, end);
     if (copy != NULL)
         memcpy(copy, address, copied);
-    fill(block.start, end, junk);
+    memset(block.start, (int)(junk & UINT8_MAX), block.bytes); /* all its bytes are the same */
     mark_write(mark_at(chunk, block.start), MARK_FREED);
 
     struct subheap *heap = heap_acquire();
