@@ -25,8 +25,8 @@ class Point:
     rows: int = 0
     files: list[int] = field(default_factory=list)  # those that the rows are from, by number
     rates: list[float] = field(default_factory=list)
+    # Of the rows of ttstle that say how many transactions they began.
     acquisitions: int = 0
-    # Of the rows of ttstle that began transactions.
     slow_path: int = 0
     started: int = 0
     capacity: int = 0
@@ -164,11 +164,12 @@ def add_row(setting, row, file):
         point.rates.append(float(row.rate))
     if most := max(int(row.max_per_set or 0), setting.fullest.get((row.malloc, size), 0)):
         setting.fullest[row.malloc, size] = most
-    acquisitions, started = int(row.acquisitions or 0), int(row.tx_started or 0)
-    point.acquisitions += acquisitions
-    if row.lock == "ttstle" and acquisitions and started:
+    acquisitions = int(row.acquisitions or 0)
+    # A run that began none elided none; of one that does not say, nothing is known.
+    if row.lock == "ttstle" and row.htm != "none" and acquisitions and row.tx_started:
+        point.acquisitions += acquisitions
         point.slow_path += int(row.slow_path or 0)
-        point.started += started
+        point.started += int(row.tx_started)
         point.capacity += int(row.abort_capacity or 0)
     # Under the emulator the processor counts what the emulator does.
     if row.counters and acquisitions and setting.measured:

@@ -104,8 +104,8 @@ class Quantity:
         return Figure(median, spread.spread(series), digits)
 
     def least(self, key, allocators):
-        """The allocator with the least median above 0, the first of equals, or None."""
-        measured = [name for name in allocators if (self.median(key, name) or 0) > 0]
+        """The allocator with the least median, the first of equals, or None. Nothing has a ratio to 0."""
+        measured = [name for name in allocators if self.median(key, name) is not None]
         return min(measured, key=lambda name: self.median(key, name), default=None)
 
     def pair(self, key, name):

@@ -65,7 +65,7 @@ class Report:
             f"Geometric mean of {subject}'s time over that of", self.time, self.jobs, others
         )
         yield self.means(
-            f"The same of the peak memory, where the least of {peers} is above 10 MiB",
+            f"The same of the peak memory, where the least of {peers} is 10 MiB or more",
             self.peak,
             [job for job in self.jobs if self.takes_much_memory(job)],
             memory_peers,
@@ -105,16 +105,17 @@ class Report:
         """A row a number of threads: geometric means of the subject's ratios in the jobs.
 
         A column an allocator, then the ratio to the best of the peers in each job, and how many
-        jobs have one.
+        jobs have one. An allocator that failed in a job in which others did not has no mean.
         """
         others = self.comparison.others
         threads = list(dict.fromkeys(job.threads for job in self.jobs))
         rows = []
         for count in (["all"] if len(threads) > 1 else []) + threads:
             chosen = [job for job in jobs if count in ("all", job.threads)]
-            means = [quantity.mean_ratio((job, name) for job in chosen)[0] for name in others]
+            means = [quantity.mean_ratio((job, name) for job in chosen) for name in others]
+            most = max(number for _, number in means)
             best = quantity.mean_ratio((job, quantity.least(job, peers)) for job in chosen)
-            rows.append([count, *means, *best])
+            rows.append([count, *(mean if number == most else None for mean, number in means), *best])
         columns = (
             Column("threads", left=True),
             *(Column(f"{name}, ratio") for name in others),

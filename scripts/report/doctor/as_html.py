@@ -59,7 +59,7 @@ def _site(findings, number, place):
     yield from _callers(place)
     yield paragraph(
         f"{grouped(saved)} of their {plural(tally.lines.misses, 'miss', 'misses')} would be saved,"
-        f" {percent(saved, own.heap.saved)} % of what placement costs. {grouped(tally.allocated)}"
+        f" {percent(saved, own.saved)} % of what placement costs. {grouped(tally.allocated)}"
         f" allocated, {grouped(tally.live_most)} live at most; {wording.shares(tally, own)}."
     )
     if other and place in other.sites:

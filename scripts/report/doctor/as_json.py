@@ -69,6 +69,7 @@ def _run(run):
         "becomes": run.becomes if run.becomes is None else plain_text(run.becomes),
         "threads": run.threads,
         "accesses": run.accesses,
+        "saved": run.saved,
         "heap": _counts(run.heap),
         "elsewhere": _counts(run.elsewhere),
         "sites": [_tally(tally) | _place(place) for place, tally in run.sites.items()],

@@ -38,7 +38,7 @@ def _site_details(own, other, place):
     saved = tally.lines.saved
     yield (
         f"{grouped(saved)} of their {plural(tally.lines.misses, 'miss', 'misses')} would be saved,"
-        f" {percent(saved, own.heap.saved)} % of what placement costs"
+        f" {percent(saved, own.saved)} % of what placement costs"
     )
     yield wording.spread(tally, own.geometry)
     yield wording.shares(tally, own)

@@ -41,7 +41,7 @@ class Findings:
 
 def verdict(run):
     """hurts, little or no: what placement does to the program."""
-    saved = run.per_1000(run.heap.saved)
+    saved = run.per_1000(run.saved)
     if saved >= HURTS:
         return "hurts"
     return "little" if saved >= COSTS_A_LITTLE else "no"

@@ -111,6 +111,15 @@ class Filler:
     place: Place  # where the block was allocated; no name: it is no known block
 
 
+def _fillers_together(fillers):
+    """Those of one kind as one, the one with most lines first."""
+    lines = defaultdict(int)
+    for filler in fillers:
+        lines[filler.size, filler.place] += filler.lines
+    kinds = sorted(lines.items(), key=lambda kind: -kind[1])
+    return [Filler(count, size, place) for (size, place), count in kinds]
+
+
 @dataclass(frozen=True)
 class Section:
     """The critical sections that begin at one place."""
@@ -131,7 +140,7 @@ class Section:
             self.held_at_end + other.held_at_end,
             self.lines_written + other.lines_written,
             max(self.lines_most, other.lines_most),
-            self.fillers + other.fillers,
+            _fillers_together(self.fillers + other.fillers),
         )
 
 
@@ -161,6 +170,13 @@ class Run:
     def misses(self):
         """Misses in all memory."""
         return self.heap.misses + self.elsewhere.misses
+
+    @property
+    def saved(self):
+        """What a better placement would save of each place's misses, added up. Where the blocks of
+        one place have luck in the sets, that takes nothing off what those of another would save.
+        """
+        return max(self.heap.saved, sum(tally.lines.saved for tally in self.sites.values()))
 
     def per_1000(self, count):
         """The count for every 1000 accesses of the run."""

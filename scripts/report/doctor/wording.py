@@ -66,7 +66,7 @@ def verdict(run):
         "little": "Placement costs this program a little",
         "no": "Placement does not hurt this program",
     }[figures.verdict(run)]
-    saved = run.heap.saved
+    saved = run.saved
     became = ""
     if run.becomes is not None:
         another = f"{run.becomes}, another program" if run.becomes else "another program"
@@ -84,7 +84,7 @@ def comparison(own, other):
         f"Under {other.allocator} (modelled): {plural(other.misses, 'miss', 'misses')} in"
         f" {plural(other.accesses, 'access', 'accesses')}, {rate(other.per_1000(other.misses))} for"
         f" every 1000 accesses instead of {rate(own.per_1000(own.misses))};"
-        f" {grouped(other.heap.saved)} of them would still be saved by a better placement."
+        f" {grouped(other.saved)} of them would still be saved by a better placement."
     )
     if own.exit_status != other.exit_status:
         text += (

@@ -45,9 +45,9 @@ def has_transactions(row):
 
 
 def has_elision(row):
-    """Whether the row tells how many of its locked sections were elided."""
+    """Whether the row tells how many of its locked sections were elided: of none, where no transaction began."""
     elides = row.lock == "ttstle" and row.htm != "none"
-    return elides and has_transactions(row) and int(row.acquisitions or 0) > 0
+    return elides and row.tx_started != "" and int(row.acquisitions or 0) > 0
 
 
 def _point(size, rows):
@@ -85,5 +85,7 @@ def elision_groups(rows):
         runs[key_of(row, what), row.malloc, int(row.size)].append(row)
     points = defaultdict(lambda: defaultdict(list))
     for (key, malloc, size), measured in runs.items():
+        if not any(map(has_transactions, measured)):
+            continue  # this was tts
         points[key][malloc, "ttstle", key.what].append(_point(size, measured))
     return groups_of(points)

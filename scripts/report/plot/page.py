@@ -107,7 +107,9 @@ class Page:
         cpus, hosts = escaped(values_of(rows, "cpu")), escaped(values_of(rows, "host"))
         yield from opening(f"mplace: where blocks lie, on {cpus}", STYLE)
         yield "<h1>Where malloc puts blocks, and what it costs</h1>"
-        yield f'<p class="where">Measured on {cpus}, host {hosts}: {len(rows)} runs.</p>'
+        emulated = sum(row.htm == "emulated" for row in rows)
+        modelled = f"; {emulated} emulated, which tell no time" if emulated else ""
+        yield f'<p class="where">Measured on {cpus}, host {hosts}: {len(rows) - emulated} runs{modelled}.</p>'
         yield f"<p>{WHAT_IT_IS_ABOUT}</p>"
         if self.has_claims:
             yield f"<p>{CLAIMS_LINK}</p>"

@@ -238,7 +238,7 @@ def rest(findings):
     parts = []
     left = len(findings.all) - len(findings.told)
     if left:
-        parts.append(f"{plural(left, 'section loses', 'sections lose')} less than those above.")
+        parts.append(f"{plural(left, 'section loses', 'sections lose')} no more than those above.")
     if findings.own.unseen:
         parts.append(
             f"{plural(findings.own.unseen, 'transaction', 'transactions')} began outside of any lock"

@@ -72,12 +72,12 @@ class Tests(unittest.TestCase):
         self.assertIsNone(one.point("cia", "ttstle", 64).capacity_share())
         self.assertFalse(one.counts_transactions("cia"))
 
-    def test_rows_of_ttstle_that_began_none_are_in_no_share(self):
+    def test_a_run_of_ttstle_that_began_none_elided_none_and_one_that_does_not_say_is_in_no_share(self):
         lines = [aborting(capacity=100), aborting(tx_started=0, capacity=100, seed=2)]
         lines += [aborting(tx_started="", capacity=100, seed=3)]
         point = setting(*lines).point("glibc", "ttstle", 64)
         self.assertEqual(
-            (100, 1000, 100, 3000),
+            (200, 1000, 200, 2000),
             (point.slow_path, point.started, point.capacity, point.acquisitions),
         )
 

@@ -60,10 +60,13 @@ class Tests(unittest.TestCase):
         quantity = quantity_of({"glibc": [2], "jemalloc": [2]})
         self.assertEqual(quantity.least("job", ["jemalloc", "glibc"]), "jemalloc")
 
-    def test_zero_is_nobodys_least(self):
+    def test_zero_is_the_least_of_all(self):
         quantity = quantity_of({"glibc": [0], "jemalloc": [5]})
-        self.assertEqual(quantity.least("job", ["glibc", "jemalloc"]), "jemalloc")
-        self.assertIsNone(quantity.least("job", ["glibc"]))
+        self.assertEqual(quantity.least("job", ["glibc", "jemalloc"]), "glibc")
+
+    def test_to_a_least_of_zero_there_is_no_ratio(self):
+        quantity = quantity_of({"cia": [2], "glibc": [0], "jemalloc": [3]})
+        self.assertEqual(quantity.ratio_to_least("job", ["glibc", "jemalloc"]), (None, None))
 
     def test_the_ratio_is_to_the_least_and_names_it(self):
         ratio, name = quantity_of({"cia": [3], "glibc": [2], "jemalloc": [4]}).ratio_to_least(

@@ -24,6 +24,11 @@ class Tests(unittest.TestCase):
     def test_fewer_than_1_cost_nothing(self):
         self.assertEqual("no", verdict(records.run(accesses=10000, heap=(50, 9, 0, 0))))
 
+    def test_the_luck_of_one_place_takes_nothing_off_what_another_costs(self):
+        sites = records.site("costs", counts=(90, 80, 10, 0)), records.site("lucky", counts=(90, 10, 80, 0))
+        run = records.run(*sites, heap=(180, 90, 90, 0))
+        self.assertEqual((70, "hurts"), (run.saved, verdict(run)))
+
     def test_misses_outside_the_heap_are_not_judged(self):
         self.assertEqual("no", verdict(records.run(elsewhere=(500, 500, 0, 0))))
 

@@ -62,6 +62,18 @@ class Tests(unittest.TestCase):
         [filler] = run.sections[Place("g", "")].fillers
         self.assertEqual((30, 500, "h"), (filler.lines, filler.size, filler.place.at))
 
+    def test_of_sections_at_one_place_a_kind_of_filler_is_told_once_the_greatest_first(self):
+        run = records.run(
+            records.section("f", number=1),
+            records.filler(20, 500, "p", number=1),
+            records.section("f", number=2),
+            records.filler(30, 500, "q", number=2),
+            records.section("f", number=3),
+            records.filler(30, 500, "q", number=3),
+        )
+        fillers = run.sections[Place("f", "")].fillers
+        self.assertEqual([(60, "q"), (20, "p")], [(filler.lines, filler.place.at) for filler in fillers])
+
     def test_the_version_of_a_symbol_is_not_told(self):
         place = Place("memcpy@@GLIBC_2.14 (x.c:1)", "g@GLIBC_2.2.5, mail@example")
         self.assertEqual("memcpy (x.c:1)", place.at)

@@ -22,6 +22,13 @@ class Tests(unittest.TestCase):
         )
         self.assertEqual((found.elided, found.runs), (97.5, 2))
 
+    def test_a_run_in_which_no_transaction_began_elided_nothing(self):
+        found = point(
+            emulated(acquisitions=100, slow_path=10, seed=1),
+            emulated(acquisitions=100, slow_path=100, tx_started=0, seed=2),
+        )
+        self.assertEqual((found.elided, found.runs), (45, 2))
+
     def test_aborts_are_in_percent_of_the_transactions_started(self):
         found = point(
             emulated(
