@@ -108,8 +108,10 @@ class Page:
         yield from opening(f"mplace: where blocks lie, on {cpus}", STYLE)
         yield "<h1>Where malloc puts blocks, and what it costs</h1>"
         emulated = sum(row.htm == "emulated" for row in rows)
-        modelled = f"; {emulated} emulated, which tell no time" if emulated else ""
-        yield f'<p class="where">Measured on {cpus}, host {hosts}: {len(rows) - emulated} runs{modelled}.</p>'
+        runs = f"{len(rows) - emulated} runs; {emulated} more emulated, which tell no time"
+        if emulated in (0, len(rows)):
+            runs = f"{len(rows)} runs{', emulated: they tell no time' if emulated else ''}"
+        yield f'<p class="where">Measured on {cpus}, host {hosts}: {runs}.</p>'
         yield f"<p>{WHAT_IT_IS_ABOUT}</p>"
         if self.has_claims:
             yield f"<p>{CLAIMS_LINK}</p>"

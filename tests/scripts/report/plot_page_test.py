@@ -188,7 +188,7 @@ class Tests(unittest.TestCase):
     def test_the_page_says_what_was_measured_where_and_when(self):
         rows = [ring(seed=3, host="host10"), ring(seed=1, host="host9", rate=5), emulated(seed=2)]
         page = self.page(self.result(*rows))
-        self.assertIn("host host9, host10, somewhere: 2 runs; 1 emulated, which tell no time.", page)
+        self.assertIn("host host9, host10, somewhere: 2 runs; 1 more emulated, which tell no time.", page)
         self.assertIn(
             "Drawn from a.csv, measured between 2026-01-01T00:00:00Z and 2026-01-03T00:00:00Z.",
             page,
