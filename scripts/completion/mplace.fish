@@ -9,10 +9,15 @@ function __mplace_complete
     for line in ($before[1] complete $before[2..-1] "$current" 2>/dev/null)
         switch $line
             case :files
-                __fish_complete_path "$current"
+                set -l option (string match -r -- '^--[^=]*=' $current)
+                for file in (__fish_complete_path (string replace -r -- '^--[^=]*=' '' "$current"))
+                    echo "$option$file"
+                end
             case :nospace
             case ':command *'
-                __fish_complete_subcommand --fcs-skip=(string replace ':command ' '' -- $line)
+                set -l words $before
+                set -e words[1..(string replace ':command ' '' -- $line)]
+                complete -C (string join ' ' -- (string escape -- $words) "$current")
             case '*'
                 echo $line
         end

@@ -9,6 +9,7 @@ local -a values shown suffix
 while IFS=$'\t' read -r word remark; do
     case $word in
     (:files)
+        [[ $PREFIX != --*=* ]] || compset -P 1 '*='
         _files
         return
         ;;

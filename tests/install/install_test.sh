@@ -207,6 +207,24 @@ uninstall_leaves_what_was_there_and_nothing_else()
     [[ ! -e $root ]] || fail "left: $(find "$root" | head)"
 }
 
+a_prefix_may_be_relative_and_one_that_cmakes_lists_do_not_bear_is_refused()
+{
+    local prefix
+
+    run timeout 100 cmake --install "$build_folder" --prefix stage
+    expect "exit status" 0 "$status"
+    [[ -x $scratch/stage/bin/mplace ]] || fail "nothing was installed"
+    echo mine >stage/mine
+    run cmake -P "$build_folder/uninstall.cmake"
+    expect "what is left" ./mine "$(contents stage)"
+    for prefix in 'my [a]' 'a;b' 'a[b'; do
+        run cmake --install "$build_folder" --prefix "$scratch/$prefix"
+        [[ $status -ne 0 ]] || fail "'$prefix' is not refused"
+        tr -s ' \n' ' ' <"$scratch/err" | grep -qF 'no ; [ or ] in the name of the folder' || fail "it does not say why"
+        [[ ! -e $scratch/$prefix ]] || fail "something was installed into '$prefix'"
+    done
+}
+
 the_package_has_the_installed_files_and_says_what_it_needs()
 {
     local package field

@@ -287,16 +287,18 @@ completion_works_in_zsh()
     # The functions of the completion system that the file calls tell how they were called.
     cat >ask.zsh <<'END'
 compadd() { print -r -- ${@[-1]}: ${(P)@[-1]} }
-_files() { print files }
+_files() { print files $PREFIX }
+compset() { PREFIX=${PREFIX#${~3}} }
 _normal() { print normal $CURRENT $words }
-ask() { words=("$@"); CURRENT=$#; source $source }
+ask() { words=("$@"); CURRENT=$#; PREFIX=$words[-1]; source $source }
 source=$1
 ask $2 s
 ask $2 compare --workload larson,sh
 ask $2 plot ''
+ask $2 plot --out=fi=g
 ask $2 run -- ls -l
 END
-    expect "answers" "values: simulate smoke stats sweep;values: larson,sh6 larson,sh8;files;normal 2 ls -l" \
+    expect "answers" "values: simulate smoke stats sweep;values: larson,sh6 larson,sh8;files;files fi=g;normal 2 ls -l" \
         "$(zsh -f ask.zsh "$source_folder/scripts/completion/mplace.zsh" "$mplace" | paste -sd';')"
 }
 
@@ -305,10 +307,15 @@ completion_works_in_fish()
     type -P fish >/dev/null || skip "fish is not installed"
     mkdir -p home bin
     ln -s "$mplace" bin/mplace
-    expect "answers" "simulate smoke stats sweep;larson,sh6 larson,sh8" \
+    : >'a page.html'
+    expect "answers" "simulate smoke stats sweep;larson,sh6 larson,sh8;--html=a page.html;printenv;--color" \
         "$(HOME=$scratch/home PATH=$scratch/bin:$PATH fish --no-config -c "source '$source_folder/scripts/completion/mplace.fish'
             complete -C 'mplace s' | cut -f1 | paste -sd' '
-            complete -C 'mplace compare --workload larson,sh' | cut -f1 | paste -sd' '" | paste -sd';')"
+            complete -C 'mplace compare --workload larson,sh' | cut -f1 | paste -sd' '
+            complete -C 'mplace doctor --html=a' | cut -f1 | paste -sd' '
+            complete -C 'mplace run --malloc cia printen' | cut -f1 | paste -sd' '
+            complete -c ls -l color
+            complete -C 'mplace run --malloc=cia -- ls --colo' | cut -f1 | paste -sd' '" | paste -sd';')"
 }
 
 subcommands_names_and_settings_with_an_i_are_known_in_a_turkish_locale()
