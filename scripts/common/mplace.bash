@@ -328,6 +328,15 @@ check_files()
     done
 }
 
+# put_file FROM TO: copies a result to its place; one that cannot be whole is taken away.
+put_file()
+{
+    cp -- "$1" "$2" 2>/dev/null || {
+        rm -f -- "$2"
+        die "$2 cannot be written"
+    }
+}
+
 how_to_build()
 {
     if [[ -n $mplace_build ]]; then

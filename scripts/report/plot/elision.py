@@ -86,6 +86,6 @@ def elision_groups(rows):
     points = defaultdict(lambda: defaultdict(list))
     for (key, malloc, size), measured in runs.items():
         if not any(map(has_transactions, measured)):
-            continue  # this was tts
+            continue  # without transactions ttstle is tts
         points[key][malloc, "ttstle", key.what].append(_point(size, measured))
     return groups_of(points)
