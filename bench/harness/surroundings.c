@@ -56,8 +56,8 @@ static bool ask_child(struct answer *answer, const struct surroundings_wanted *w
     pid_t parent = getpid(), child = fork();
     int error = errno;
     if (child == 0) {
-        /* Nobody else ends it, should the parent be killed: the kernel, or, too late for that, it.
-         */
+        /* Should the parent be killed, the kernel ends this child; where the parent is gone
+           already, the child does. */
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
             kill(getpid(), SIGKILL);
         find_out(answer, wanted);

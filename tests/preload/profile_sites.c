@@ -168,8 +168,7 @@ static void *fork_when_told(void *signal)
 
 static atomic_bool is_cancelled;
 
-/* Until its end it comes by no point where it may be cancelled, but for those that are not its own.
- */
+/* Has no point of cancellation of its own. */
 static void *exit_when_cancelled(void *signal)
 {
     while (!atomic_load(&is_cancelled))
@@ -195,7 +194,7 @@ static void *be_slow_and_busy(void *nothing)
     return be_busy(nothing);
 }
 
-/* A stack for each number of so many bits: of two calls each. */
+/* A stack of its own for each number of so many bits: each bit chooses one of two calls. */
 __attribute__((noinline)) static void call_by_number(unsigned number, unsigned bits)
 {
     if (bits == 0) {

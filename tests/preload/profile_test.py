@@ -218,7 +218,7 @@ def an_exit_waits_for_a_profile_that_a_signal_asked_for():
     check(status == 0, said, status)
     if said == "":
         check(sums(written("profile.1")) == sums(written()), sums(written("profile.1")))
-    else:  # a thread that has not run for a second is waited for no longer
+    else:  # a thread that has not run for two seconds is waited for no longer
         check(said.count("\n") == 1 and "not written, for another one is being written" in said, said)
 
 

@@ -81,8 +81,9 @@ struct subheap *subheap_create(uint32_t number, uint8_t node);
    it, and its release wakes a sleeper. */
 enum { SUBHEAP_AWAITED = 2 };
 
-/* The calling thread, never 0. Threads 256 GiB of address space apart may have the same number: a
-   thread that finds its own may be wrong, one that finds another is right. */
+/* The calling thread, never 0, without the mark: thread pointers are more than 256 B apart. Threads
+   256 GiB of address space apart may have the same number: a thread that finds its own may be
+   wrong, one that finds another is right. */
 static inline uint32_t subheap_self(void)
 {
     return ((uint32_t)((uintptr_t)__builtin_thread_pointer() >> 6) & ~(uint32_t)SUBHEAP_AWAITED) |
@@ -121,7 +122,7 @@ bool subheap_lock_soon(struct subheap *heap, bool in_turn);
 void subheap_unlock_and_work(struct subheap *heap);
 
 /* A mark that is set between the look and the store is lost: the sleeper is not woken, and looks
-   itself after SUBHEAP_SLEEP_NS. */
+   again when its time is over. */
 static inline void subheap_release(struct subheap *heap)
 {
     uint32_t held = atomic_load_explicit(&heap->lock, memory_order_relaxed);

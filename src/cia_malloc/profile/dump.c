@@ -252,7 +252,6 @@ static void put_mapping(bool has_functions)
     put_message(PROFILE_MAPPING);
 }
 
-/* Mappings and calls both ascend. */
 static _Atomic uint64_t progress; /* relaxed: a hint */
 
 uint64_t dump_progress(void)
@@ -265,6 +264,7 @@ static void note_progress(void)
     atomic_fetch_add_explicit(&progress, 1, memory_order_relaxed);
 }
 
+/* Mappings and calls both ascend. */
 static void put_mappings(struct calls calls)
 {
     if (process_maps_open(&maps, "/proc/self/maps")) {

@@ -186,8 +186,8 @@ static bool write_if_free(uint64_t serial)
     return true;
 }
 
-/* As long as who writes one gets on: it may be this thread, below a handler that ends the process.
- */
+/* Waits while another thread's profile makes progress. The wait has an end, for the writer may be
+   this thread, below a signal handler that ends the process. */
 static bool write_when_free(void)
 {
     enum { TRIES = 2000 };
