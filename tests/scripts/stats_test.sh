@@ -322,8 +322,12 @@ a_process_that_keeps_none_is_one_line_that_says_how_to_start_it()
 one_that_has_ended_and_that_nobody_has_waited_for_is_not_told_to_start_otherwise()
 {
     local zombie
-    # exec: the shell's child stays, and sleep waits for none.
-    bash -c 'true & echo "$!"; exec sleep 60' >"$scratch/child" &
+    # Not a shell's child: a shell may wait for it before it becomes another program.
+    /usr/bin/python3 -c 'import os, time
+child = os.fork()
+if child:
+    print(child, flush=True)
+    time.sleep(60)' >"$scratch/child" &
     until [ -s "$scratch/child" ] && zombie=$(<"$scratch/child") &&
         grep -qs '^State:[[:space:]]*Z' "/proc/$zombie/status"; do sleep 0.05; done
     run "$mplace" stats "$zombie"
