@@ -442,8 +442,8 @@ machine_file()
     printf '%s' "$1"
 }
 
-# find_program NAME: sets program to its path as the shell finds it, or ends as the shell does: 127 if it is not there, 126
-# if it cannot be executed.
+# find_program NAME: sets program to its path as the shell finds it, or ends as the shell does: 127 if it is not there or its
+# interpreter is not, 126 if it cannot be executed.
 find_program()
 {
     if ! program=$(type -P -- "$1") && [[ ! -e $1 || $1 != */* ]]; then
@@ -455,16 +455,36 @@ find_program()
         note "not an executable program: $program"
         exit 126
     fi
+    check_program "$program"
+    case $program_kind in
+    no-interpreter)
+        note "$program_reason"
+        exit 127
+        ;;
+    none)
+        note "not a program: $1"
+        exit 126
+        ;;
+    esac
 }
 
-# check_preloadable PROGRAM: refuses one that would run without preloaded libraries, such as a static one.
-check_preloadable()
+# check_program PROGRAM: what the kernel and the dynamic linker will do with it. Sets program_kind to loadable, not-loadable,
+# no-interpreter, text (without "#!", which a shell runs) or none, and program_reason to what speaks against it.
+check_program()
 {
-    local check reason state=0
+    local check state=0
+    local -a kinds=([0]=loadable [1]=not-loadable [3]=no-interpreter [4]=text [5]=none)
 
     check=$(own_program mplace-check) || exit
-    reason=$("$check" -- "$1") || state=$?
-    [[ $state -ne 1 ]] || die "$reason"
+    program_reason=$("$check" -- "$1") || state=$?
+    program_kind=${kinds[state]-}
+    [[ -n $program_kind ]] || die "mplace-check failed with $state"
+}
+
+# Refuses the program of check_program or find_program if it would run without preloaded libraries, such as a static one.
+check_preloadable()
+{
+    [[ $program_kind != not-loadable ]] || die "$program_reason"
 }
 
 # Sets preload_list (for LD_PRELOAD) and preload_path (for LD_LIBRARY_PATH, mostly empty) for

@@ -37,6 +37,8 @@ check_commands()
     for name in "${!listed_commands[@]}"; do
         # The user's own words, quotes and all.
         first=$(set +u; eval "words=(${listed_commands[$name]})"; printf '%s' "${words[0]-}")
-        ! program=$(type -P -- "$first") || check_preloadable "$program"
+        program=$(type -P -- "$first") || continue
+        check_program "$program"
+        check_preloadable
     done
 }

@@ -156,12 +156,18 @@ the_exit_status_means_the_same_in_every_subcommand()
     done
     touch nothing
     mkdir folder
-    for name in run "compare --malloc glibc,cia" doctor; do
+    printf '#!/no/such/interpreter\n' >script
+    printf '\0\1\2' >junk
+    chmod +x script junk
+    for name in run "compare --malloc glibc,cia" doctor trace simulate; do
         [[ $name != doctor || -x $build_folder/lib/mplace/valgrind/setgrind-amd64-linux ]] || continue
+        [[ $name != trace && $name != simulate || -x $build_folder/lib/mplace/valgrind/memtrace-amd64-linux ]] || continue
         # shellcheck disable=SC2086 # words
         {
             ended 127 $name -- no-such-program
             ended 127 $name -- ./no-such-program
+            ended 127 $name -- ./script
+            ended 126 $name -- ./junk
             ended 126 $name -- ./nothing
             ended 126 $name -- ./folder
         }
