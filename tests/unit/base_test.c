@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * What base promises: settings with their complaint, report text, short files, cache
- * geometry, random, CPU.
+ * geometry, random, SipHash, CPU.
  */
 #include "base/cache_geometry.h"
 #include "base/clock.h"
@@ -12,6 +12,7 @@
 #include "base/report.h"
 #include "base/settings.h"
 #include "base/short_file.h"
+#include "base/siphash.h"
 
 #include "run_suite.h"
 
@@ -380,6 +381,18 @@ START_TEST(the_current_cpu_is_found_where_reading_the_clock_register_is_sigsegv)
 }
 END_TEST
 
+/* The bytes 0 to 7: by the vectors of Rust's library under the key of bytes 0 to 15, and by
+   CPython, whose hash() is this function, under a key of 0 (PYTHONHASHSEED=0). */
+START_TEST(siphash_is_that_of_rust_and_of_cpython)
+{
+    const uint64_t word = UINT64_C(0x0706050403020100);
+    const struct siphash_key key = {.low = word, .high = UINT64_C(0x0f0e0d0c0b0a0908)};
+
+    ck_assert_uint_eq(siphash_of_word(key, word), UINT64_C(0x369095118d299a8e));
+    ck_assert_uint_eq(siphash_of_word((struct siphash_key){0}, word), UINT64_C(0xead411e67ebe2eea));
+}
+END_TEST
+
 START_TEST(random_numbers_repeat_with_their_seed_and_stay_below_the_bound)
 {
     uint64_t a = 7, b = 7, seen = 0;
@@ -471,6 +484,7 @@ int main(void)
     tcase_add_test(tests, the_geometry_agrees_with_the_kernel);
     tcase_add_test(tests, the_current_cpu_is_the_pinned_one);
     tcase_add_test(tests, the_current_cpu_is_found_where_reading_the_clock_register_is_sigsegv);
+    tcase_add_test(tests, siphash_is_that_of_rust_and_of_cpython);
     tcase_add_test(tests, random_numbers_repeat_with_their_seed_and_stay_below_the_bound);
     tcase_add_test(tests, the_clocks_are_libcs);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

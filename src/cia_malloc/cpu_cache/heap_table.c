@@ -214,6 +214,7 @@ void heap_table_put_in_order(bool alone)
         if (atomic_load_explicit(&heap->lock, memory_order_relaxed) == 0) {
             if (alone) {
                 heap->relocking = 0;
+                heap->order = (struct siphash_key){0}; /* not the parent's: drawn anew */
                 /* Else those who come would sleep for longer. */
                 atomic_store_explicit(&heap->sleepers, 0, memory_order_relaxed);
                 page_work_after_fork(&heap->pages);

@@ -21,21 +21,17 @@
  */
 #include "cia_malloc/hardened/hardened.h"
 
-#include "base/random.h"
 #include "base/report.h"
-#include "base/system_call.h"
 #include "cia_malloc/cpu_cache/flush.h"
 #include "cia_malloc/cpu_cache/heap_table.h"
 #include "cia_malloc/cpu_cache/housekeeping.h"
 #include "cia_malloc/hardened/quarantine.h"
+#include "cia_malloc/hardened/secret.h"
 #include "cia_malloc/heap/block.h"
 #include "cia_malloc/large/large.h"
 
-#include <errno.h>
-#include <linux/random.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 typedef _Atomic uint32_t mark;
 
@@ -69,56 +65,6 @@ static uint32_t state_of(uint32_t value)
     return value & ~(uint32_t)MARK_BYTES;
 }
 
-/* Stored once, by compare-and-swap from 0. Relaxed: it is all that threads share. */
-static _Atomic uint64_t secret;
-
-static __attribute__((noinline, cold)) uint64_t draw_secret(void)
-{
-    uint64_t none = 0, drawn = 0;
-    int saved_errno = errno;
-    const void *of_the_kernel =
-        (const void *)getauxval(AT_RANDOM); /* 16 bytes; libc uses the same */
-
-    /* Not to wait is right: early at boot AT_RANDOM is all there is. */
-    if (system_call_6(SYS_getrandom, (long)&drawn, sizeof drawn, GRND_NONBLOCK, 0, 0, 0) !=
-            (long)sizeof drawn &&
-        of_the_kernel != NULL) {
-        memcpy(&drawn, of_the_kernel, sizeof drawn);
-        drawn = random_next(&drawn);
-    }
-    errno = saved_errno;
-    drawn |= 1; /* 0 is for none */
-    /* Another thread may have been first: its secret is the process's. */
-    return atomic_compare_exchange_strong_explicit(&secret, &none, drawn, memory_order_relaxed,
-                                                   memory_order_relaxed)
-               ? drawn
-               : none;
-}
-
-static uint64_t mixed(uint64_t number)
-{
-    uint64_t known = atomic_load_explicit(&secret, memory_order_relaxed);
-    uint64_t state = number ^ (known != 0 ? known : draw_secret());
-
-    return random_next(&state);
-}
-
-/* Uniform in [0, bound), from the sub-heap's generator, which begins with the secret. The caller
-   holds the lock. */
-static uint32_t draw(struct subheap *heap, uint32_t bound)
-{
-    if (heap->random == 0)
-        heap->random = mixed(heap->number);
-    return random_below(&heap->random, bound);
-}
-
-/* What stands behind a block of the program, 8 bytes again and again: none of them is 0, so that a
-   string's end is seen among them. Who reads one block's does not know that of any other. */
-static uint64_t canary_of(const void *block)
-{
-    return mixed((uintptr_t)block) | UINT64_C(0x0101010101010101);
-}
-
 /* Fills all bytes from one address to another with those of the word, again and again. */
 static void fill(char *from, char *end, uint64_t word)
 {
@@ -147,12 +93,21 @@ static const char *find_change(const char *from, const char *end, uint64_t word)
 /* What stands behind the bytes that were asked for. */
 static void write_canary(char *block, size_t bytes, char *end)
 {
-    fill(block + bytes, end, canary_of(block));
+    fill(block + bytes, end, secret_canary(block));
+}
+
+/* The canary behind a block that got longer in place is the program's now, and nobody's secret. */
+static void forget_canary(char *block, size_t old_bytes, size_t bytes, char *end)
+{
+    char *to = block + bytes < end ? block + bytes : end;
+
+    if (bytes > old_bytes)
+        fill(block + old_bytes, to, junk);
 }
 
 static void check_canary(const char *block, size_t bytes, const char *end)
 {
-    const char *changed = find_change(block + bytes, end, canary_of(block));
+    const char *changed = find_change(block + bytes, end, secret_canary(block));
 
     if (__builtin_expect(changed != NULL, 0))
         report_fatal(
@@ -181,7 +136,7 @@ static char *take_block(struct subheap *heap, unsigned size_class, bool *untouch
     if (class_heap_eligible(class_heap) == 0 && !subheap_find(heap, size_class))
         return NULL;
     uint64_t bits = class_heap_eligible(class_heap);
-    for (uint32_t skip = draw(heap, (uint32_t)__builtin_popcountll(bits)); skip > 0; skip--)
+    for (uint32_t skip = secret_draw(heap, (uint32_t)__builtin_popcountll(bits)); skip > 0; skip--)
         bits &= bits - 1;
     class_heap->first_bit = (uint8_t)__builtin_ctzll(bits); /* the search finds it first */
     return subheap_allocate(heap, size_class, untouched);
@@ -306,7 +261,7 @@ static void free_in_chunk(struct chunk *chunk, char *address, void *copy, size_t
 
     struct subheap *heap = heap_acquire();
     if (heap != NULL) {
-        count = quarantine_put(heap, &block, draw(heap, QUARANTINE_DRAWN), leaving);
+        count = quarantine_put(heap, &block, secret_draw(heap, QUARANTINE_DRAWN), leaving);
         subheap_unlock(heap);
     } else {
         leaving[0] = block; /* no memory for a sub-heap, all others taken */
@@ -344,14 +299,18 @@ size_t hardened_usable(const void *address)
 
 static void *resize_huge(struct huge *huge, size_t bytes, bool must_stay, size_t *old_bytes)
 {
-    *old_bytes = claim_huge(huge, huge->block);
+    char *block = huge->block, *end = huge_end(huge);
+
+    *old_bytes = claim_huge(huge, block);
     bool resized =
         (must_stay || bytes > SIZE_CLASS_LARGEST) && huge_resize(huge, bytes + SLACK_LEAST) != NULL;
 
-    if (resized)
-        write_canary(huge->block, bytes, huge_end(huge));
+    if (resized) {
+        forget_canary(block, *old_bytes, bytes, end);
+        write_canary(block, bytes, huge_end(huge));
+    }
     atomic_store_explicit(&huge->marked, (resized ? bytes : *old_bytes) + 1, memory_order_relaxed);
-    return resized ? huge->block : NULL;
+    return resized ? block : NULL;
 }
 
 void *hardened_resize(void *address, size_t bytes, bool must_stay, size_t *old_bytes)
@@ -375,6 +334,7 @@ void *hardened_resize(void *address, size_t bytes, bool must_stay, size_t *old_b
     if (!atomic_compare_exchange_strong_explicit(at, &value, MARK_LIVE | (uint32_t)bytes,
                                                  memory_order_relaxed, memory_order_relaxed))
         block_is_wrong(address, "a free block");
+    forget_canary(address, *old_bytes, bytes, end);
     write_canary(address, bytes, end);
     return address;
 }

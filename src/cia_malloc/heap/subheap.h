@@ -17,6 +17,7 @@
 #define MPLACE_CIA_SUBHEAP_H
 
 #include "base/futex.h"
+#include "base/siphash.h"
 #include "cia_malloc/heap/size_classes/cached_block.h"
 #include "cia_malloc/heap/colours/class_heap.h"
 #include "cia_malloc/pages/page_heap.h"
@@ -71,7 +72,8 @@ struct subheap {
 
     /* With CIA_HARDEN=1, from the first block on. */
     struct quarantine *quarantine;
-    uint64_t random; /* state of a generator, from the secret; 0: none yet */
+    struct siphash_key order; /* of what is drawn; 0: none yet */
+    uint64_t drawn, numbers;  /* so often; those drawn together with the last one */
 };
 
 /* NULL when out of memory. Its blocks are to lie on the memory node: heap->pages.node. */
