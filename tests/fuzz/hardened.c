@@ -357,6 +357,45 @@ static void touching_what_is_closed(void)
     }
 }
 
+static size_t alignment;
+
+static void before_an_aligned_long_block(const void *argument)
+{
+    char *last = NULL;
+
+    (void)argument;
+    for (unsigned i = 0; i <= variant; i++)
+        last = aligned_alloc(alignment, size);
+    if (last == NULL)
+        _exit(3);
+    touch(last - PAGE);
+}
+
+static void touching_what_is_before_aligned_blocks(void)
+{
+    size = 1 << 20;
+    for (alignment = 2 * PAGE; alignment <= 16 << 20; alignment *= 2) {
+        for (variant = 0; variant < 12; variant++)
+            expect_stopped(before_an_aligned_long_block, "a write a page before an aligned block");
+    }
+}
+
+static void growing_in_small_steps(void)
+{
+    enum { FROM = 4 << 20, TO = 128 << 20, STEP = 64 << 10, DOUBLINGS = 5 };
+    uintptr_t block = (uintptr_t)malloc(FROM);
+    unsigned moves = 0;
+
+    for (size = FROM + STEP; size <= TO; size += STEP) {
+        uintptr_t grown = (uintptr_t)realloc((void *)block, size);
+
+        moves += grown != block;
+        block = grown;
+    }
+    free((void *)block);
+    check(moves <= 5 * DOUBLINGS, "five copies for each doubling of a block in small steps");
+}
+
 static void freed_blocks_wait(void)
 {
     enum { IN_BETWEEN = 1000 };
@@ -377,6 +416,29 @@ static void freed_blocks_wait(void)
     }
 }
 
+/* Which is ENOMEM at once, and gathers nothing. */
+static void freed_blocks_wait_beside_impossible_requests(void)
+{
+    for (size_t s = 0; s < 5; s++) {
+        size = sizes[s];
+        uintptr_t freed = (uintptr_t)a_block();
+        bool again = false;
+
+        free((void *)freed);
+        for (size_t impossible = (size_t)1 << 48; impossible <= (size_t)1 << 62; impossible *= 2) {
+            check(memalign(impossible, 16) == NULL, "no address is a multiple of that");
+            check(malloc(impossible) == NULL, "no process has so many bytes");
+        }
+        for (int i = 0; i < 100; i++) {
+            void *block = malloc(size);
+
+            again |= (uintptr_t)block == freed;
+            free(block);
+        }
+        check(!again, "a freed block is not handed out while impossible requests fail");
+    }
+}
+
 static void freed_mappings_wait(void)
 {
     enum { KEPT = 40, IN_BETWEEN = 30, BYTES = 100000 };
@@ -394,6 +456,15 @@ static void freed_mappings_wait(void)
         free(block);
     }
     check(!again, "a freed mapping has no other block while thirty others come and go");
+    /* More than is kept of freed memory. */
+    for (size = 1 << 20; size <= 256 << 20; size *= 4) {
+        uintptr_t freed = (uintptr_t)aligned_alloc(1 << 20, size);
+
+        free((void *)freed);
+        uintptr_t next = (uintptr_t)aligned_alloc(1 << 20, size);
+        check(next + size <= freed || next >= freed + size, "the next block lies elsewhere");
+        free((void *)next);
+    }
 }
 
 static void freed_blocks_are_junk(void)
@@ -575,7 +646,10 @@ int main(int argc, char **argv)
         {"overflow", an_overflow},
         {"use-after-free", a_write_to_a_freed_block},
         {"closed", touching_what_is_closed},
+        {"aligned", touching_what_is_before_aligned_blocks},
         {"quarantine", freed_blocks_wait},
+        {"impossible", freed_blocks_wait_beside_impossible_requests},
+        {"growth", growing_in_small_steps},
         {"kept", freed_mappings_wait},
         {"junk", freed_blocks_are_junk},
         {"order", the_order_is_random_and_the_sets_are_even},

@@ -28,12 +28,18 @@ static size_t guard_bytes(void)
     return harden_is_on() ? PAGE_BYTES : 0;
 }
 
-/* How long to make a mapping that needs total bytes and guard pages: those behind the block cost no
-   memory, and a power of two, or whole chunks, suit more blocks later. */
+/*
+ * How long to make a mapping that needs total bytes and guard pages: those behind the block cost no
+ * memory. A power of two suits more blocks later. Above a chunk's length it is a multiple of a
+ * quarter of the power below: a block that grows in small steps is copied four times for each
+ * doubling of its length.
+ */
 static size_t guarded_extent_for(size_t total)
 {
-    return total >= CHUNK_BYTES ? (total + CHUNK_BYTES - 1) & ~(size_t)(CHUNK_BYTES - 1)
-                                : (size_t)1 << (64 - __builtin_clzll(total - 1));
+    size_t power = (size_t)1 << (64 - __builtin_clzll(total - 1)); /* total at least */
+    size_t step = total > CHUNK_BYTES ? power / 8 : power;
+
+    return (total + step - 1) & ~(step - 1);
 }
 
 /* Whole pages before the block that begins there. */
@@ -66,11 +72,10 @@ static struct place place_of(uint32_t colour, size_t alignment)
         .alignment = cycle,
     };
 
-    /* Beyond a page the guard before the block is a multiple of its alignment, if that is no
-       whole chunk. */
+    /* Beyond a page the guard before the block is as long as its alignment. */
     if (alignment > PAGE_BYTES)
         place = (struct place){
-            .room = guard_bytes() != 0 && alignment < CHUNK_BYTES ? alignment : 0,
+            .room = guard_bytes() != 0 ? alignment : 0,
             .alignment = alignment,
         };
     place.offset = place.room;

@@ -141,6 +141,9 @@ void huge_give_back_old(uint64_t now)
     enum { BYTES_MOST = 64 << 20 }; /* but one mapping at least: some ten milliseconds */
     int32_t time = decay_milliseconds();
 
+    /* Closed pages are no memory, and for as long nobody gets their addresses. */
+    if (harden_is_on() && time != DECAY_NEVER && time < DECAY_DEFAULT)
+        time = DECAY_DEFAULT;
     if (time != DECAY_NEVER && now >= (uint64_t)time)
         (void)give_back(now - (uint64_t)time, BYTES_MOST);
 }
@@ -223,9 +226,11 @@ bool huge_keep(struct huge *huge, uint64_t now)
 
     huge->since = now;
     huge->turn = turns++;
-    if (decay_milliseconds() == DECAY_AT_ONCE || huge->extent > most)
-        return false;
-    make_room(huge->extent, most);
+    if (!harden_is_on()) {
+        if (decay_milliseconds() == DECAY_AT_ONCE || huge->extent > most)
+            return false;
+        make_room(huge->extent, most);
+    }
     /* Hardened: addresses without memory. Else the program may have protected a part, which the
        next block must be able to touch. Should the kernel refuse, it goes back as a whole. */
     if ((harden_is_on() && !page_source_purge(huge->base, huge->extent)) ||
