@@ -189,7 +189,7 @@ static size_t mapped_bytes(void)
 START_TEST(blocks_that_come_and_go_map_nothing_new)
 {
     stay_on_cpu(sched_getcpu());
-    for (size_t bytes = 600000; bytes < 50 * MIB; bytes *= 3) {
+    for (size_t bytes = 600000; bytes < 30 * MIB; bytes *= 3) {
         cia_free(memset(cia_allocate(bytes), 1, bytes));
         size_t mapped = mapped_bytes();
 
@@ -210,19 +210,19 @@ END_TEST
 START_TEST(a_kept_mapping_serves_several_blocks_and_is_one_again_after_them)
 {
     stay_on_cpu(sched_getcpu());
-    cia_free(memset(cia_allocate(39 * MIB), 1, 39 * MIB));
+    cia_free(memset(cia_allocate(29 * MIB), 1, 29 * MIB));
     size_t mapped = mapped_bytes(), kept = huge_cache_bytes();
-    ck_assert_uint_ge(kept, 39 * MIB);
+    ck_assert_uint_ge(kept, 29 * MIB);
     for (int round = 0; round < 10; round++) {
         void *parts[3];
 
         for (int i = 0; i < 3; i++)
-            parts[i] = cia_allocate((9 + i) * MIB);
+            parts[i] = cia_allocate((7 + i) * MIB);
         for (int i = 0; i < 3; i++)
             cia_free(parts[(i + round) % 3]);
         /* A colour may take a page more than the one before. */
         ck_assert_uint_ge(huge_cache_bytes(), kept);
-        cia_free(cia_allocate(39 * MIB));
+        cia_free(cia_allocate(29 * MIB));
         ck_assert_uint_le(huge_cache_bytes(), kept + MIB);
         ck_assert_uint_le(mapped_bytes(), mapped + CHUNK_BYTES);
     }
@@ -318,7 +318,7 @@ static void allocate_shorts(void)
 
 START_TEST(short_blocks_take_the_pages_that_long_ones_left)
 {
-    enum { LONG = 40 * MIB };
+    enum { LONG = 30 * MIB };
 
     stay_on_cpu(sched_getcpu());
     make_first_call();
@@ -350,7 +350,7 @@ static unsigned long locked_kib(void)
 
 START_TEST(what_a_program_asked_for_a_long_block_does_not_hold_for_short_ones_there)
 {
-    enum { LONG = 40 * MIB };
+    enum { LONG = 30 * MIB };
     char *block = memset(cia_allocate(LONG), 0xff, LONG);
     char *page = block + (-(uintptr_t)block & (PAGE_BYTES - 1));
     int status;
@@ -377,7 +377,7 @@ END_TEST
 
 START_TEST(short_blocks_are_not_in_a_long_one_that_was_freed_while_it_was_locked)
 {
-    enum { LONG = 40 * MIB };
+    enum { LONG = 30 * MIB };
     char *block = memset(cia_allocate(LONG), 0xff, LONG);
 
     stay_on_cpu(sched_getcpu());
@@ -446,12 +446,12 @@ START_TEST(no_more_is_kept_than_the_bound)
         for (int i = 0; i < COUNT; i++) {
             cia_free(blocks[i]);
             size_t in_use = cia_totals_read().huge_bytes;
-            ck_assert_uint_le(huge_cache_bytes(), in_use > 64 * MIB ? in_use : 64 * MIB);
+            ck_assert_uint_le(huge_cache_bytes(), in_use > 32 * MIB ? in_use : 32 * MIB);
         }
-        ck_assert_uint_gt(huge_cache_bytes(), 40 * MIB); /* nothing kept would pass as well */
+        ck_assert_uint_gt(huge_cache_bytes(), 20 * MIB); /* nothing kept would pass as well */
     }
     cia_free(cia_allocate((size_t)3 << 30)); /* beyond any bound */
-    ck_assert_uint_le(huge_cache_bytes(), 64 * MIB);
+    ck_assert_uint_le(huge_cache_bytes(), 32 * MIB);
 }
 END_TEST
 
@@ -515,7 +515,7 @@ static void limit_address_space(size_t more)
 
 START_TEST(before_memory_runs_out_kept_mappings_are_given_back)
 {
-    enum { COUNT = 6, SMALL = 30000 };
+    enum { COUNT = 3, SMALL = 24000 };
     void *blocks[COUNT];
 
     for (int kind = 0; kind < 2; kind++) {
@@ -523,10 +523,10 @@ START_TEST(before_memory_runs_out_kept_mappings_are_given_back)
             blocks[i] = cia_allocate(9 * MIB);
         for (int i = 0; i < COUNT; i++)
             cia_free(blocks[i]);
-        ck_assert_uint_gt(huge_cache_bytes(), 50 * MIB);
+        ck_assert_uint_gt(huge_cache_bytes(), 20 * MIB);
         limit_address_space(kind == 0 ? 40 * MIB : 12 * MIB);
         if (kind == 0) { /* none of those will do, nor is there as much as this besides */
-            void *block = cia_allocate_aligned(8 * MIB, 80 * MIB);
+            void *block = cia_allocate_aligned(8 * MIB, 50 * MIB);
 
             ck_assert_ptr_nonnull(block);
             cia_free(block);

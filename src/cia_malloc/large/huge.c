@@ -92,6 +92,14 @@ static size_t extent_for(size_t bytes, struct place place)
     return round_up_to_pages(bytes + place.room + place.turn_bytes) + guard_bytes();
 }
 
+/* All that no block has. False: there were none. */
+static bool give_back_addresses(void)
+{
+    size_t bytes = huge_give_back_all();
+
+    return huge_unmap_retained(UINT32_MAX) || bytes > 0;
+}
+
 static void *map_new(size_t bytes, struct place place, uint8_t node)
 {
     struct huge *record = huge_record_take();
@@ -103,7 +111,7 @@ static void *map_new(size_t bytes, struct place place, uint8_t node)
     record->node = node;
     if (!(harden_is_on() && huge_map_extent(record, guarded_extent_for(extent), place.alignment)) &&
         !huge_map_extent(record, extent, place.alignment) &&
-        (huge_give_back_all() == 0 || !huge_map_extent(record, extent, place.alignment))) {
+        (!give_back_addresses() || !huge_map_extent(record, extent, place.alignment))) {
         huge_record_put(record);
         return NULL;
     }

@@ -43,6 +43,33 @@ static size_t misfit(const struct huge *kept, size_t bytes, size_t alignment, ui
     return kept->node == node && kept->extent >= bytes ? kept->extent - bytes : SIZE_MAX;
 }
 
+/* The best of the retained ones that were retained last. The program may have protected a part. */
+static struct huge *take_retained(size_t bytes, size_t alignment, uint8_t node)
+{
+    enum { LOOKED_AT = 16 };
+    struct huge *seen[LOOKED_AT];
+    uint32_t count = 0, best = 0;
+
+    while (count < LOOKED_AT && (seen[count] = huge_retained_take()) != NULL) {
+        if (misfit(seen[count], bytes, alignment, node) <
+            misfit(seen[best], bytes, alignment, node))
+            best = count;
+        count++;
+    }
+    struct huge *taken = NULL;
+    while (count-- > 0) {
+        if (count == best && misfit(seen[count], bytes, alignment, node) != SIZE_MAX)
+            taken = seen[count];
+        else
+            huge_retain(seen[count]);
+    }
+    if (taken != NULL && !page_source_protect(taken->base, taken->extent, PROT_READ | PROT_WRITE)) {
+        huge_retain(taken);
+        return NULL;
+    }
+    return taken;
+}
+
 struct huge *huge_cache_take(size_t bytes, size_t alignment, uint8_t node)
 {
     for (;;) {
@@ -61,7 +88,7 @@ struct huge *huge_cache_take(size_t bytes, size_t alignment, uint8_t node)
             }
         }
         if (best == NULL)
-            return NULL;
+            return take_retained(bytes, alignment, node);
         if (!take_from(slot, best))
             continue;
         /* From here on no other thread may take it, but it may be another mapping than the one that
@@ -193,7 +220,7 @@ void huge_join_neighbours(struct huge *huge)
 /* How many bytes of mappings may be kept: as many as are in use, within bounds. */
 static size_t keep_most(void)
 {
-    enum { LEAST = 64 << 20, MOST = 1 << 30 };
+    enum { LEAST = 32 << 20, MOST = 1 << 30 };
     size_t in_use = huge_totals.bytes + page_heap_used_bytes();
 
     return in_use < LEAST ? LEAST : in_use > MOST ? MOST : in_use;

@@ -55,7 +55,10 @@ static struct huge *pop(record_stack *stack)
 }
 
 static record_stack unused_records;
-static record_stack refused; /* with addresses that the kernel did not take back */
+
+/* See huge_give_back. The count may be wrong for as long as a thread is between the two. */
+static record_stack retained;
+static _Atomic uint32_t retained_count;
 
 struct huge *huge_record_take(void)
 {
@@ -163,17 +166,71 @@ bool huge_grow(struct huge *huge, size_t total, size_t extent)
     return base != NULL;
 }
 
-void huge_unmap_refused(void)
-{
-    struct huge *record = pop(&refused);
+/*
+ * A hole between two live blocks is a mapping more to the kernel, which has 65,530 for a process
+ * and then gives it no other. Without holes there are at most as many mappings as live blocks. So
+ * from this many blocks on no hole is made, for as long as not as many addresses are retained.
+ */
+enum { BLOCKS_WITH_HOLES = 24 << 10, RETAINED_MOST = 24 << 10 };
 
-    if (record == NULL)
-        return;
-    push(page_source_unmap(record->base, record->extent) ? &unused_records : &refused, record);
+/* Hardened, long blocks lie between guard pages, and not so many have them. */
+static bool holes_are_too_many(void)
+{
+    return huge_totals.blocks >= BLOCKS_WITH_HOLES && !harden_is_on();
+}
+
+void huge_retain(struct huge *record)
+{
+    push(&retained, record);
+    atomic_fetch_add_explicit(&retained_count, 1, memory_order_relaxed);
+}
+
+struct huge *huge_retained_take(void)
+{
+    struct huge *record = pop(&retained);
+
+    if (record != NULL)
+        atomic_fetch_sub_explicit(&retained_count, 1, memory_order_relaxed);
+    return record;
+}
+
+bool huge_unmap_retained(uint32_t most)
+{
+    enum { REFUSED_MOST = 16 }; /* then all of them would be, likely */
+    struct huge *refused[REFUSED_MOST], *record;
+    uint32_t count = 0;
+    bool unmapped = false;
+
+    while (most-- > 0 && count < REFUSED_MOST && (record = huge_retained_take()) != NULL) {
+        if (page_source_unmap(record->base, record->extent)) {
+            huge_record_put(record);
+            unmapped = true;
+        } else {
+            refused[count++] = record;
+        }
+    }
+    while (count > 0)
+        huge_retain(refused[--count]);
+    return unmapped;
+}
+
+void huge_unmap_retained_if_few(uint32_t most)
+{
+    if (!holes_are_too_many())
+        (void)huge_unmap_retained(most);
 }
 
 void huge_give_back(struct huge *record)
 {
-    push(page_source_unmap(record->base, record->extent) ? &unused_records : &refused, record);
-    huge_unmap_refused();
+    bool is_retained = holes_are_too_many() &&
+                       atomic_load_explicit(&retained_count, memory_order_relaxed) < RETAINED_MOST;
+
+    if (is_retained && page_source_purge(record->base, record->extent)) {
+        huge_retain(record);
+    } else if (page_source_unmap(record->base, record->extent)) {
+        huge_record_put(record);
+        huge_unmap_retained_if_few(1);
+    } else {
+        huge_retain(record);
+    }
 }

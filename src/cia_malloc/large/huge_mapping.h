@@ -58,11 +58,20 @@ void *huge_resized(struct huge *huge, size_t total, size_t extent);
 bool huge_grow(struct huge *huge, size_t total, size_t extent);
 
 /*
- * Unmaps it, and puts the record back. Where the kernel refuses (page_source_unmap) the addresses
- * are tried again at the next such call, and by huge_unmap_refused.
+ * Unmaps it, and puts the record back. The addresses are retained, without memory, where the kernel
+ * refuses (page_source_unmap), and where so many blocks are live that the holes between them might
+ * be more mappings than a process can have. Blocks that find no kept mapping use retained ones.
  */
 void huge_give_back(struct huge *record);
-void huge_unmap_refused(void);
+
+/* Retains it; takes a retained one, or NULL. */
+void huge_retain(struct huge *record);
+struct huge *huge_retained_take(void);
+
+/* Unmaps up to so many of those that are retained; true: one at least. The other only where no
+   more blocks are live than may have holes between them. */
+bool huge_unmap_retained(uint32_t most);
+void huge_unmap_retained_if_few(uint32_t most);
 
 /* Sums over all mappings that are a block. Each is atomic, but they are not raised together. */
 struct huge_totals {
