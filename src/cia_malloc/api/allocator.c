@@ -141,7 +141,8 @@ static __attribute__((noinline)) void *allocate_at_the_limit(size_t alignment, s
         return block;
     /* Gathering may do if all that is mapped would, with what the kernel still has. */
     size_t mapped = atomic_load_explicit(&page_source_mapped_bytes, memory_order_relaxed);
-    if (bytes > mapped && !page_source_has_room(bytes - mapped))
+    size_t wanted = alignment > PAGE_BYTES ? bytes + alignment : bytes; /* 2^63 at most */
+    if (wanted > mapped && !page_source_has_room(wanted - mapped))
         return NULL;
     /* Then it is tried again whether pages went back or not: what one CPU's magazines held may be
        just what another CPU wants. */
