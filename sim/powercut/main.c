@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * mplace-powercut: what a power cut leaves of a traced program's persistent file, and whether a
- * command can still use it. Behind `mplace powercut`.
+ * mplace-powercut-images: what a power cut leaves of a traced program's persistent file, and
+ * whether a command can still use it. Behind `mplace powercut`.
  */
 #include "powercut/images.h"
 
@@ -15,8 +15,9 @@
 
 enum { NO_FINDING = 0, FINDING = 1, REFUSED = 2 };
 
-static const char usage[] = "usage: mplace-powercut [--before FILE] [--images N] [--seed N] [--out "
-                            "FILE] TRACE -- CHECK...\n";
+static const char usage[] =
+    "usage: mplace-powercut-images [--before FILE] [--images N] [--seed N] [--out "
+    "FILE] TRACE -- CHECK...\n";
 
 static int refuse(const char *what, const char *why)
 {
@@ -68,7 +69,7 @@ static int parse(struct images_plan *plan, const char **path, int argc, char **a
             fputs(usage, stdout);
             return 1;
         case VERSION:
-            puts("mplace-powercut (mplace) " MPLACE_VERSION);
+            puts("mplace-powercut-images (mplace) " MPLACE_VERSION);
             return 1;
         default:
             return 1 + refuse(argv[optind - 1], "unknown, or without its value (--help)");

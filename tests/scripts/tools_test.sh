@@ -374,6 +374,38 @@ an_installed_mplace_finds_its_parts()
     expect "exit status of compare" 0 "$status"
     run "$scratch/a prefix/bin/mplace" compare --malloc cia,glibc --rounds 1 -- true
     expect "exit status of compare -- true" 0 "$status"
+    run "$scratch/a prefix/bin/mplace" dram --simulate tilepro64
+    expect "exit status of dram" 0 "$status"
+    if [[ -x $build_folder/lib/mplace/valgrind/setgrind-amd64-linux ]]; then
+        run "$scratch/a prefix/bin/mplace" doctor -- true
+        expect "exit status of doctor" 0 "$status"
+    fi
+}
+
+installed_tools_of_traces_find_their_parts()
+{
+    local line program="$build_folder/tests/powercut_program"
+
+    need_simulator
+    need_memtrace
+    cmake --install "$build_folder" --prefix "$scratch/inst" >/dev/null
+    unset MPLACE_BUILD
+    for line in "trace --values --out bank.mptrace -- $program bank file" "trace --dump bank.mptrace" \
+        "simulate bank.mptrace" "powercut --images 5 bank.mptrace -- $program check-bank" \
+        "doctor --sharing -- true" machines; do
+        # shellcheck disable=SC2086 # words
+        run timeout 60 "$scratch/inst/bin/mplace" $line
+        expect "exit status of $line" 0 "$status"
+    done
+}
+
+no_installed_file_is_written_over_by_another()
+{
+    cmake --install "$build_folder" --prefix "$scratch/inst" >said
+    sed -n 's/^-- \(Installing\|Up-to-date\): //p' said | while read -r file; do
+        [[ -d $file ]] || echo "$file"
+    done | sort | uniq -d >twice
+    expect "files that are installed twice" "" "$(cat twice)"
 }
 
 cpu_tells_all_its_keys()
@@ -414,9 +446,9 @@ every_program_tells_its_version_and_knows_no_other_option()
 
     version=$(sed -n 's/^project(mplace VERSION \([0-9.]*\) .*/\1/p' "$source_folder/CMakeLists.txt")
     for name in ring avltree malloc_bench persist_bench lockpair calibrate mplace-probe mplace-check mplace-gather mplace-measure mplace-count \
-        mplace-stats-reader mplace-chip mplace-powercut mplace-trace-dump mplace-trace-writer tm_bench; do
+        mplace-stats-reader mplace-chip mplace-powercut-images mplace-trace-dump mplace-trace-writer tm_bench; do
         # Those of the simulator are not built without libzstd, that of transactions without GCC's -fgnu-tm.
-        [[ $name == @(mplace-@(chip|powercut|trace-*)|tm_bench) && ! -x $build_folder/bin/$name ]] && continue
+        [[ $name == @(mplace-@(chip|powercut-images|trace-*)|tm_bench) && ! -x $build_folder/bin/$name ]] && continue
         run "$build_folder/bin/$name" --version
         expect "exit status of $name" 0 "$status"
         expect "$name" "$name (mplace) $version" "$(cat "$scratch/out")"
