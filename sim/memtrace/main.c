@@ -54,6 +54,7 @@ static void thread_goes_on(ThreadId thread, ULong blocks_done)
 {
     program_calls_thread_goes_on(thread);
     buffers_thread_goes_on(thread);
+    events_thread_goes_on(thread);
 }
 
 static void thread_begins(ThreadId thread)

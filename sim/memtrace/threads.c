@@ -73,6 +73,7 @@ void threads_ends(ThreadId thread)
 
     if (living[thread].record != NULL)
         living[thread].record->end = end;
+    events_thread_ends(thread, end);
     buffers_thread_ends(thread);
 }
 

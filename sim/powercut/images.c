@@ -6,6 +6,7 @@
  *
  * The file is the longest range that the program marked as persistent memory. Each mark of that
  * length is the same file, mapped where the mark says, until a mark without length says otherwise.
+ * Who marks other ranges besides is told that they are not cut.
  */
 #include "powercut/images.h"
 
@@ -30,6 +31,8 @@ struct state {
     struct trace *trace;
     const struct images_plan *plan;
     uint64_t bytes; /* of the file */
+
+    bool has_other_lengths, has_moved; /* marks that look like those of another file */
 
     uint64_t base; /* where it is mapped; 0: nowhere */
     bool has_region, in_region;
@@ -285,9 +288,37 @@ static bool find_length(void *context, uint32_t thread, const struct trace_event
     struct state *state = context;
 
     (void)thread;
-    if (event->kind == TRACE_MARK && event->what == TRACE_PERSISTENT && event->value > state->bytes)
+    if (event->kind != TRACE_MARK || event->what != TRACE_PERSISTENT)
+        return true;
+    if (event->value == 0) {
+        state->base = event->address == state->base ? 0 : state->base;
+        return true;
+    }
+    state->has_other_lengths |= state->bytes != 0 && event->value != state->bytes;
+    if (event->value > state->bytes) {
         state->bytes = event->value;
+        state->base = 0;
+        state->has_moved = false;
+    }
+    if (event->value == state->bytes) {
+        state->has_moved |= state->base != 0 && event->address != state->base;
+        state->base = event->address;
+    }
     return true;
+}
+
+static void tell_what_is_not_cut(const struct state *state)
+{
+    if (state->has_other_lengths)
+        fprintf(stderr,
+                "mplace powercut: note: the program marks ranges of several lengths; only the "
+                "longest, %" PRIu64 " bytes, is cut\n",
+                state->bytes);
+    if (state->has_moved)
+        fprintf(stderr,
+                "mplace powercut: note: the program marks %" PRIu64 " bytes at several addresses; "
+                "they are taken for one file that moved\n",
+                state->bytes);
 }
 
 static bool read_before(struct state *state)
@@ -344,14 +375,15 @@ static bool prepare(struct state *state, uint64_t moments)
 
 static bool all_replays(struct state *state)
 {
-    const char *problem = replay(state->trace, state->plan->seed, find_length, state);
+    const char *problem = replay(state->trace, find_length, state);
 
+    state->base = 0;
     if (problem == NULL && state->bytes % WORD != 0)
         problem = "it marks a number of bytes that is no multiple of 8";
     if (problem == NULL && state->bytes == 0)
         problem = "it marks no persistent memory (mplace_trace_persistent)";
     if (problem == NULL)
-        problem = replay(state->trace, state->plan->seed, visit, state);
+        problem = replay(state->trace, visit, state);
     if (problem == NULL) {
         uint64_t moments = state->has_region ? state->in_region_moments : state->moments;
 
@@ -359,8 +391,9 @@ static bool all_replays(struct state *state)
             problem = "it stores nothing to persistent memory where it is to be cut";
         else if (!prepare(state, moments))
             return false;
-        else
-            problem = replay(state->trace, state->plan->seed, visit, state);
+        tell_what_is_not_cut(state);
+        if (problem == NULL)
+            problem = replay(state->trace, visit, state);
     }
     if (problem != NULL && !state->failed)
         fail(state, problem);

@@ -1,21 +1,19 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * See replay.h. A thread runs for a few events, then another one that does not wait has its turn.
+ * See replay.h. Threads have their turns as they had them in the capture: only so is what a store
+ * left in memory what it leaves in the replay.
  */
 #include "powercut/replay.h"
 
 #include "chip/cores/sync.h"
-#include "harness/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TURN_GREATEST = 200 };
-
 struct thread {
     struct trace_stream *stream;
-    bool waits, over;
+    bool begun, waits, over;
 };
 
 struct replay {
@@ -31,37 +29,24 @@ static void wake(void *context, uint32_t number)
     replay->thread[number].waits = false;
 }
 
-/* False: the thread waits, and its event is done when it is woken. */
+/* False: the thread waits for another one's turn to end. Locks were had in the order of turns. */
 static bool synchronise(struct replay *replay, uint32_t number, const struct trace_event *event)
 {
-    switch (event->kind) {
-    case TRACE_ACQUIRE:
-        return sync_acquire(&replay->sync, number, 0, event->address, event->shared);
-    case TRACE_RELEASE:
-        sync_release(&replay->sync, number, 0, event->address, wake, replay);
-        return true;
-    case TRACE_POST:
+    if (event->kind == TRACE_POST)
         sync_post(&replay->sync, number, wake, replay);
-        return true;
-    case TRACE_WAIT:
-        return sync_wait(&replay->sync, number, event->thread, event->value);
-    default:
-        return true;
-    }
+    return event->kind != TRACE_WAIT ||
+           sync_wait(&replay->sync, number, event->thread, event->value);
 }
 
-/* A thread that does not wait, from a random one on; replay->threads: there is none. */
-static uint32_t choose(const struct replay *replay, uint64_t *random)
+/* The thread whose turn it is; replay->threads: there is none. */
+static uint32_t choose(const struct replay *replay)
 {
-    uint32_t from = (uint32_t)random_below(random, replay->threads);
+    uint32_t number = 0;
 
-    for (uint32_t i = 0; i < replay->threads; i++) {
-        uint32_t number = (from + i) % replay->threads;
-
-        if (!replay->thread[number].over && !replay->thread[number].waits)
-            return number;
-    }
-    return replay->threads;
+    while (number < replay->threads &&
+           (replay->thread[number].over || replay->thread[number].waits))
+        number++;
+    return number;
 }
 
 static bool all_over(const struct replay *replay)
@@ -73,34 +58,37 @@ static bool all_over(const struct replay *replay)
     return true;
 }
 
-static const char *run(struct replay *replay, uint64_t random,
+/* Older traces say of each thread only in which order its own events came. */
+static bool has_turns(uint32_t number, const struct trace_event *first)
+{
+    return number == 0 || (first->kind == TRACE_WAIT && first->what == TRACE_TURN);
+}
+
+static const char *run(struct replay *replay,
                        bool (*visit)(void *, uint32_t, const struct trace_event *), void *context)
 {
     static char problem[256]; /* outlives the stream */
 
     while (!all_over(replay)) {
-        uint32_t number = choose(replay, &random);
+        uint32_t number = choose(replay);
         struct thread *thread = &replay->thread[number];
 
-        if (number == replay->threads) {
-            /* In this order somebody has a lock that another one got by trying. */
-            if (!sync_let_one_in(&replay->sync, wake, replay))
-                return "its threads wait for one another";
-            continue;
-        }
-        for (uint64_t turn = 1 + random_below(&random, TURN_GREATEST);
-             turn > 0 && !thread->waits && !thread->over; turn--) {
+        if (number == replay->threads)
+            return "its threads wait for one another";
+        while (!thread->waits && !thread->over) {
             struct trace_event event;
 
             switch (trace_next_in_user_space(thread->stream, &event)) {
             case TRACE_EVENT:
+                if (!thread->begun && !has_turns(number, &event))
+                    return "it does not have the order of its threads: trace the program again";
+                thread->begun = true;
                 if (!visit(context, number, &event))
                     return NULL;
                 thread->waits = !synchronise(replay, number, &event);
                 break;
             case TRACE_END:
                 thread->over = true;
-                sync_release_all(&replay->sync, number, wake, replay);
                 break;
             default:
                 snprintf(problem, sizeof problem, "%s", trace_problem(thread->stream));
@@ -111,7 +99,7 @@ static const char *run(struct replay *replay, uint64_t random,
     return NULL;
 }
 
-const char *replay(struct trace *trace, uint64_t seed,
+const char *replay(struct trace *trace,
                    bool (*visit)(void *context, uint32_t thread, const struct trace_event *event),
                    void *context)
 {
@@ -129,7 +117,7 @@ const char *replay(struct trace *trace, uint64_t seed,
             problem = "no memory";
     }
     if (problem == NULL)
-        problem = run(&replay, seed, visit, context);
+        problem = run(&replay, visit, context);
     for (uint32_t i = 0; i < replay.threads; i++) {
         if (replay.thread[i].stream != NULL)
             trace_stream_close(replay.thread[i].stream);

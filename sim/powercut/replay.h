@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: MIT
  *
- * The threads of a trace in one order that the program's synchronisation allows.
+ * The events of a trace with values in the order in which they were captured.
  */
 #ifndef POWERCUT_REPLAY_H
 #define POWERCUT_REPLAY_H
@@ -11,11 +11,10 @@
 #include <stdbool.h>
 
 /*
- * Calls visit with each event of each thread, in an order that seed chooses: the same for the same
- * trace and seed. Ends early when visit returns false, which is no failure. NULL, or what is wrong:
- * the trace is damaged, or there is no memory.
+ * Calls visit with each event of each thread. Ends early when visit returns false, which is no
+ * failure. NULL, or what is wrong: the trace is damaged, or there is no memory.
  */
-const char *replay(struct trace *trace, uint64_t seed,
+const char *replay(struct trace *trace,
                    bool (*visit)(void *context, uint32_t thread, const struct trace_event *event),
                    void *context);
 

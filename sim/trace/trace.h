@@ -63,6 +63,9 @@ enum trace_call {
     TRACE_ONCE,
     TRACE_FUTEX,
     TRACE_THREAD, /* creation, end, join; address: the number of the thread that begins or ends */
+    TRACE_TURN,   /* with values: a POST of the thread that ran until then, and a WAIT for it of the
+                     one that goes on. So what is stored is stored in the order of the capture; a
+                     replay that gives threads an order of its own passes by these WAITs */
 };
 
 /* Marks of include/mplace_trace.h. */

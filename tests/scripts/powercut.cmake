@@ -8,6 +8,8 @@ mplace_script_tests(powercut
     a_region_of_libmplace_persist_is_whole_after_every_cut
     what_is_stored_where_a_closed_region_was_mapped_is_not_in_its_file
     a_fence_that_is_missing_is_found_with_the_store_that_was_lost
+    threads_store_in_the_order_in_which_they_did
+    who_marks_another_file_is_told_that_it_is_not_cut
     an_msync_writes_the_whole_page_and_with_ms_async_nothing
     the_same_seed_cuts_the_same
     what_the_file_held_before_is_in_every_image

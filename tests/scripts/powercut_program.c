@@ -9,6 +9,12 @@
  *   powercut_program careless FILE      the same without a fence between them
  *   powercut_program synced FILE        both with msync of one byte of their page, which is enough
  *   powercut_program not-synced FILE    the message with an msync that promises nothing (MS_ASYNC)
+ *   powercut_program rounds FILE        two threads, one lock: a number, and when it is durable
+ * again powercut_program careless-rounds FILE   the same without a fence between them
+ *   powercut_program spun-rounds FILE   as rounds; the threads spin for their turns, without a lock
+ *   powercut_program two-files FILE     careless in FILE, then a shorter range that nothing stores
+ * to powercut_program twins FILE         the same with a second one of the same length
+ *   powercut_program check-rounds FILE  0: the two numbers are the same, or the first is one ahead
  *   powercut_program check-bank FILE    exit status 0: no money was lost or made
  *   powercut_program check-flag FILE    0: the message is there if the flag is
  */
@@ -19,6 +25,8 @@
 
 #include <emmintrin.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -121,6 +129,77 @@ static int message(const char *path, int careful)
     return 0;
 }
 
+/* ---- two threads ---- */
+
+enum { ROUNDS = 60 };
+static volatile uint64_t *shared;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int turn;
+static enum { LOCKED, CARELESS, SPUN } way;
+
+static void one_round(void)
+{
+    uint64_t number = shared[FLAG] + 1;
+
+    shared[AT] = number;
+    _mm_clflush((const void *)(uintptr_t)(shared + AT));
+    if (way != CARELESS)
+        _mm_sfence();
+    shared[FLAG] = number;
+    _mm_clflush((const void *)(uintptr_t)(shared + FLAG));
+    _mm_sfence();
+}
+
+static void *rounds_of(void *self)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        if (way == SPUN) {
+            while (atomic_load(&turn) != (int)(intptr_t)self) {
+            }
+            one_round();
+            atomic_store(&turn, 1 - (int)(intptr_t)self);
+        } else {
+            pthread_mutex_lock(&lock);
+            one_round();
+            pthread_mutex_unlock(&lock);
+        }
+    }
+    return NULL;
+}
+
+static int rounds(const char *path)
+{
+    pthread_t threads[2];
+
+    shared = map(path);
+    if (shared == NULL)
+        return 1;
+    mplace_trace_persistent((const void *)(uintptr_t)shared, BYTES);
+    for (intptr_t i = 0; i < 2; i++) {
+        if (pthread_create(&threads[i], NULL, rounds_of, (void *)i) != 0)
+            return 1;
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
+
+static int check_rounds(const char *path)
+{
+    shared = map(path);
+    return shared == NULL || shared[AT] - shared[FLAG] > 1;
+}
+
+/* The mark of another range: of the same length, or of half. */
+static int with_another(const char *path, uint64_t bytes)
+{
+    static uint64_t other[BYTES / sizeof(uint64_t)];
+    int status = message(path, 0);
+
+    mplace_trace_persistent(other, bytes);
+    return status;
+}
+
 static int synced(const char *path, int flags)
 {
     volatile uint64_t *words = map(path);
@@ -155,6 +234,18 @@ int main(int argc, char **argv)
         return check_bank(argv[2]);
     if (strcmp(argv[1], "check-flag") == 0)
         return check_flag(argv[2]);
+    if (strcmp(argv[1], "check-rounds") == 0)
+        return check_rounds(argv[2]);
+    if (strcmp(argv[1], "two-files") == 0)
+        return with_another(argv[2], BYTES / 2);
+    if (strcmp(argv[1], "twins") == 0)
+        return with_another(argv[2], BYTES);
+    if (strcmp(argv[1], "careless-rounds") == 0)
+        way = CARELESS;
+    if (strcmp(argv[1], "spun-rounds") == 0)
+        way = SPUN;
+    if (strstr(argv[1], "rounds") != NULL)
+        return rounds(argv[2]);
     if (strcmp(argv[1], "synced") == 0)
         return synced(argv[2], MS_SYNC);
     if (strcmp(argv[1], "not-synced") == 0)

@@ -54,6 +54,37 @@ a_fence_that_is_missing_is_found_with_the_store_that_was_lost()
     expect "the check of the file that is kept" 1 "$status"
 }
 
+# What a thread stores depends on what another one stored before: only the order of the capture has both right.
+threads_store_in_the_order_in_which_they_did()
+{
+    local way
+
+    for way in rounds spun-rounds; do
+        rm -f -- "$quick/file"
+        trace "$way" --values
+        run "$mplace" powercut --images 200 "$way.mptrace" -- "$program" check-rounds
+        expect "exit status of $way" 0 "$status"
+    done
+    rm -f -- "$quick/file"
+    trace careless-rounds --values
+    run "$mplace" powercut --images 200 --out found careless-rounds.mptrace -- "$program" check-rounds
+    expect "exit status of careless-rounds" 1 "$status"
+}
+
+who_marks_another_file_is_told_that_it_is_not_cut()
+{
+    trace two-files --values
+    run "$mplace" powercut --images 60 --out found two-files.mptrace -- "$program" check-flag
+    expect "exit status of two files" 1 "$status"
+    grep -q "ranges of several lengths; only the longest, 4096 bytes, is cut" "$scratch/err" || fail "$(cat "$scratch/err")"
+    trace twins --values
+    run "$mplace" powercut --images 60 --out found twins.mptrace -- "$program" check-flag
+    grep -q "marks 4096 bytes at several addresses" "$scratch/err" || fail "$(cat "$scratch/err")"
+    trace careless --values
+    run "$mplace" powercut --images 60 --out found careless.mptrace -- "$program" check-flag
+    expect "notes about one file" "" "$(cat "$scratch/err")"
+}
+
 # POSIX: whole pages.
 an_msync_writes_the_whole_page_and_with_ms_async_nothing()
 {

@@ -306,7 +306,7 @@ def a_full_disk_is_told_and_the_program_goes_on():
 def a_program_that_cannot_be_started_leaves_nothing():
     file = os.path.join(FOLDER, "program")
     with open(file, "wb") as program:  # for 32 bits
-        program.write(b"\x7fELF\1\1\1".ljust(16, b"\0") + b"\2\0\3\0\1\0\0\0".ljust(36, b"\0"))
+        program.write(b"\x7fELF\1\1\1".ljust(16, b"\0") + b"\2\0\3\0\1\0\0\0".ljust(100, b"\0"))
     os.chmod(file, 0o755)
     run = subprocess.run([MPLACE, "trace", "--out", os.path.join(FOLDER, "trace"), "--", file],
                          capture_output=True, text=True, check=False, timeout=100)

@@ -493,6 +493,7 @@ static bool replay(struct cores *cores, unsigned number, struct thread *thread)
         return true;
     case TRACE_WAIT:
         thread->blocked =
+            event->what != TRACE_TURN &&
             !sync_wait(&cores->sync, self, thread->base + event->thread, event->value);
         return true;
     case TRACE_MARK:

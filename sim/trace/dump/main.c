@@ -44,6 +44,7 @@ static const char *const calls[] = {
     [TRACE_MUTEX] = "mutex",         [TRACE_RWLOCK] = "rwlock",   [TRACE_SPIN] = "spin",
     [TRACE_CONDITION] = "condition", [TRACE_BARRIER] = "barrier", [TRACE_SEMAPHORE] = "semaphore",
     [TRACE_ONCE] = "once",           [TRACE_FUTEX] = "futex",     [TRACE_THREAD] = "thread",
+    [TRACE_TURN] = "turn",
 };
 static const char *const marks[] = {
     [TRACE_REGION_BEGIN] = "region_begin",
