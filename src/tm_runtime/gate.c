@@ -223,14 +223,14 @@ static bool wait_for_others(const struct tm_thread *self, unsigned spin_limit)
 
         while (__atomic_load_n(&gate.running, __ATOMIC_ACQUIRE) != own) {
             pause_or_yield(&looks);
-            if (looks == spin_limit)
+            if (looks == spin_limit && spin_limit != 0) /* without end looks comes to be 0 again */
                 return false;
         }
     }
     for (struct tm_thread *other = thread_first(); other != NULL; other = other->next) {
         while (other != self && __atomic_load_n(&other->state, __ATOMIC_ACQUIRE) != TM_INACTIVE) {
             pause_or_yield(&looks);
-            if (looks == spin_limit)
+            if (looks == spin_limit && spin_limit != 0)
                 return false;
         }
     }

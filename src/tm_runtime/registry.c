@@ -14,6 +14,7 @@
 #include "tm_runtime/transaction.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
 
 static pthread_key_t key;
 static bool has_key;
@@ -21,17 +22,50 @@ static bool has_key;
 /* From ld.so: where the first thread's stack begins. */
 extern void *__libc_stack_end __attribute__((weak));
 
-/* An upper bound of this thread's stack. libc puts the thread's control block on top of a stack;
- * the first thread has it elsewhere. */
-static uintptr_t stack_top(void)
+enum { STACK_USUALLY = 8 << 20 };
+
+/* How far down this thread's stack may reach, if it is a thread that libc made; else 0. */
+static uintptr_t bottom_of_threads_stack(void)
+{
+    pthread_attr_t attributes;
+    size_t bytes;
+    void *bottom = NULL;
+
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return 0;
+    (void)pthread_attr_getstack(&attributes, &bottom, &bytes);
+    (void)pthread_attr_destroy(&attributes);
+    return (uintptr_t)bottom;
+}
+
+/* The first thread's stack grows to its limit, which the program may change. */
+static uintptr_t bottom_of_first_stack(uintptr_t top)
+{
+    struct rlimit limit;
+    bool is_known = getrlimit(RLIMIT_STACK, &limit) == 0;
+
+    if (is_known && limit.rlim_cur >= top)
+        return 0;
+    return top - (is_known && limit.rlim_cur > STACK_USUALLY ? limit.rlim_cur : STACK_USUALLY);
+}
+
+/* Sets the bounds of this thread's stack, the upper one with what libc has there. libc puts the
+ * thread's control block on top of a stack; the first thread has it elsewhere. */
+static void find_stack(struct tm_thread *thread)
 {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     uintptr_t first = &__libc_stack_end != NULL ? (uintptr_t)__libc_stack_end : 0;
     uintptr_t block = (uintptr_t)__builtin_thread_pointer();
 
-    if (first > here && !(block > here && block < first))
-        return first + sizeof(void *);
-    return block > here ? block : here;
+    if (first > here && !(block > here && block < first)) {
+        thread->stack_top = first + sizeof(void *);
+        thread->stack_bottom = bottom_of_first_stack(thread->stack_top);
+        return;
+    }
+    thread->stack_top = block > here ? block : here;
+    thread->stack_bottom = bottom_of_threads_stack();
+    if (thread->stack_bottom == 0)
+        thread->stack_bottom = thread->stack_top - STACK_USUALLY;
 }
 
 /* Those of threads that ended while another closed the gate become free. The caller has closed it.
@@ -117,7 +151,7 @@ struct tm_thread *registry_enter(void)
     thread->use = TM_IN_USE;
     gate_count_threads(1);
     gate_open();
-    thread->stack_top = stack_top();
+    find_stack(thread);
     thread->uncaught_now = __cxa_get_globals != NULL ? &__cxa_get_globals()->uncaught : NULL;
     thread->statistics = statistics_table_of(thread->statistics);
     thread->aborts_in_row = 0;

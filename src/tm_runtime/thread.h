@@ -100,8 +100,8 @@ struct tm_thread {
     uint64_t redo_filter;
     uint64_t next_id;
     uint64_t random;
-    uint64_t quiesced; /* every transaction has valid reads as of this time */
-    uintptr_t stack_top;
+    uint64_t quiesced;                 /* every transaction has valid reads as of this time */
+    uintptr_t stack_bottom, stack_top; /* of the thread's own stack, as long as it may get */
     uintptr_t frames_end; /* of those with locals that functions they call write to; in_place.h */
     struct log blocks, blocks_table; /* private_blocks.h */
     uint64_t blocks_classes;

@@ -254,6 +254,15 @@ void transaction_restart(struct tm_thread *self, enum tm_cause cause)
     tm_registers_restore(start(self) | ITM_RESTORE_LIVE_VARIABLES, &self->registers);
 }
 
+void transaction_leave_undone(struct tm_thread *self)
+{
+    roll_back(self);
+    self->nesting = 0;
+    self->serial_reason = TM_NOT_SERIAL;
+    contention_after_commit(self);
+    statistics_count_abort(self, TM_CANCELLED);
+}
+
 void transaction_cancel(struct tm_thread *self, bool outermost)
 {
     struct tm_checkpoint *checkpoint = outermost ? NULL : top_checkpoint(self);
@@ -270,12 +279,8 @@ void transaction_cancel(struct tm_thread *self, bool outermost)
         self->nesting = checkpoint->nesting;
         pop_checkpoint(self);
     } else {
-        roll_back(self);
+        transaction_leave_undone(self);
         registers = self->registers;
-        self->nesting = 0;
-        self->serial_reason = TM_NOT_SERIAL;
-        contention_after_commit(self);
-        statistics_count_abort(self, TM_CANCELLED);
     }
     tm_registers_restore(ITM_ABORT | ITM_RESTORE_LIVE_VARIABLES, &registers);
 }
@@ -330,7 +335,12 @@ void transaction_forget(struct tm_thread *self)
 void transaction_abandon(struct tm_thread *self)
 {
     if (transaction_is_irrevocable(self)) {
+        self->undo.used = 0;
+        self->nesting = 0;
         leave(self);
+        /* It has been done, as far as it came, and so is what was to follow it. */
+        if (self->has_actions)
+            actions_commit(self);
     } else {
         self->catches = 0; /* the thread's exceptions are gone */
         self->uncaught_now = NULL;

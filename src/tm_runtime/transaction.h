@@ -31,6 +31,9 @@ void transaction_become_irrevocable(struct tm_thread *self);
 /* Whether it can still start again. */
 bool transaction_is_irrevocable(const struct tm_thread *self);
 
+/* The outermost transaction has not been: all is undone, and the code behind it goes on. */
+void transaction_leave_undone(struct tm_thread *self);
+
 /* A thread ends inside a transaction: what it did is undone, unless it is irrevocable. */
 void transaction_abandon(struct tm_thread *self);
 

@@ -6,6 +6,7 @@
  */
 #include "expect.h"
 
+#include <cstdint>
 #include <exception>
 #include <pthread.h>
 #include <sched.h>
@@ -230,7 +231,56 @@ void transactions_with_exceptions_start_again_and_come_out_right()
     EXPECT(sum == 9000 && total == 0);
 }
 
+/* The functions that the thread leaves are unwound, as by an exception, which would commit. */
+extern "C" int _ITM_inTransaction() __attribute__((transaction_pure));
+bool was_irrevocable;
+
+__attribute__((transaction_pure, noinline)) void end_thread()
+{
+    was_irrevocable = _ITM_inTransaction() == 2;
+    if (total != -12345) /* always, which gcc must not know */
+        pthread_exit(nullptr);
+}
+
+__attribute__((noinline)) void begin_and_end(int depth)
+{
+    __transaction_atomic
+    {
+        spare[depth] = 100;
+        if (depth > 0)
+            begin_and_end(depth - 1);
+        end_thread();
+        spare[depth + 2] = 100;
+    }
+}
+
+void *end_inside(void *depth)
+{
+    begin_and_end((int)(intptr_t)depth);
+    return nullptr;
+}
+
+void what_a_thread_did_that_ends_where_it_is_unwound_is_undone()
+{
+    for (intptr_t depth = 0; depth < 2; depth++) {
+        pthread_t thread;
+
+        for (long &value : spare)
+            value = 7;
+        pthread_create(&thread, nullptr, end_inside, (void *)depth);
+        pthread_join(thread, nullptr);
+        for (intptr_t i = 0; i < 4; i++)
+            EXPECT(spare[i] == (was_irrevocable && i <= depth ? 100 : 7));
+        __transaction_atomic
+        {
+            total++;
+            total--;
+        }
+    }
+}
+
 const claim claims[] = {
+    CLAIM(what_a_thread_did_that_ends_where_it_is_unwound_is_undone),
     CLAIM(an_exception_that_leaves_commits_the_transaction),
     CLAIM(an_exception_can_be_thrown_and_caught_inside),
     CLAIM(a_cancelled_transaction_forgets_its_exceptions),

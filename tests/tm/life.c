@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/time.h>
@@ -19,6 +20,7 @@
 
 /* Of the library: 2 in an irrevocable transaction, which nothing undoes. */
 int _ITM_inTransaction(void) PURE;
+void _ITM_addUserCommitAction(void (*action)(void *), uint64_t id, void *argument) PURE;
 
 /* Equal outside of transactions; on lines of their own. */
 static long first __attribute__((aligned(128)));
@@ -187,6 +189,39 @@ static void what_a_thread_did_that_ends_in_its_transaction_is_undone(void)
     EXPECT(first == (was_irrevocable ? 100 : 1) && second == 1);
     step_both();
     EXPECT(first == (was_irrevocable ? 101 : 2) && second == 2);
+}
+
+static int has_acted;
+static void *freed_later;
+
+static void act(void *acted)
+{
+    *(int *)acted = 1;
+    step_both(); /* it may have transactions */
+}
+
+static void *ends_with_an_action(void *nothing)
+{
+    __transaction_relaxed
+    {
+        first = 100;
+        _ITM_addUserCommitAction(act, 1, &has_acted);
+        free(freed_later);
+        end_thread();
+    }
+    return nothing;
+}
+
+static void what_a_thread_has_done_that_ends_in_its_transaction_has_its_actions(void)
+{
+    pthread_t thread;
+
+    freed_later = malloc(100);
+    step_both();
+    pthread_create(&thread, NULL, ends_with_an_action, NULL);
+    pthread_join(thread, NULL);
+    EXPECT(has_acted == was_irrevocable);
+    EXPECT(first == (was_irrevocable ? 101 : 1));
 }
 
 static int sleeps;
@@ -467,6 +502,7 @@ static const struct claim claims[] = {
     CLAIM(the_child_of_a_fork_beside_the_first_transaction_may_have_transactions),
     CLAIM(a_fork_in_a_transaction_commits_in_both_processes),
     CLAIM(what_a_thread_did_that_ends_in_its_transaction_is_undone),
+    CLAIM(what_a_thread_has_done_that_ends_in_its_transaction_has_its_actions),
     CLAIM(what_a_thread_did_that_is_cancelled_in_its_transaction_is_undone),
     CLAIM(exit_in_a_transaction_runs_handlers_that_have_transactions),
     CLAIM(threads_come_and_go),

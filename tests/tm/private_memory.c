@@ -215,7 +215,61 @@ static void a_transaction_may_run_on_a_stack_of_the_program(void)
     free(allocated);
 }
 
+/* ---- a thread's own stack, far down ---- */
+
+enum { LONGS = 400000, DEEP = 12 << 20, DEEP_STACK = 64 << 20 };
+
+struct large {
+    long at[LONGS];
+};
+
+static long added = 8;
+
+/* The caller's local by barriers, though its function has none for it. */
+SAFE __attribute__((noinline)) static struct large make(long value)
+{
+    struct large made;
+
+    made.at[LONGS - 1] = value + added;
+    added++;
+    return made;
+}
+
+__attribute__((noinline)) static long make_inside(long value)
+{
+    long seen;
+
+    __transaction_atomic
+    {
+        struct large local = make(value);
+
+        seen = local.at[LONGS - 1];
+    }
+    return seen;
+}
+
+static void *far_down_its_stack(void *nothing)
+{
+    volatile char above[DEEP];
+
+    above[0] = 1;
+    EXPECT(make_inside(above[0]) == 9);
+    return nothing;
+}
+
+static void a_frame_far_down_a_threads_own_stack_is_written_in_place(void)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    pthread_attr_init(&attributes);
+    EXPECT(pthread_attr_setstacksize(&attributes, DEEP_STACK) == 0);
+    EXPECT(pthread_create(&thread, &attributes, far_down_its_stack, NULL) == 0);
+    pthread_join(thread, NULL);
+}
+
 static const struct claim claims[] = {
+    CLAIM(a_frame_far_down_a_threads_own_stack_is_written_in_place),
     CLAIM(what_functions_do_to_a_new_block_is_seen_at_once),
     CLAIM(what_functions_do_to_a_zeroed_block_is_seen_at_once),
     CLAIM(a_block_between_new_ones_is_left_alone_until_the_commit),

@@ -18,6 +18,8 @@
 #include "tm_runtime/cxx.h"
 #include "tm_runtime/transaction.h"
 
+#include <unwind.h>
+
 CXX_WEAK void *__cxa_allocate_exception(size_t size);
 CXX_WEAK void __cxa_throw(void *object, void *type, void (*destroy)(void *));
 CXX_WEAK void *__cxa_begin_catch(void *exception);
@@ -126,9 +128,25 @@ void _ITM_cxa_end_catch(void)
     CXX(__cxa_end_catch)();
 }
 
-/* An exception leaves the transaction. If the commit fails, the roll-back frees it as a block. */
+/* libgcc keeps there the function that a forced unwinding stops at: the thread ends or is
+ * cancelled, and no exception is on its way. */
+static bool is_forced(const void *exception)
+{
+    const struct _Unwind_Exception *header = exception;
+
+    return header != NULL && header->private_1 != 0;
+}
+
+/*
+ * exception: the unwinder's header. An exception leaves the transaction; if the commit fails, the
+ * roll-back frees it as a block. A thread that ends inside leaves the outermost one undone, unless
+ * it ran alone.
+ */
 void _ITM_commitTransactionEH(void *exception)
 {
-    (void)exception;
-    _ITM_commitTransaction();
+    if (tm_self != NULL && tm_self->nesting == 1 && is_forced(exception) &&
+        !transaction_is_irrevocable(tm_self))
+        transaction_leave_undone(tm_self);
+    else
+        _ITM_commitTransaction();
 }

@@ -28,16 +28,16 @@ enum write_place {
 
 /*
  * For the algorithm's begin: how far up the frames reach whose locals are written in place. To the
- * end of the thread's stack; if that is far, or below, the transaction runs on a stack that the
- * program made, and they reach as far as a frame does. What else lies in the range loses nothing
- * but speed.
+ * end of the thread's stack; outside of that the transaction runs on a stack that the program made,
+ * and they reach as far as a frame does. What else lies in the range loses nothing but speed.
  */
 static inline void in_place_begin(struct tm_thread *self)
 {
-    enum { STACK_MOST = 8 << 20, FRAME_MOST = 1 << 20 };
+    enum { FRAME_MOST = 1 << 20 };
     uintptr_t begin = self->registers.rsp;
+    bool is_own = begin >= self->stack_bottom && begin <= self->stack_top;
 
-    self->frames_end = self->stack_top - begin <= STACK_MOST ? self->stack_top : begin + FRAME_MOST;
+    self->frames_end = is_own ? self->stack_top : begin + FRAME_MOST;
 }
 
 /*
