@@ -68,8 +68,9 @@ int persist_create(const char *path, uint64_t memory_bytes, enum persist_log log
  * Opens the region and recovers it. NULL, and errno: EBUSY, some process has it open; EMEDIUMTYPE,
  * not a region; ENOTSUP, a region of another version; EBADMSG, truncated or damaged; ENOMEM;
  * ENOSPC, a sparse copy, for whose holes there is no room; and what else open(2), mmap(2) and
- * posix_fallocate(3) say. A region that is refused is not changed, except where it is the table of
- * pages that is damaged: that is seen when the log has been copied to its places.
+ * posix_fallocate(3) say. A region that is refused is not changed, except where the table of pages
+ * is damaged, or there is no memory for what a process keeps of it (ENOMEM): that is seen when the
+ * log has been copied to its places.
  * Recovery takes time in proportion to the log: well below a second for 32 MiB.
  */
 struct persist_region *persist_open(const char *path);
@@ -120,7 +121,8 @@ int persist_write(struct persist_tx *tx, void *destination, const void *source, 
 uint64_t persist_alloc(struct persist_tx *tx, uint64_t size);
 
 /* Frees the block if the transaction commits; until then its contents stay. Returns 0, or EINVAL:
-   no such block, or it is being freed; ENOSPC: the transaction would not fit the log; ENOMEM. */
+   no such block, or one that another transaction allocated and has not committed, or it is being
+   freed; ENOSPC: the transaction would not fit the log; ENOMEM. */
 int persist_free(struct persist_tx *tx, uint64_t block);
 
 /* Stores what persist_root returns, as part of the transaction. Errors are those of

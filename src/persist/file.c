@@ -110,8 +110,16 @@ static int fill(int file, const struct region_sizes *sizes, enum persist_log log
     return error == 0 ? 0 : error_say(error, "cannot write the region: %s", strerror(error));
 }
 
-EXPORT int persist_create(const char *path, uint64_t memory_bytes, enum persist_log log,
-                          uint64_t log_bytes)
+/* A thread that is cancelled meanwhile would leave the file open, and locked: it ends later. */
+static int cancel_later(void)
+{
+    int before;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+static int create(const char *path, uint64_t memory_bytes, enum persist_log log, uint64_t log_bytes)
 {
     struct region_sizes sizes;
     int file, error;
@@ -138,6 +146,23 @@ EXPORT int persist_create(const char *path, uint64_t memory_bytes, enum persist_
     return error;
 }
 
+EXPORT int persist_create(const char *path, uint64_t memory_bytes, enum persist_log log,
+                          uint64_t log_bytes)
+{
+    int before = cancel_later(), error = create(path, memory_bytes, log, log_bytes);
+
+    pthread_setcancelstate(before, NULL);
+    return error;
+}
+
+/* Also where there is room that was never written to: that is asked for again, and is there. */
+static bool has_holes(int file, uint64_t bytes)
+{
+    off_t hole = lseek(file, 0, SEEK_HOLE);
+
+    return hole >= 0 && (uint64_t)hole < bytes;
+}
+
 /* Opens and locks the file, looks at its header, and fills the holes of a sparse copy. */
 static int open_file(struct persist_region *region, const char *path, uint64_t *bytes)
 {
@@ -155,9 +180,13 @@ static int open_file(struct persist_region *region, const char *path, uint64_t *
                                     : error_say(errno, "cannot lock '%s'", path);
     if (pread(region->file, header, sizeof header, 0) < 0)
         return error_say(errno, "cannot read '%s': %s", path, strerror(errno));
+    if (status.st_size < (off_t)sizeof header &&
+        memcmp(header, PERSIST_MAGIC, sizeof PERSIST_MAGIC - 1) == 0)
+        return error_say(EBADMSG, "the region is truncated: it has %llu bytes",
+                         (unsigned long long)status.st_size);
     *bytes = ((const struct region_header *)(void *)header)->file_bytes;
     error = region_check(header, (uint64_t)status.st_size);
-    if (error == 0 && (uint64_t)status.st_blocks * 512 < *bytes)
+    if (error == 0 && has_holes(region->file, *bytes))
         error = allocate(region->file, *bytes);
     return error;
 }
@@ -205,7 +234,7 @@ static void discard(struct persist_region *region)
     free(region);
 }
 
-EXPORT struct persist_region *persist_open(const char *path)
+static struct persist_region *open_region(const char *path)
 {
     struct persist_region *region = calloc(1, sizeof *region);
     uint64_t bytes;
@@ -231,7 +260,16 @@ EXPORT struct persist_region *persist_open(const char *path)
     return region;
 }
 
-EXPORT int persist_close(struct persist_region *region)
+EXPORT struct persist_region *persist_open(const char *path)
+{
+    int before = cancel_later();
+    struct persist_region *region = open_region(path);
+
+    pthread_setcancelstate(before, NULL);
+    return region;
+}
+
+static int close_region(struct persist_region *region)
 {
     int error = 0;
 
@@ -250,6 +288,14 @@ EXPORT int persist_close(struct persist_region *region)
     if (error != 0)
         error = error_say(EIO, "the region could not be written: %s", strerror(error));
     discard(region);
+    return error;
+}
+
+EXPORT int persist_close(struct persist_region *region)
+{
+    int before = cancel_later(), error = close_region(region);
+
+    pthread_setcancelstate(before, NULL);
     return error;
 }
 

@@ -84,7 +84,7 @@ static void occupy(struct heap *heap, uint32_t first, uint64_t what, uint64_t ta
         heap->page[first + i].first = first;
     heap->page[first].what = what;
     heap->page[first].taken = taken;
-    heap->page[first].freeing = 0;
+    heap->page[first].pending = 0;
     if (has_room(&heap->page[first]))
         list_add(heap, first);
 }
@@ -203,24 +203,6 @@ static uint64_t promise_small(struct heap *heap, unsigned class)
     return offset_of(heap, first, class_line(lines, block));
 }
 
-uint64_t heap_promise(struct heap *heap, uint64_t size)
-{
-    uint64_t block;
-
-    if (size > heap->pages * PERSIST_PAGE)
-        return 0;
-    pthread_mutex_lock(&heap->lock);
-    if (size <= CLASS_LARGEST_LINES * PERSIST_LINE)
-        block = promise_small(heap, class_of_lines((size + PERSIST_LINE - 1) / PERSIST_LINE));
-    else
-        /* At the line whose turn it is: in the last page's slack, or with one page more. */
-        block = promise_pages(heap, size, heap->colour);
-    if (block == 0)
-        block = promise_pages(heap, size, 0); /* no run is as long as that, or as a span */
-    pthread_mutex_unlock(&heap->lock);
-    return block;
-}
-
 /* First page and bit of a block; false: no block begins at this offset. */
 static bool locate(const struct heap *heap, uint64_t block, uint32_t *first, uint64_t *bit)
 {
@@ -244,6 +226,39 @@ static bool locate(const struct heap *heap, uint64_t block, uint32_t *first, uin
     return number < class_blocks(what) && (heap->page[*first].taken & *bit) != 0;
 }
 
+static void set_pending(struct heap *heap, uint64_t block, bool is_pending)
+{
+    uint32_t first;
+    uint64_t bit;
+
+    if (!locate(heap, block, &first, &bit))
+        return;
+    if (is_pending)
+        heap->page[first].pending |= bit;
+    else
+        heap->page[first].pending &= ~bit;
+}
+
+uint64_t heap_promise(struct heap *heap, uint64_t size)
+{
+    uint64_t block;
+
+    if (size > heap->pages * PERSIST_PAGE)
+        return 0;
+    pthread_mutex_lock(&heap->lock);
+    if (size <= CLASS_LARGEST_LINES * PERSIST_LINE)
+        block = promise_small(heap, class_of_lines((size + PERSIST_LINE - 1) / PERSIST_LINE));
+    else
+        /* At the line whose turn it is: in the last page's slack, or with one page more. */
+        block = promise_pages(heap, size, heap->colour);
+    if (block == 0)
+        block = promise_pages(heap, size, 0); /* no run is as long as that, or as a span */
+    if (block != 0)
+        set_pending(heap, block, true);
+    pthread_mutex_unlock(&heap->lock);
+    return block;
+}
+
 static void release(struct heap *heap, uint64_t block)
 {
     struct heap_page *page;
@@ -256,7 +271,7 @@ static void release(struct heap *heap, uint64_t block)
     page = &heap->page[first];
     had_room = has_room(page);
     page->taken &= ~bit;
-    page->freeing &= ~bit;
+    page->pending &= ~bit;
     if (page->taken == 0) {
         if (had_room)
             list_remove(heap, first);
@@ -285,22 +300,23 @@ bool heap_begin_free(struct heap *heap, uint64_t block)
     bool sound;
 
     pthread_mutex_lock(&heap->lock);
-    sound = locate(heap, block, &first, &bit) && (heap->page[first].freeing & bit) == 0;
+    sound = locate(heap, block, &first, &bit) && (heap->page[first].pending & bit) == 0;
     if (sound)
-        heap->page[first].freeing |= bit;
+        heap->page[first].pending |= bit;
     pthread_mutex_unlock(&heap->lock);
     return sound;
 }
 
+void heap_keep_promise(struct heap *heap, uint64_t block)
+{
+    pthread_mutex_lock(&heap->lock);
+    set_pending(heap, block, false);
+    pthread_mutex_unlock(&heap->lock);
+}
+
 void heap_cancel_free(struct heap *heap, uint64_t block)
 {
-    uint32_t first;
-    uint64_t bit;
-
-    pthread_mutex_lock(&heap->lock);
-    if (locate(heap, block, &first, &bit))
-        heap->page[first].freeing &= ~bit;
-    pthread_mutex_unlock(&heap->lock);
+    heap_keep_promise(heap, block);
 }
 
 struct page_entry *heap_entry_of(struct heap *heap, uint64_t block, bool allocated,

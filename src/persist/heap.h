@@ -27,7 +27,7 @@
 struct heap_page {
     uint64_t what;           /* as in page_entry, of the first page of a span or large block */
     uint64_t taken;          /* blocks that are allocated, or promised */
-    uint64_t freeing;        /* blocks that open transactions free */
+    uint64_t pending;        /* blocks that open transactions were promised, or free */
     uint32_t first;          /* first page of the span or large block; NO_PAGE: free */
     uint32_t next, previous; /* in the class's list of spans that have room; NO_PAGE: none */
 };
@@ -55,7 +55,11 @@ uint64_t heap_promise(struct heap *heap, uint64_t size);
 /* Takes the promise back. */
 void heap_break_promise(struct heap *heap, uint64_t block);
 
-/* Notes that a transaction frees the block. False: there is no such block, or it is being freed. */
+/* The block is allocated by a committed transaction now. */
+void heap_keep_promise(struct heap *heap, uint64_t block);
+
+/* Notes that a transaction frees the block. False: there is no such block, or it is promised, or
+   being freed. */
 bool heap_begin_free(struct heap *heap, uint64_t block);
 
 /* The transaction does not. */

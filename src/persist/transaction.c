@@ -189,15 +189,26 @@ EXPORT uint64_t persist_alloc(struct persist_tx *tx, uint64_t size)
     return block;
 }
 
+/* Whether the transaction was promised the block, and has not freed it. */
+static bool has_promise(const struct persist_tx *tx, uint64_t block)
+{
+    for (size_t i = tx->pending_count; i-- > 0;) {
+        if (tx->pending[i].block == block)
+            return tx->pending[i].allocated != 0;
+    }
+    return false;
+}
+
 EXPORT int persist_free(struct persist_tx *tx, uint64_t block)
 {
     int error = reserve(tx, 0, 1);
 
     if (error != 0)
         return error;
-    if (!heap_begin_free(&tx->region->heap, block))
+    if (!heap_begin_free(&tx->region->heap, block) && !has_promise(tx, block))
         return error_say(EINVAL,
-                         "persist_free: no block begins at offset %llu, or it is being freed",
+                         "persist_free: no block of a committed transaction or this one begins at "
+                         "offset %llu, or it is being freed",
                          (unsigned long long)block);
     tx->pending[tx->pending_count++] = (struct pending_block){block, 0};
     return 0;
@@ -249,9 +260,11 @@ static int commit(struct persist_tx *tx, bool deferred)
         }
         if (error != 0)
             __atomic_store_n(&region->failed, error, __ATOMIC_RELAXED);
-        /* Whoever allocates such a block from now on commits after this transaction. */
-        for (size_t i = 0; i < tx->pending_count; i++) {
-            if (!tx->pending[i].allocated && error == 0)
+        /* Whoever allocates a block that is freed here commits after this transaction. */
+        for (size_t i = 0; i < tx->pending_count && error == 0; i++) {
+            if (tx->pending[i].allocated)
+                heap_keep_promise(&region->heap, tx->pending[i].block);
+            else
                 heap_end_free(&region->heap, tx->pending[i].block);
         }
         pthread_mutex_unlock(&region->commit_lock);

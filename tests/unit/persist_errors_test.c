@@ -92,8 +92,12 @@ START_TEST(a_truncated_region_is_refused_whatever_is_left)
         ck_assert_int_eq(truncate(path, length), 0);
         expect_refusal(EBADMSG, "truncated");
     }
-    ck_assert_int_eq(truncate(path, 63), 0);
-    ck_assert_ptr_null(persist_open(path));
+    for (off_t length = 63; length >= 8; length--) {
+        ck_assert_int_eq(truncate(path, length), 0);
+        expect_refusal(EBADMSG, "truncated");
+    }
+    ck_assert_int_eq(truncate(path, 7), 0);
+    expect_refusal(EMEDIUMTYPE, "not a region");
 }
 END_TEST
 
@@ -392,6 +396,70 @@ START_TEST(a_thread_that_is_cancelled_commits_first)
 }
 END_TEST
 
+static void *close_cancelled(void *region)
+{
+    pthread_cancel(pthread_self());
+    persist_close(region);
+    pthread_testcancel();
+    return NULL;
+}
+
+static void *open_cancelled(void *opened)
+{
+    pthread_cancel(pthread_self());
+    *(struct persist_region **)opened = persist_open(path);
+    pthread_testcancel();
+    return NULL;
+}
+
+START_TEST(a_thread_that_is_cancelled_opens_or_closes_all_of_a_region)
+{
+    struct persist_region *region = create_region(_i);
+    pthread_t thread;
+    void *result;
+
+    ck_assert_int_eq(pthread_create(&thread, NULL, close_cancelled, region), 0);
+    ck_assert_int_eq(pthread_join(thread, &result), 0);
+    ck_assert_ptr_eq(result, PTHREAD_CANCELED);
+    region = NULL;
+    ck_assert_int_eq(pthread_create(&thread, NULL, open_cancelled, &region), 0);
+    ck_assert_int_eq(pthread_join(thread, &result), 0);
+    ck_assert_ptr_eq(result, PTHREAD_CANCELED);
+    ck_assert_ptr_nonnull(region);
+    ck_assert_int_eq(persist_close(reopen(region)), 0);
+}
+END_TEST
+
+START_TEST(a_block_that_only_another_open_transaction_has_is_not_freed)
+{
+    static const uint64_t sizes[] = {64, 9000};
+    struct persist_region *region = create_region(_i);
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct persist_tx *owner = persist_begin(region), *other = persist_begin(region);
+        uint64_t block = persist_alloc(owner, sizes[i]), next;
+
+        ck_assert_int_eq(persist_free(other, block), EINVAL);
+        ck_assert_int_eq(persist_commit(other), 0);
+        ck_assert_int_eq(persist_commit(owner), 0);
+        /* From now on anybody may. */
+        other = persist_begin(region);
+        next = persist_alloc(other, sizes[i]);
+        ck_assert_uint_ne(next, block);
+        ck_assert_int_eq(persist_free(other, block), 0);
+        /* And who has it may free it before the commit, once. */
+        ck_assert_int_eq(persist_free(other, next), 0);
+        ck_assert_int_eq(persist_free(other, next), EINVAL);
+        ck_assert_int_eq(persist_commit(other), 0);
+    }
+    /* All of the memory is there again. */
+    struct persist_tx *tx = persist_begin(region);
+    ck_assert_uint_ne(persist_alloc(tx, MEMORY), 0);
+    persist_abort(tx);
+    ck_assert_int_eq(persist_close(region), 0);
+}
+END_TEST
+
 START_TEST(a_full_region_refuses_and_serves_again_after_a_free)
 {
     struct persist_region *region = create_region(_i);
@@ -475,6 +543,8 @@ int main(void)
     tcase_add_loop_test(both, the_holes_of_a_sparse_copy_are_filled_when_it_is_opened, 0, 2);
     tcase_add_loop_test(both, a_transaction_longer_than_the_log_is_refused_and_goes_on, 0, 2);
     tcase_add_loop_test(both, a_thread_that_is_cancelled_commits_first, 0, 2);
+    tcase_add_loop_test(both, a_thread_that_is_cancelled_opens_or_closes_all_of_a_region, 0, 2);
+    tcase_add_loop_test(both, a_block_that_only_another_open_transaction_has_is_not_freed, 0, 2);
     tcase_add_loop_test(both, a_full_region_refuses_and_serves_again_after_a_free, 0, 2);
     tcase_add_loop_test(both, what_is_no_block_of_the_region_is_refused, 0, 2);
     suite_add_tcase(suite, both);
