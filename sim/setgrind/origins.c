@@ -11,7 +11,7 @@
 
 static struct origin **by_stack; /* by the number of the ExeContext; NULL: not met yet */
 static UInt by_stack_room;
-static WordFM *by_frames;
+static WordFM *by_text;
 static XArray *all; /* in order of their numbers */
 
 static Bool begins_with(const HChar *text, const HChar *beginning)
@@ -125,49 +125,9 @@ static void name_it(struct origin *origin)
 static Word compare(UWord left, UWord right)
 {
     const struct origin *a = (const struct origin *)left, *b = (const struct origin *)right;
+    Int names = VG_(strcmp)(a->name, b->name);
 
-    if (a->frames != b->frames)
-        return a->frames < b->frames ? -1 : 1;
-    for (UInt i = 0; i < a->frames; i++) {
-        if (a->frame[i] != b->frame[i])
-            return a->frame[i] < b->frame[i] ? -1 : 1;
-    }
-    return 0;
-}
-
-static struct origin *find_or_make(ExeContext *stack)
-{
-    struct origin wanted = {.epoch = VG_(get_ExeContext_epoch)(stack)}, *origin;
-    UWord key, value;
-
-    VG_(apply_ExeContext)(collect, &wanted, stack);
-    name_it(&wanted);
-    if (by_frames == NULL) {
-        by_frames = VG_(newFM)(VG_(malloc), "setgrind.origins", VG_(free), compare);
-        all = VG_(newXA)(VG_(malloc), "setgrind.origins", VG_(free), sizeof(struct origin *));
-    }
-    if (VG_(lookupFM)(by_frames, &key, &value, (UWord)&wanted))
-        return (struct origin *)key;
-    origin = VG_(malloc)("setgrind.origin", sizeof *origin);
-    *origin = wanted;
-    VG_(addToFM)(by_frames, (UWord)origin, 0);
-    origin->number = (UInt)VG_(addToXA)(all, &origin) + 1;
-    return origin;
-}
-
-struct origin *origins_of(ExeContext *stack)
-{
-    UInt number = VG_(get_ECU_from_ExeContext)(stack) / 4; /* they are multiples of four */
-
-    if (number >= by_stack_room) {
-        UInt room = 2 * number + 1024;
-        by_stack = VG_(realloc)("setgrind.stacks", by_stack, room * sizeof *by_stack);
-        VG_(memset)(by_stack + by_stack_room, 0, (room - by_stack_room) * sizeof *by_stack);
-        by_stack_room = room;
-    }
-    if (by_stack[number] == NULL)
-        by_stack[number] = find_or_make(stack);
-    return by_stack[number];
+    return names != 0 ? names : VG_(strcmp)(a->callers, b->callers);
 }
 
 /* What a frame is called; its object's own address where nothing else is known, as tools that read
@@ -196,9 +156,8 @@ static void describe(const struct origin *origin, UInt number, HChar *text, Size
         VG_(snprintf)(text, (Int)size, "%s+0x%lx", object_file_name(object), frame);
 }
 
-void origins_describe(const struct origin *origin, HChar *name, HChar *callers, SizeT size)
+static void describe_callers(const struct origin *origin, HChar *callers, SizeT size)
 {
-    describe(origin, origin->named, name, size);
     callers[0] = '\0';
     for (UInt i = origin->named + 1; i < origin->frames; i++) {
         SizeT used = VG_(strlen)(callers);
@@ -210,6 +169,48 @@ void origins_describe(const struct origin *origin, HChar *name, HChar *callers, 
         }
         describe(origin, i, callers + used, size - used);
     }
+}
+
+static struct origin *find_or_make(ExeContext *stack)
+{
+    static HChar name[ORIGIN_TEXT_MOST], callers[ORIGIN_TEXT_MOST];
+    struct origin wanted = {
+        .epoch = VG_(get_ExeContext_epoch)(stack), .name = name, .callers = callers};
+    struct origin *origin;
+    UWord key, value;
+
+    VG_(apply_ExeContext)(collect, &wanted, stack);
+    name_it(&wanted);
+    describe(&wanted, wanted.named, name, sizeof name);
+    describe_callers(&wanted, callers, sizeof callers);
+    if (by_text == NULL) {
+        by_text = VG_(newFM)(VG_(malloc), "setgrind.origins", VG_(free), compare);
+        all = VG_(newXA)(VG_(malloc), "setgrind.origins", VG_(free), sizeof(struct origin *));
+    }
+    if (VG_(lookupFM)(by_text, &key, &value, (UWord)&wanted))
+        return (struct origin *)key;
+    origin = VG_(malloc)("setgrind.origin", sizeof *origin);
+    *origin = wanted;
+    origin->name = VG_(strdup)("setgrind.name", name);
+    origin->callers = VG_(strdup)("setgrind.callers", callers);
+    VG_(addToFM)(by_text, (UWord)origin, 0);
+    origin->number = (UInt)VG_(addToXA)(all, &origin) + 1;
+    return origin;
+}
+
+struct origin *origins_of(ExeContext *stack)
+{
+    UInt number = VG_(get_ECU_from_ExeContext)(stack) / 4; /* they are multiples of four */
+
+    if (number >= by_stack_room) {
+        UInt room = 2 * number + 1024;
+        by_stack = VG_(realloc)("setgrind.stacks", by_stack, room * sizeof *by_stack);
+        VG_(memset)(by_stack + by_stack_room, 0, (room - by_stack_room) * sizeof *by_stack);
+        by_stack_room = room;
+    }
+    if (by_stack[number] == NULL)
+        by_stack[number] = find_or_make(stack);
+    return by_stack[number];
 }
 
 void origins_each(void (*report)(struct origin *origin, void *argument), void *argument)

@@ -62,11 +62,8 @@ static void write_text(struct output *file, HChar *text)
 
 static void write_origin(struct output *file, const struct origin *origin)
 {
-    static HChar name[TEXT_MOST], callers[TEXT_MOST];
-
-    origins_describe(origin, name, callers, TEXT_MOST);
-    write_text(file, name);
-    write_text(file, callers);
+    write_text(file, origin->name);
+    write_text(file, origin->callers);
 }
 
 static void write_tally(struct output *file, struct tally *tally)

@@ -18,6 +18,7 @@ if(CMAKE_CXX_COMPILER)
 endif()
 set(doctor_claims
     the_planted_pathology_is_found_and_its_line_named
+    two_calls_of_one_line_are_one_place
     it_is_found_under_another_allocator
     the_cache_that_is_asked_for_is_the_one_modelled
     a_program_without_a_pathology_is_told_so_in_one_sentence

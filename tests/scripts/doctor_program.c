@@ -51,16 +51,27 @@ static __attribute__((noinline)) struct node *plant(size_t size)
     return list;
 }
 
+/* The same nodes; each second one is of another call in the same line. */
+static __attribute__((noinline)) struct node *plant_in_pairs(size_t size)
+{
+    struct node *list = NULL;
+
+    for (int i = 0; i < NODES; i++) {
+        struct node *node = i % 2 != 0 ? checked(malloc(size)) : checked(malloc(size + 1));
+        node->next = list;
+        list = node;
+    }
+    return list;
+}
+
 static __attribute__((noinline)) void walk(struct node *list)
 {
     for (struct node *node = list; node != NULL; node = node->next)
         node->value++;
 }
 
-static void walk_often(size_t size)
+static void walk_often(struct node *list)
 {
-    struct node *list = plant(size);
-
     for (int i = 0; i < WALKS; i++)
         walk(list);
 }
@@ -213,7 +224,7 @@ static void walk_in_child(size_t size)
     int status;
 
     if (child == 0) {
-        walk_often(size);
+        walk_often(plant(size));
         exit(0);
     }
     if (waitpid(child, &status, 0) != child || status != 0)
@@ -257,7 +268,9 @@ int main(int argc, char **argv)
     size_t size = argc > 2 ? strtoul(argv[2], NULL, 10) : 500;
 
     if (strcmp(kind, "list") == 0)
-        walk_often(size);
+        walk_often(plant(size));
+    else if (strcmp(kind, "pairs") == 0)
+        walk_often(plant_in_pairs(size));
     else if (strcmp(kind, "locked") == 0)
         walk_locked(size);
     else if (strcmp(kind, "each-lock") == 0)
@@ -277,7 +290,7 @@ int main(int argc, char **argv)
     else if (strcmp(kind, "child") == 0)
         walk_in_child(size);
     else if (strcmp(kind, "list-then-exec") == 0 && argc > 2) {
-        walk_often(500);
+        walk_often(plant(500));
         execl(argv[2], argv[2], (char *)NULL);
     } else if (strcmp(kind, "copy") == 0)
         copy_input();

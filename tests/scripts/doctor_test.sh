@@ -65,6 +65,14 @@ the_planted_pathology_is_found_and_its_line_named()
     holds "max(own['sizes'], key=lambda s: s['saved'])['size_most'] == 500"
 }
 
+# A reader cannot tell them apart, and together they fill the sets.
+two_calls_of_one_line_are_one_place()
+{
+    doctor -- "$program" pairs 500
+    holds "[s['hot'] for s in own['sites'] if 'plant_in_pairs' in s['at']] == [128]"
+    holds "max(own['sites'], key=lambda s: s['saved'])['most_in_one_set'] == max(own['sizes'], key=lambda s: s['saved'])['most_in_one_set']"
+}
+
 it_is_found_under_another_allocator()
 {
     [[ -e /usr/lib/x86_64-linux-gnu/libjemalloc.so.2 ]] || skip "there is no jemalloc"
