@@ -44,8 +44,12 @@ static bool read_whole(const struct trace *trace, void *to, size_t length, uint6
 
     if (got < 0)
         return tell(problem, strerror(errno), offset);
-    if ((size_t)got < length)
-        return tell(problem, "the file is cut", offset + (size_t)got);
+    if ((size_t)got < length) {
+        /* The block before may be cut itself: the offset is behind the file's end then. */
+        off_t end = lseek(trace->descriptor, 0, SEEK_END);
+
+        return tell(problem, "the file is cut", end >= 0 ? (uint64_t)end : offset + (size_t)got);
+    }
     return true;
 }
 

@@ -37,9 +37,14 @@ bad_input_is_one_line_and_exit_2()
     expect_refusal "missing.mptrace"
     run "$mplace" simulate bad.machine
     expect_refusal "bad.machine"
-    head -c "$(($(stat -c %s tree.mptrace) * 2 / 3))" tree.mptrace >cut.mptrace
-    run "$mplace" simulate cut.mptrace
-    expect_refusal "mplace simulate: cut.mptrace: the file is cut at byte"
+    bytes=$(stat -c %s tree.mptrace)
+    for at in $((bytes * 2 / 3)) $((bytes - 100)) $((bytes - 1)); do
+        head -c "$at" tree.mptrace >cut.mptrace
+        run "$mplace" simulate cut.mptrace
+        expect_refusal "mplace simulate: cut.mptrace: the file is cut at byte $at"
+    done
+    run "$mplace" simulate tree.mptrace -- true
+    expect_refusal "traces, or -- and a program, but not both"
     head -c 1000 tree.mptrace >cut.mptrace
     run "$mplace" simulate tree.mptrace cut.mptrace
     expect_refusal "mplace simulate: cut.mptrace: the file is cut at byte 1000"
