@@ -89,12 +89,16 @@ foreach(claim "a_class_of_which_many_live_is_packed;;packed"
 endforeach()
 
 # Hardened, long blocks lie between guard pages, which are mappings themselves.
-foreach(run glibc cia cia.nothing_kept)
+foreach(run glibc cia cia.nothing_kept cia.shrunk cia.aligned)
     set(name preload.malloc.holes_between_very_many_long_blocks_leave_room_for_others.${run})
+    string(REGEX MATCH "shrunk|aligned" argument ${run})
+    if(run STREQUAL "cia.nothing_kept")
+        set(argument closed)
+    endif()
     add_test(NAME ${name}
              COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/malloc_test.sh
                      "$<$<NOT:$<STREQUAL:${run},glibc>>:$<TARGET_FILE:cia_malloc>>" $<TARGET_FILE:malloc_holes>
-                     $<$<STREQUAL:${run},cia.nothing_kept>:closed>)
+                     ${argument})
     set_tests_properties(${name} PROPERTIES LABELS preload TIMEOUT 120 SKIP_RETURN_CODE 77)
 endforeach()
 set_tests_properties(preload.malloc.holes_between_very_many_long_blocks_leave_room_for_others.cia.nothing_kept

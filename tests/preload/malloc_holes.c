@@ -4,7 +4,9 @@
  * A process that frees every second of very many long blocks can allocate as before. Each hole in
  * its mappings is one mapping more to the kernel, which has 65,530 for a process.
  *
- *   malloc_holes [closed]     closed: some have pages that the program protected (glibc crashes)
+ *   malloc_holes [closed|shrunk|aligned]
+ *      closed: some have pages that the program protected (glibc crashes)
+ *      shrunk, aligned: the holes are beside blocks that got shorter, or are aligned
  */
 #include "expect.h"
 
@@ -74,8 +76,26 @@ static void and_long_ones_that_read_as_zero(void)
     }
 }
 
+/* Half as many: the kernel has no room for more, if each has a hole beside it. */
+static void have_many_with_room_beside(bool aligned)
+{
+    for (size_t i = 0; i < BLOCKS / 2; i++) {
+        void *block = aligned ? aligned_alloc(1 << 20, LENGTH) : malloc(2 * LENGTH);
+
+        if (block == NULL)
+            _exit(EXIT_SKIPPED);
+        if (!aligned)
+            EXPECT((block = realloc(block, LENGTH)) != NULL);
+    }
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "closed") != 0) {
+        have_many_with_room_beside(strcmp(argv[1], "aligned") == 0);
+        blocks_of_any_length_can_be_had();
+        return 0;
+    }
     have_very_many(argc > 1 && strcmp(argv[1], "closed") == 0);
     blocks_of_any_length_can_be_had();
     and_long_ones_that_read_as_zero();

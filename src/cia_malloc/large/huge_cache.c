@@ -43,7 +43,8 @@ static size_t misfit(const struct huge *kept, size_t bytes, size_t alignment, ui
     return kept->node == node && kept->extent >= bytes ? kept->extent - bytes : SIZE_MAX;
 }
 
-/* The best of the retained ones that were retained last. The program may have protected a part. */
+/* The best of the retained ones that were retained last. What the program asked of the kernel for a
+   part of it, it asked for its block. */
 static struct huge *take_retained(size_t bytes, size_t alignment, uint8_t node)
 {
     enum { LOOKED_AT = 16 };
@@ -63,7 +64,9 @@ static struct huge *take_retained(size_t bytes, size_t alignment, uint8_t node)
         else
             huge_retain(seen[count]);
     }
-    if (taken != NULL && !page_source_protect(taken->base, taken->extent, PROT_READ | PROT_WRITE)) {
+    if (taken != NULL &&
+        (!page_source_protect(taken->base, taken->extent, PROT_READ | PROT_WRITE) ||
+         !page_source_make_plain(taken->base, taken->extent))) {
         huge_retain(taken);
         return NULL;
     }
@@ -213,6 +216,7 @@ void huge_join_neighbours(struct huge *huge)
         huge->since = (huge->since * mine + other->since * added) / (mine + added);
         huge->base = other->base < huge->base ? other->base : huge->base;
         huge->extent += other->extent;
+        huge->is_zero = huge->is_zero && other->is_zero;
         huge_record_put(other);
     }
 }
@@ -220,10 +224,12 @@ void huge_join_neighbours(struct huge *huge)
 /* How many bytes of mappings may be kept: as many as are in use, within bounds. */
 static size_t keep_most(void)
 {
-    enum { LEAST = 32 << 20, MOST = 1 << 30 };
+    /* Hardened, they are addresses without memory. */
+    enum { LEAST = 32 << 20, LEAST_HARDENED = 256 << 20, MOST = 1 << 30 };
     size_t in_use = huge_totals.bytes + page_heap_used_bytes();
+    size_t least = harden_is_on() ? LEAST_HARDENED : LEAST;
 
-    return in_use < LEAST ? LEAST : in_use > MOST ? MOST : in_use;
+    return in_use < least ? least : in_use > MOST ? MOST : in_use;
 }
 
 /* Makes room for so many bytes among the kept ones: those kept for longest go, whole or in part. */
@@ -237,7 +243,8 @@ static void make_room(size_t bytes, size_t most)
         if (kept + bytes <= most || (oldest = huge_cache_take_oldest(UINT64_MAX)) == NULL)
             return;
         size_t excess = round_up_to_pages(kept + bytes - most), rest = oldest->extent - excess;
-        if (excess < oldest->extent && page_source_unmap(oldest->base + rest, excess)) {
+        if (excess < oldest->extent && !huge_holes_are_too_many() &&
+            page_source_unmap(oldest->base + rest, excess)) {
             oldest->extent = rest;
             huge_keep_on(oldest);
         } else {
@@ -253,11 +260,11 @@ bool huge_keep(struct huge *huge, uint64_t now)
 
     huge->since = now;
     huge->turn = turns++;
-    if (!harden_is_on()) {
-        if (decay_milliseconds() == DECAY_AT_ONCE || huge->extent > most)
-            return false;
-        make_room(huge->extent, most);
-    }
+    huge->is_zero = false;
+    /* Hardened, at least the one that was freed last. */
+    if (!harden_is_on() && (decay_milliseconds() == DECAY_AT_ONCE || huge->extent > most))
+        return false;
+    make_room(huge->extent, most);
     /* Hardened: addresses without memory. Else the program may have protected a part, which the
        next block must be able to touch. Should the kernel refuse, it goes back as a whole. */
     if ((harden_is_on() && !page_source_purge(huge->base, huge->extent)) ||

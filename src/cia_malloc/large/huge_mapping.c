@@ -56,9 +56,9 @@ static struct huge *pop(record_stack *stack)
 
 static record_stack unused_records;
 
-/* See huge_give_back. The count may be wrong for as long as a thread is between the two. */
+/* See huge_give_back. The sum may be wrong for as long as a thread is between the two. */
 static record_stack retained;
-static _Atomic uint32_t retained_count;
+static atomic_size_t retained_bytes;
 
 struct huge *huge_record_take(void)
 {
@@ -89,6 +89,7 @@ bool huge_map_extent(struct huge *record, size_t extent, size_t alignment)
     if (record->base == NULL)
         return false;
     record->extent = extent;
+    record->is_zero = true;
     page_source_bind(record->base, extent, record->node);
     return true;
 }
@@ -169,12 +170,12 @@ bool huge_grow(struct huge *huge, size_t total, size_t extent)
 /*
  * A hole between two live blocks is a mapping more to the kernel, which has 65,530 for a process
  * and then gives it no other. Without holes there are at most as many mappings as live blocks. So
- * from this many blocks on no hole is made, for as long as not as many addresses are retained.
+ * from this many blocks on no hole is made. Hardened, long blocks lie between guard pages, which
+ * are mappings themselves.
  */
-enum { BLOCKS_WITH_HOLES = 24 << 10, RETAINED_MOST = 24 << 10 };
+enum { BLOCKS_WITH_HOLES = 24 << 10 };
 
-/* Hardened, long blocks lie between guard pages, and not so many have them. */
-static bool holes_are_too_many(void)
+bool huge_holes_are_too_many(void)
 {
     return huge_totals.blocks >= BLOCKS_WITH_HOLES && !harden_is_on();
 }
@@ -182,7 +183,7 @@ static bool holes_are_too_many(void)
 void huge_retain(struct huge *record)
 {
     push(&retained, record);
-    atomic_fetch_add_explicit(&retained_count, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&retained_bytes, record->extent, memory_order_relaxed);
 }
 
 struct huge *huge_retained_take(void)
@@ -190,7 +191,7 @@ struct huge *huge_retained_take(void)
     struct huge *record = pop(&retained);
 
     if (record != NULL)
-        atomic_fetch_sub_explicit(&retained_count, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&retained_bytes, record->extent, memory_order_relaxed);
     return record;
 }
 
@@ -216,16 +217,23 @@ bool huge_unmap_retained(uint32_t most)
 
 void huge_unmap_retained_if_few(uint32_t most)
 {
-    if (!holes_are_too_many())
+    if (!huge_holes_are_too_many())
         (void)huge_unmap_retained(most);
+}
+
+/* Both sums are read beside others who change them: a mapping more or less makes no difference. */
+static bool is_to_be_retained(const struct huge *record)
+{
+    return huge_holes_are_too_many() &&
+           atomic_load_explicit(&retained_bytes, memory_order_relaxed) + record->extent <=
+               huge_totals.bytes;
 }
 
 void huge_give_back(struct huge *record)
 {
-    bool is_retained = holes_are_too_many() &&
-                       atomic_load_explicit(&retained_count, memory_order_relaxed) < RETAINED_MOST;
-
-    if (is_retained && page_source_purge(record->base, record->extent)) {
+    record->is_zero = false;
+    if (is_to_be_retained(record) && page_source_purge(record->base, record->extent)) {
+        record->is_zero = true;
         huge_retain(record);
     } else if (page_source_unmap(record->base, record->extent)) {
         huge_record_put(record);

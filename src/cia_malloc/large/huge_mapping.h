@@ -24,6 +24,7 @@ struct huge {
     _Atomic uint64_t turn;  /* greater than of those freed before, in the same tick too */
     size_t used_bytes;      /* of the extent, up to the end of the block's pages; the rest is for
                                growing, and for the next block */
+    bool is_zero;           /* while no block is in it: it reads as zero */
     char *block;            /* what malloc returned */
     /* With CIA_HARDEN=1, see hardened.c: how much the program asked for, plus 1; 0: it does not
        have the block. */
@@ -58,9 +59,15 @@ void *huge_resized(struct huge *huge, size_t total, size_t extent);
 bool huge_grow(struct huge *huge, size_t total, size_t extent);
 
 /*
+ * Whether so many blocks are live that holes between them might be more mappings than a process can
+ * have: then what is not used keeps its addresses. Never with CIA_HARDEN=1.
+ */
+bool huge_holes_are_too_many(void);
+
+/*
  * Unmaps it, and puts the record back. The addresses are retained, without memory, where the kernel
- * refuses (page_source_unmap), and where so many blocks are live that the holes between them might
- * be more mappings than a process can have. Blocks that find no kept mapping use retained ones.
+ * refuses (page_source_unmap), and where holes are too many, unless as many bytes are retained as
+ * live blocks have. Blocks that find no kept mapping use retained ones.
  */
 void huge_give_back(struct huge *record);
 
