@@ -462,7 +462,7 @@ find_program()
         exit 127
         ;;
     none)
-        note "not a program: $1"
+        note "${program_reason:-not a program: $1}"
         exit 126
         ;;
     esac

@@ -10,7 +10,8 @@
  * Exit status 0: nothing speaks against it. 1: it cannot be done, standard output has the reason in
  * one line. 3: the file cannot be executed at all, and standard output says why: its interpreter is
  * missing. 4: the same, a text without "#!", which a shell runs by itself.
- * 5: it is no program that the kernel knows.
+ * 5: it is no program that the kernel knows, or, and then standard output says so, its interpreter
+ * is none.
  */
 #include "program_options.h"
 
@@ -116,13 +117,23 @@ static const char *find_program(const char *name)
 static int examine_script(const char *file, char *line, int scripts)
 {
     char *interpreter = strtok(line, " \t\n");
+    struct stat status;
     int result;
 
     if (interpreter == NULL || scripts == 0)
         return LOADABLE; /* the kernel has the last word */
     if (access(interpreter, F_OK) != 0) {
-        printf("the interpreter of %s is missing: %s\n", file, interpreter);
+        bool has_return = interpreter[strcspn(interpreter, "\r")] != '\0';
+
+        interpreter[strcspn(interpreter, "\r")] = '\0';
+        printf("the interpreter of %s is missing: %s%s\n", file, interpreter,
+               has_return ? " with a carriage return, as of Windows, behind its name" : "");
         return NO_INTERPRETER;
+    }
+    if (stat(interpreter, &status) != 0 || S_ISDIR(status.st_mode) ||
+        access(interpreter, X_OK) != 0) {
+        printf("the interpreter of %s cannot be executed: %s\n", file, interpreter);
+        return NO_PROGRAM;
     }
     result = examine(interpreter, scripts - 1);
     if (result != LOADABLE || strcmp(base_name(interpreter), "env") != 0)

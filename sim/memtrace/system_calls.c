@@ -29,6 +29,9 @@ void system_calls_init(void)
     posts_before = VG_(calloc)("memtrace.waits", VG_N_THREADS, sizeof *posts_before);
 }
 
+/* An execve is under way; if it comes back, it has failed. */
+static Bool becomes_another;
+
 static UInt site_of(ThreadId thread)
 {
     return sites_of(VG_(get_IP)(thread));
@@ -86,10 +89,13 @@ static void record_before(ThreadId thread, UInt number, const UWord *arguments)
 {
     if (is_raw_futex(thread, number))
         before_futex(thread, arguments);
-    /* The process may become another program, without the core telling. */
+    /* The process may become another program, without the core telling. Before, all other threads
+     * end, which is nothing that they did. */
     if (number == __NR_execve || number == __NR_execveat) {
         buffers_flush();
         pipe_send(WIRE_END, 0, NULL, 0);
+        pipe_is_open = False;
+        becomes_another = True;
     }
 }
 
@@ -127,6 +133,10 @@ void system_call_after(ThreadId thread, UInt number, UWord *arguments, UInt coun
 {
     baton_call_returned();
     affinity_called(thread, number, arguments, result);
+    if (becomes_another) {
+        becomes_another = False;
+        pipe_is_open = True;
+    }
     if (sr_isError(result))
         return;
     if (pipe_is_open)

@@ -211,6 +211,16 @@ what_cannot_be_executed_is_as_the_shell_says()
     run "$mplace" run --malloc cia -- "$scratch/script"
     expect "status without the interpreter" 127 "$status"
     grep -q 'the interpreter of .* is missing: /no/such/interpreter' "$scratch/err" || fail "not said"
+    printf '#!/bin/sh\r\n' >"$scratch/script"
+    run "$mplace" run --malloc cia -- "$scratch/script"
+    expect "status with a carriage return" 127 "$status"
+    grep -q 'is missing: /bin/sh with a carriage return, as of Windows' "$scratch/err" || fail "$(cat "$scratch/err")"
+    for not in /etc/passwd /usr; do
+        printf '#!%s\n' "$not" >"$scratch/script"
+        run "$mplace" run --malloc cia -- "$scratch/script"
+        expect "status with $not as interpreter" 126 "$status"
+        expect "what is said" "mplace run: the interpreter of $scratch/script cannot be executed: $not" "$(cat "$scratch/err")"
+    done
     run "$mplace" run --malloc cia -- "$scratch/junk"
     expect "status of what is no program" 126 "$status"
     expect "lines" 1 "$(wc -l <"$scratch/err")"

@@ -305,9 +305,22 @@ static void kills(void)
     pause();
 }
 
+static void *waits_for_ever(void *nothing)
+{
+    for (;;)
+        pause();
+    return nothing;
+}
+
+/* Beside a thread; and the first time there is no such program. */
 static void executes(void)
 {
-    touch(10);
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, waits_for_ever, NULL);
+    touch(5);
+    execl("/no/such/program", "none", NULL);
+    touch(5);
     execl("/bin/true", "true", NULL);
 }
 
