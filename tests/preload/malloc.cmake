@@ -43,7 +43,7 @@ endfunction()
 
 mplace_test_plugins(htm_native)
 foreach(program impossible commit errno alignment blocks threads fork limit gather introspection sized lifetime cpus lockall lines
-                sparse holes)
+                sparse)
     add_executable(malloc_${program} malloc_${program}.c)
     # The compiler must not judge by what it knows of malloc: these programs ask for the impossible.
     target_compile_options(malloc_${program} PRIVATE -fno-builtin)
@@ -87,22 +87,6 @@ foreach(claim "a_class_of_which_many_live_is_packed;;packed"
              COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/malloc_test.sh "${preload}" $<TARGET_FILE:malloc_lines> ${kind})
     set_tests_properties(preload.malloc.${name} PROPERTIES LABELS preload TIMEOUT 60)
 endforeach()
-
-# Hardened, long blocks lie between guard pages, which are mappings themselves.
-foreach(run glibc cia cia.nothing_kept cia.shrunk cia.aligned)
-    set(name preload.malloc.holes_between_very_many_long_blocks_leave_room_for_others.${run})
-    string(REGEX MATCH "shrunk|aligned" argument ${run})
-    if(run STREQUAL "cia.nothing_kept")
-        set(argument closed)
-    endif()
-    add_test(NAME ${name}
-             COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/malloc_test.sh
-                     "$<$<NOT:$<STREQUAL:${run},glibc>>:$<TARGET_FILE:cia_malloc>>" $<TARGET_FILE:malloc_holes>
-                     ${argument})
-    set_tests_properties(${name} PROPERTIES LABELS preload TIMEOUT 120 SKIP_RETURN_CODE 77)
-endforeach()
-set_tests_properties(preload.malloc.holes_between_very_many_long_blocks_leave_room_for_others.cia.nothing_kept
-                     PROPERTIES ENVIRONMENT CIA_DECAY_MS=0)
 
 foreach(run glibc cia bank) # cia's hardened mode needs more than is left of the limit
     set(preload $<$<STREQUAL:${run},cia>:$<TARGET_FILE:cia_malloc>>$<$<STREQUAL:${run},bank>:$<TARGET_FILE:bank_malloc>>)

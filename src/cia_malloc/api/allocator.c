@@ -147,7 +147,6 @@ static __attribute__((noinline)) void *allocate_at_the_limit(size_t alignment, s
     /* Then it is tried again whether pages went back or not: what one CPU's magazines held may be
        just what another CPU wants. */
     (void)trim(false);
-    (void)huge_unmap_retained(UINT32_MAX);
     page_heap_ask_again();
     block = allocate_here(alignment, bytes, zeroed);
     return block != NULL ? block : allocate_whatever_is_free(alignment, bytes, zeroed);

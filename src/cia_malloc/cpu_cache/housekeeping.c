@@ -90,6 +90,6 @@ bool housekeeping_tick(void)
             heap = next_in_turn(&count);
     }
     huge_give_back_old(now);
-    huge_unmap_retained_if_few(16);
+    huge_unmap_refused();
     return true;
 }

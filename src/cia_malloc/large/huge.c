@@ -92,6 +92,29 @@ static size_t extent_for(size_t bytes, struct place place)
     return round_up_to_pages(bytes + place.room + place.turn_bytes) + guard_bytes();
 }
 
+static void *map_new(size_t bytes, struct place place, uint8_t node)
+{
+    struct huge *record = huge_record_take();
+    size_t offset = place.offset + place.turn_bytes;
+    size_t total = round_up_to_pages(bytes + offset), extent = extent_for(bytes, place);
+
+    if (record == NULL)
+        return NULL;
+    record->node = node;
+    if (!(harden_is_on() && huge_map_extent(record, guarded_extent_for(extent), place.alignment)) &&
+        !huge_map_extent(record, extent, place.alignment) &&
+        (huge_give_back_all() == 0 || !huge_map_extent(record, extent, place.alignment))) {
+        huge_record_put(record);
+        return NULL;
+    }
+    void *block = huge_begin(record, offset, total);
+    if (block != NULL && huge_guarded_is_wanted()) { /* as far as the kernel will */
+        (void)page_source_protect(record->base, pages_before(offset), PROT_NONE);
+        (void)page_source_protect(record->base + total, record->extent - total, PROT_NONE);
+    }
+    return block;
+}
+
 enum {
     REST_LEAST = LARGE_GREATEST_PAGES * PAGE_BYTES,
     SPARE_PART = 8, /* an eighth of a block's length may lie beside it, for growing */
@@ -109,7 +132,6 @@ static bool keep_part(const struct huge *record, char *from, size_t bytes)
         part->extent = bytes;
         part->since = record->since;
         part->node = record->node;
-        part->is_zero = record->is_zero;
         huge_keep_on(part);
     }
     return part != NULL;
@@ -126,12 +148,15 @@ static bool keep_beside(const struct huge *record, char *from, size_t bytes, siz
     return is_kept;
 }
 
-/* A block in a mapping without one, which has least bytes from an address of the place's alignment
-   on. What is beside it is kept for others, or for growing. */
-static void *begin_inside(struct huge *kept, size_t bytes, struct place place, size_t least)
+/* A block in a mapping that was kept; NULL when there is none that serves. */
+static void *reuse(size_t bytes, struct place place, uint8_t node)
 {
-    size_t skip = -(uintptr_t)kept->base & (place.alignment - 1);
+    size_t least = round_up_to_pages(bytes + place.room);
+    struct huge *kept = huge_cache_take(least, place.alignment, node);
 
+    if (kept == NULL)
+        return NULL;
+    size_t skip = -(uintptr_t)kept->base & (place.alignment - 1);
     if (keep_beside(kept, kept->base, skip, least)) {
         kept->base = kept->base + skip;
         kept->extent -= skip;
@@ -143,53 +168,6 @@ static void *begin_inside(struct huge *kept, size_t bytes, struct place place, s
     if (keep_beside(kept, kept->base + extent, kept->extent - extent, extent))
         kept->extent = extent; /* else it is for growing */
     return huge_begin(kept, place.offset + skip, round_up_to_pages(bytes + place.offset + skip));
-}
-
-/* A block in a mapping that was kept; NULL when there is none that serves. */
-static void *reuse(size_t bytes, struct place place, uint8_t node, bool *is_zero)
-{
-    size_t least = round_up_to_pages(bytes + place.room);
-    struct huge *kept = huge_cache_take(least, place.alignment, node);
-
-    if (kept == NULL)
-        return NULL;
-    *is_zero = kept->is_zero;
-    return begin_inside(kept, bytes, place, least);
-}
-
-/* All that no block has. False: there were none. */
-static bool give_back_addresses(void)
-{
-    size_t bytes = huge_give_back_all();
-
-    return huge_unmap_retained(UINT32_MAX) || bytes > 0;
-}
-
-static void *map_new(size_t bytes, struct place place, uint8_t node)
-{
-    struct huge *record = huge_record_take();
-    size_t offset = place.offset + place.turn_bytes;
-    size_t total = round_up_to_pages(bytes + offset), extent = extent_for(bytes, place);
-
-    if (record == NULL)
-        return NULL;
-    record->node = node;
-    /* Nothing is cut off, which would leave a hole on each side. */
-    if (place.alignment > PAGE_BYTES && huge_holes_are_too_many() &&
-        huge_map_extent(record, extent + place.alignment, PAGE_BYTES))
-        return begin_inside(record, bytes, place, round_up_to_pages(bytes + place.room));
-    if (!(harden_is_on() && huge_map_extent(record, guarded_extent_for(extent), place.alignment)) &&
-        !huge_map_extent(record, extent, place.alignment) &&
-        (!give_back_addresses() || !huge_map_extent(record, extent, place.alignment))) {
-        huge_record_put(record);
-        return NULL;
-    }
-    void *block = huge_begin(record, offset, total);
-    if (block != NULL && huge_guarded_is_wanted()) { /* as far as the kernel will */
-        (void)page_source_protect(record->base, pages_before(offset), PROT_NONE);
-        (void)page_source_protect(record->base + total, record->extent - total, PROT_NONE);
-    }
-    return block;
 }
 
 /* What a chunk leaves of a mapping on one side. */
@@ -239,11 +217,9 @@ static void *reuse_protected(size_t bytes, struct place place, uint8_t node)
 void *huge_allocate(size_t bytes, size_t alignment, uint32_t colour, uint8_t node, bool *zeroed)
 {
     struct place place = place_of(colour, alignment);
-    bool is_zero = true; /* what was protected was purged */
-    void *block =
-        harden_is_on() ? reuse_protected(bytes, place, node) : reuse(bytes, place, node, &is_zero);
+    void *block = (harden_is_on() ? reuse_protected : reuse)(bytes, place, node);
 
-    *zeroed = block == NULL || is_zero;
+    *zeroed = block == NULL || harden_is_on(); /* what was protected was purged */
     return block != NULL ? block : map_new(bytes, place, node);
 }
 
@@ -267,17 +243,14 @@ struct huge *huge_at(const void *address)
 }
 
 /* Shorter, where it is. What is cut off stays mapped and populated if it is at most a quarter of
-   the block, which was resized a moment ago: it may grow again. Else it goes back, or where holes
-   are too many its memory does. */
+   the block, which was resized a moment ago: it may grow again. Else it goes back. */
 static void *shrink(struct huge *huge, size_t total)
 {
     uint64_t now = decay_clock();
     size_t extent = huge->extent, rest = extent - total;
 
     if (rest > total / TAIL_PART || !decay_is_recent(huge->since)) {
-        if (huge_holes_are_too_many())
-            (void)page_source_purge(huge->base + total, rest);
-        else if (page_source_unmap(huge->base + total, rest))
+        if (page_source_unmap(huge->base + total, rest))
             extent = total;
     }
     huge->since = now;
@@ -313,8 +286,6 @@ void *huge_resize(struct huge *huge, size_t new_bytes)
         return shrink(huge, total);
     if (total <= huge->extent)
         return huge_resized(huge, total, huge->extent);
-    if (huge_holes_are_too_many()) /* it would leave one where it was */
-        return NULL;
     /* Some addresses more: what grows once often grows in steps. */
     size_t slack = round_up_to_pages(total / SPARE_PART);
     if (!huge_grow(huge, total, total + slack) && !huge_grow(huge, total, total))

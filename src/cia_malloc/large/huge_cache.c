@@ -43,36 +43,6 @@ static size_t misfit(const struct huge *kept, size_t bytes, size_t alignment, ui
     return kept->node == node && kept->extent >= bytes ? kept->extent - bytes : SIZE_MAX;
 }
 
-/* The best of the retained ones that were retained last. What the program asked of the kernel for a
-   part of it, it asked for its block. */
-static struct huge *take_retained(size_t bytes, size_t alignment, uint8_t node)
-{
-    enum { LOOKED_AT = 16 };
-    struct huge *seen[LOOKED_AT];
-    uint32_t count = 0, best = 0;
-
-    while (count < LOOKED_AT && (seen[count] = huge_retained_take()) != NULL) {
-        if (misfit(seen[count], bytes, alignment, node) <
-            misfit(seen[best], bytes, alignment, node))
-            best = count;
-        count++;
-    }
-    struct huge *taken = NULL;
-    while (count-- > 0) {
-        if (count == best && misfit(seen[count], bytes, alignment, node) != SIZE_MAX)
-            taken = seen[count];
-        else
-            huge_retain(seen[count]);
-    }
-    if (taken != NULL &&
-        (!page_source_protect(taken->base, taken->extent, PROT_READ | PROT_WRITE) ||
-         !page_source_make_plain(taken->base, taken->extent))) {
-        huge_retain(taken);
-        return NULL;
-    }
-    return taken;
-}
-
 struct huge *huge_cache_take(size_t bytes, size_t alignment, uint8_t node)
 {
     for (;;) {
@@ -91,7 +61,7 @@ struct huge *huge_cache_take(size_t bytes, size_t alignment, uint8_t node)
             }
         }
         if (best == NULL)
-            return take_retained(bytes, alignment, node);
+            return NULL;
         if (!take_from(slot, best))
             continue;
         /* From here on no other thread may take it, but it may be another mapping than the one that
@@ -216,7 +186,6 @@ void huge_join_neighbours(struct huge *huge)
         huge->since = (huge->since * mine + other->since * added) / (mine + added);
         huge->base = other->base < huge->base ? other->base : huge->base;
         huge->extent += other->extent;
-        huge->is_zero = huge->is_zero && other->is_zero;
         huge_record_put(other);
     }
 }
@@ -243,8 +212,7 @@ static void make_room(size_t bytes, size_t most)
         if (kept + bytes <= most || (oldest = huge_cache_take_oldest(UINT64_MAX)) == NULL)
             return;
         size_t excess = round_up_to_pages(kept + bytes - most), rest = oldest->extent - excess;
-        if (excess < oldest->extent && !huge_holes_are_too_many() &&
-            page_source_unmap(oldest->base + rest, excess)) {
+        if (excess < oldest->extent && page_source_unmap(oldest->base + rest, excess)) {
             oldest->extent = rest;
             huge_keep_on(oldest);
         } else {
@@ -260,7 +228,6 @@ bool huge_keep(struct huge *huge, uint64_t now)
 
     huge->since = now;
     huge->turn = turns++;
-    huge->is_zero = false;
     /* Hardened, at least the one that was freed last. */
     if (!harden_is_on() && (decay_milliseconds() == DECAY_AT_ONCE || huge->extent > most))
         return false;

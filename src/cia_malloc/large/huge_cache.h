@@ -40,8 +40,8 @@ void huge_join_neighbours(struct huge *huge);
 
 /*
  * Takes a mapping of the memory node that has so many bytes from an address of that alignment (a
- * power of two, a page at least) on: the shortest one, or one whose addresses are retained. NULL
- * when there is none. Shorter ones are not grown: see huge_resize.
+ * power of two, a page at least) on: the shortest one. NULL when there is none. Shorter ones are
+ * not grown: see huge_resize.
  */
 struct huge *huge_cache_take(size_t bytes, size_t alignment, uint8_t node);
 

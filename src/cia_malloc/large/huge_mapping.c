@@ -55,10 +55,7 @@ static struct huge *pop(record_stack *stack)
 }
 
 static record_stack unused_records;
-
-/* See huge_give_back. The sum may be wrong for as long as a thread is between the two. */
-static record_stack retained;
-static atomic_size_t retained_bytes;
+static record_stack refused; /* with addresses that the kernel did not take back */
 
 struct huge *huge_record_take(void)
 {
@@ -89,7 +86,6 @@ bool huge_map_extent(struct huge *record, size_t extent, size_t alignment)
     if (record->base == NULL)
         return false;
     record->extent = extent;
-    record->is_zero = true;
     page_source_bind(record->base, extent, record->node);
     return true;
 }
@@ -167,78 +163,17 @@ bool huge_grow(struct huge *huge, size_t total, size_t extent)
     return base != NULL;
 }
 
-/*
- * A hole between two live blocks is a mapping more to the kernel, which has 65,530 for a process
- * and then gives it no other. Without holes there are at most as many mappings as live blocks. So
- * from this many blocks on no hole is made. Hardened, long blocks lie between guard pages, which
- * are mappings themselves.
- */
-enum { BLOCKS_WITH_HOLES = 24 << 10 };
-
-bool huge_holes_are_too_many(void)
+void huge_unmap_refused(void)
 {
-    return huge_totals.blocks >= BLOCKS_WITH_HOLES && !harden_is_on();
-}
+    struct huge *record = pop(&refused);
 
-void huge_retain(struct huge *record)
-{
-    push(&retained, record);
-    atomic_fetch_add_explicit(&retained_bytes, record->extent, memory_order_relaxed);
-}
-
-struct huge *huge_retained_take(void)
-{
-    struct huge *record = pop(&retained);
-
-    if (record != NULL)
-        atomic_fetch_sub_explicit(&retained_bytes, record->extent, memory_order_relaxed);
-    return record;
-}
-
-bool huge_unmap_retained(uint32_t most)
-{
-    enum { REFUSED_MOST = 16 }; /* then all of them would be, likely */
-    struct huge *refused[REFUSED_MOST], *record;
-    uint32_t count = 0;
-    bool unmapped = false;
-
-    while (most-- > 0 && count < REFUSED_MOST && (record = huge_retained_take()) != NULL) {
-        if (page_source_unmap(record->base, record->extent)) {
-            huge_record_put(record);
-            unmapped = true;
-        } else {
-            refused[count++] = record;
-        }
-    }
-    while (count > 0)
-        huge_retain(refused[--count]);
-    return unmapped;
-}
-
-void huge_unmap_retained_if_few(uint32_t most)
-{
-    if (!huge_holes_are_too_many())
-        (void)huge_unmap_retained(most);
-}
-
-/* Both sums are read beside others who change them: a mapping more or less makes no difference. */
-static bool is_to_be_retained(const struct huge *record)
-{
-    return huge_holes_are_too_many() &&
-           atomic_load_explicit(&retained_bytes, memory_order_relaxed) + record->extent <=
-               huge_totals.bytes;
+    if (record == NULL)
+        return;
+    push(page_source_unmap(record->base, record->extent) ? &unused_records : &refused, record);
 }
 
 void huge_give_back(struct huge *record)
 {
-    record->is_zero = false;
-    if (is_to_be_retained(record) && page_source_purge(record->base, record->extent)) {
-        record->is_zero = true;
-        huge_retain(record);
-    } else if (page_source_unmap(record->base, record->extent)) {
-        huge_record_put(record);
-        huge_unmap_retained_if_few(1);
-    } else {
-        huge_retain(record);
-    }
+    push(page_source_unmap(record->base, record->extent) ? &unused_records : &refused, record);
+    huge_unmap_refused();
 }

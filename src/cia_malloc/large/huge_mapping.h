@@ -24,7 +24,6 @@ struct huge {
     _Atomic uint64_t turn;  /* greater than of those freed before, in the same tick too */
     size_t used_bytes;      /* of the extent, up to the end of the block's pages; the rest is for
                                growing, and for the next block */
-    bool is_zero;           /* while no block is in it: it reads as zero */
     char *block;            /* what malloc returned */
     /* With CIA_HARDEN=1, see hardened.c: how much the program asked for, plus 1; 0: it does not
        have the block. */
@@ -59,26 +58,11 @@ void *huge_resized(struct huge *huge, size_t total, size_t extent);
 bool huge_grow(struct huge *huge, size_t total, size_t extent);
 
 /*
- * Whether so many blocks are live that holes between them might be more mappings than a process can
- * have: then what is not used keeps its addresses. Never with CIA_HARDEN=1.
- */
-bool huge_holes_are_too_many(void);
-
-/*
- * Unmaps it, and puts the record back. The addresses are retained, without memory, where the kernel
- * refuses (page_source_unmap), and where holes are too many, unless as many bytes are retained as
- * live blocks have. Blocks that find no kept mapping use retained ones.
+ * Unmaps it, and puts the record back. Where the kernel refuses (page_source_unmap) the addresses
+ * are tried again at the next such call, and by huge_unmap_refused.
  */
 void huge_give_back(struct huge *record);
-
-/* Retains it; takes a retained one, or NULL. */
-void huge_retain(struct huge *record);
-struct huge *huge_retained_take(void);
-
-/* Unmaps up to so many of those that are retained; true: one at least. The other only where no
-   more blocks are live than may have holes between them. */
-bool huge_unmap_retained(uint32_t most);
-void huge_unmap_retained_if_few(uint32_t most);
+void huge_unmap_refused(void);
 
 /* Sums over all mappings that are a block. Each is atomic, but they are not raised together. */
 struct huge_totals {
