@@ -180,10 +180,6 @@ static int open_file(struct persist_region *region, const char *path, uint64_t *
                                     : error_say(errno, "cannot lock '%s'", path);
     if (pread(region->file, header, sizeof header, 0) < 0)
         return error_say(errno, "cannot read '%s': %s", path, strerror(errno));
-    if (status.st_size < (off_t)sizeof header &&
-        memcmp(header, PERSIST_MAGIC, sizeof PERSIST_MAGIC - 1) == 0)
-        return error_say(EBADMSG, "the region is truncated: it has %llu bytes",
-                         (unsigned long long)status.st_size);
     *bytes = ((const struct region_header *)(void *)header)->file_bytes;
     error = region_check(header, (uint64_t)status.st_size);
     if (error == 0 && has_holes(region->file, *bytes))

@@ -307,16 +307,11 @@ bool heap_begin_free(struct heap *heap, uint64_t block)
     return sound;
 }
 
-void heap_keep_promise(struct heap *heap, uint64_t block)
+void heap_keep(struct heap *heap, uint64_t block)
 {
     pthread_mutex_lock(&heap->lock);
     set_pending(heap, block, false);
     pthread_mutex_unlock(&heap->lock);
-}
-
-void heap_cancel_free(struct heap *heap, uint64_t block)
-{
-    heap_keep_promise(heap, block);
 }
 
 struct page_entry *heap_entry_of(struct heap *heap, uint64_t block, bool allocated,

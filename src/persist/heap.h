@@ -55,15 +55,12 @@ uint64_t heap_promise(struct heap *heap, uint64_t size);
 /* Takes the promise back. */
 void heap_break_promise(struct heap *heap, uint64_t block);
 
-/* The block is allocated by a committed transaction now. */
-void heap_keep_promise(struct heap *heap, uint64_t block);
-
 /* Notes that a transaction frees the block. False: there is no such block, or it is promised, or
    being freed. */
 bool heap_begin_free(struct heap *heap, uint64_t block);
 
-/* The transaction does not. */
-void heap_cancel_free(struct heap *heap, uint64_t block);
+/* The block stays: it is allocated by a committed transaction, or is not freed after all. */
+void heap_keep(struct heap *heap, uint64_t block);
 
 /*
  * The entry as it will be when the block is allocated, or freed, and where it belongs. Writes

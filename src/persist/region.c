@@ -76,6 +76,9 @@ int region_check(const uint8_t *base, uint64_t file_bytes)
         return error_say(EMEDIUMTYPE,
                          "not a region of libmplace_persist, or one whose creation was "
                          "not finished");
+    if (file_bytes < sizeof *header)
+        return error_say(EBADMSG, "the region is truncated: it has %llu bytes",
+                         (unsigned long long)file_bytes);
     if (header->version != PERSIST_VERSION)
         return error_say(ENOTSUP, "a region of version %u; this library reads version %d",
                          header->version, PERSIST_VERSION);

@@ -226,7 +226,7 @@ EXPORT void persist_abort(struct persist_tx *tx)
         if (tx->pending[i].allocated)
             heap_break_promise(heap, tx->pending[i].block);
         else
-            heap_cancel_free(heap, tx->pending[i].block);
+            heap_keep(heap, tx->pending[i].block);
     }
     end(tx, wrote);
 }
@@ -263,7 +263,7 @@ static int commit(struct persist_tx *tx, bool deferred)
         /* Whoever allocates a block that is freed here commits after this transaction. */
         for (size_t i = 0; i < tx->pending_count && error == 0; i++) {
             if (tx->pending[i].allocated)
-                heap_keep_promise(&region->heap, tx->pending[i].block);
+                heap_keep(&region->heap, tx->pending[i].block);
             else
                 heap_end_free(&region->heap, tx->pending[i].block);
         }
