@@ -212,6 +212,12 @@ static void unlock_serial(void)
         futex_wake_one(&gate.serial);
 }
 
+/* Without end, looks comes to be 0 again. */
+static bool is_spun_out(unsigned looks, unsigned spin_limit)
+{
+    return spin_limit != 0 && looks == spin_limit;
+}
+
 /* Waits until no other thread is in a transaction; without end if spin_limit is 0. False: some
  * still run. */
 static bool wait_for_others(const struct tm_thread *self, unsigned spin_limit)
@@ -223,14 +229,14 @@ static bool wait_for_others(const struct tm_thread *self, unsigned spin_limit)
 
         while (__atomic_load_n(&gate.running, __ATOMIC_ACQUIRE) != own) {
             pause_or_yield(&looks);
-            if (looks == spin_limit && spin_limit != 0) /* without end looks comes to be 0 again */
+            if (is_spun_out(looks, spin_limit))
                 return false;
         }
     }
     for (struct tm_thread *other = thread_first(); other != NULL; other = other->next) {
         while (other != self && __atomic_load_n(&other->state, __ATOMIC_ACQUIRE) != TM_INACTIVE) {
             pause_or_yield(&looks);
-            if (looks == spin_limit && spin_limit != 0)
+            if (is_spun_out(looks, spin_limit))
                 return false;
         }
     }
