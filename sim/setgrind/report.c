@@ -11,8 +11,6 @@
 
 #include "program_calls/output.h"
 
-enum { TEXT_MOST = 2000 };
-
 static struct output output;
 
 static Bool open_output(void)
@@ -51,8 +49,11 @@ static void write_counts(struct output *file, const struct counts *counts)
 }
 
 /* Text of the program's: what would part fields or lines becomes a blank. */
-static void write_text(struct output *file, HChar *text)
+static void write_text(struct output *file, const HChar *said)
 {
+    static HChar text[ORIGIN_TEXT_MOST];
+
+    VG_(strncpy)(text, said, ORIGIN_TEXT_MOST - 1);
     for (HChar *at = text; *at != '\0'; at++) {
         if ((UChar)*at < ' ')
             *at = ' ';
@@ -141,11 +142,8 @@ static void write_all(const HChar *becomes)
     sections_finish();
     sections_each(write_section, file);
     if (becomes != NULL) {
-        static HChar path[TEXT_MOST];
-
-        VG_(strncpy)(path, becomes, TEXT_MOST - 1);
         output_format(file, "becomes");
-        write_text(file, path);
+        write_text(file, becomes);
         output_format(file, "\n");
     }
     output_format(file, "end\n");
